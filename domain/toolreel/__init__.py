@@ -1,0 +1,91 @@
+"""toolreel: the multi-turn tool loop as a pure function.
+
+A run is a fold over events: ``start(plan)`` and ``step(state, event)`` give the next state, the
+effects that are wanted from the outside, and notes that explain every decision. Nothing in this
+package performs I/O; :mod:`toolreel_adapters` does.
+"""
+
+from toolreel.calls import ToolCall
+from toolreel.codec import dump, load_effect, load_event, load_note, load_plan, load_state
+from toolreel.config import LoopConfig
+from toolreel.effects import ANSWERS, Effect, Finish, RunTool, SendRequest, fingerprint
+from toolreel.envelope import Envelope
+from toolreel.errors import CodecError, ConfigError, ProtocolError, ReplayMismatch, ToolreelError
+from toolreel.events import (
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+)
+from toolreel.loop import fold, start, step
+from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
+from toolreel.notes import Note
+from toolreel.outcome import Completed, Outcome
+from toolreel.plan import Plan
+from toolreel.presets import PRESETS, Preset, configured, preset
+from toolreel.reply import Reply, normalize_reply
+from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Step, Tally
+from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel.text_dialects import TextCalls, text_calls
+
+__all__ = [
+    "ANSWERS",
+    "PRESETS",
+    "AssistantMessage",
+    "AwaitingReply",
+    "AwaitingTools",
+    "CancelRequested",
+    "CodecError",
+    "Completed",
+    "ConfigError",
+    "Effect",
+    "Envelope",
+    "Event",
+    "Finish",
+    "Idle",
+    "LoopConfig",
+    "Message",
+    "Note",
+    "Outcome",
+    "Phase",
+    "Plan",
+    "Preset",
+    "ProtocolError",
+    "ReplayMismatch",
+    "Reply",
+    "ReplyReceived",
+    "RequestFailed",
+    "RunStarted",
+    "RunTool",
+    "SendRequest",
+    "SentCall",
+    "Settled",
+    "State",
+    "Step",
+    "SystemMessage",
+    "Tally",
+    "TextCalls",
+    "ToolCall",
+    "ToolDefinition",
+    "ToolMessage",
+    "ToolReturned",
+    "ToolSurface",
+    "ToolreelError",
+    "UserMessage",
+    "configured",
+    "dump",
+    "fingerprint",
+    "fold",
+    "load_effect",
+    "load_event",
+    "load_note",
+    "load_plan",
+    "load_state",
+    "normalize_reply",
+    "preset",
+    "start",
+    "step",
+    "text_calls",
+]

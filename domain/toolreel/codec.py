@@ -1,0 +1,220 @@
+"""Plans, states, events, effects and notes as versioned JSON, and back.
+
+The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical
+JSON text is stored as a string, a transcript as its messages. What can be computed from the
+rest is not stored. Reading checks every field against its annotation, so a damaged record is
+an error with a place instead of a wrong state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from toolreel.effects import Effect
+from toolreel.errors import CodecError, ConfigError
+from toolreel.events import Event
+from toolreel.jsontext import Json, JsonText, canonical, read
+from toolreel.messages import Message
+from toolreel.notes import Note
+from toolreel.pipeline import either
+from toolreel.plan import Plan
+from toolreel.state import State
+from toolreel.transcript import Transcript
+
+__all__ = [
+    "VERSION",
+    "dump",
+    "encode",
+    "load_effect",
+    "load_event",
+    "load_note",
+    "load_plan",
+    "load_state",
+]
+
+VERSION: Final = 1
+"""Raised when a stored form changes in a way that older readers would misread."""
+
+Stored: TypeAlias = Plan | State | Event | Effect | Note
+
+_Reader: TypeAlias = Callable[[Json, str], object]
+
+
+def dump(value: Stored) -> JsonText:
+    """The versioned text of a value.
+
+    >>> from toolreel.events import ToolReturned
+    >>> dump(ToolReturned(2, "{}"))
+    '{"toolreel":1,"value":{"type":"tool_returned","ref":2,"output":"{}"}}'
+    """
+    return canonical({"toolreel": VERSION, "value": encode(value)})
+
+
+def load_state(text: str) -> State:
+    """Read a dumped state.
+
+    :raises CodecError: if the text is no state of this version; so for all ``load_`` functions
+    """
+    return cast("State", _load(State, text))
+
+
+def load_plan(text: str) -> Plan:
+    """Read a dumped plan."""
+    return cast("Plan", _load(Plan, text))
+
+
+def load_event(text: str) -> Event:
+    """Read a dumped event.
+
+    >>> load_event('{"toolreel":1,"value":{"type":"tool_returned","ref":"2","output":"{}"}}')
+    Traceback (most recent call last):
+    ...
+    toolreel.errors.CodecError: value.ref: expected int, got "2"
+    """
+    return cast("Event", _load(Event, text))
+
+
+def load_effect(text: str) -> Effect:
+    """Read a dumped effect."""
+    return cast("Effect", _load(Effect, text))
+
+
+def load_note(text: str) -> Note:
+    """Read a dumped note."""
+    return cast("Note", _load(Note, text))
+
+
+def encode(value: object) -> Json:
+    """The stored form of a value, as parsed JSON."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case Transcript():
+            return [encode(message) for message in value.messages]
+        case tuple():
+            return [encode(item) for item in value]
+        case _ if is_dataclass(value):
+            stored = {item.name: encode(getattr(value, item.name)) for item in fields(value) if item.init}
+            return {"type": _tag(type(value)), **stored}
+        case _:
+            raise CodecError(f"{value!r} has no stored form")
+
+
+def _load(kind: object, text: str) -> object:
+    match either(read(text).alt(lambda why: CodecError(f"not a stored value: {why}"))):
+        case CodecError() as error:
+            raise error
+        case {"toolreel": version, "value": value}:
+            if version != VERSION:
+                raise CodecError(f"stored in version {version!r}; this toolreel reads version {VERSION}")
+            return _reader(kind)(value, "value")
+        case _:
+            raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
+
+
+def _tag(kind: type) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+@cache
+def _reader(hint: object) -> _Reader:
+    """How a value of this annotation is read."""
+    if hint is Transcript:
+        messages = _reader(tuple[Message, ...])
+        return lambda tree, place: Transcript.of(cast("tuple[Message, ...]", messages(tree, place)))
+    if hint is JsonText:
+        return _read_json_text
+    if get_origin(hint) in {Union, UnionType}:
+        return _union_reader(get_args(hint))
+    if get_origin(hint) is Literal:
+        return _literal_reader(get_args(hint))
+    if get_origin(hint) is tuple:
+        return _tuple_reader(_reader(get_args(hint)[0]))
+    kind = cast("type[Any]", hint)
+    return _class_reader(kind) if is_dataclass(kind) else _scalar_reader(kind)
+
+
+def _wrong(place: str, expected: str, tree: Json) -> CodecError:
+    text = canonical(tree)
+    return CodecError(f"{place}: expected {expected}, got {text if len(text) <= 80 else text[:80] + '…'}")
+
+
+def _read_json_text(tree: Json, place: str) -> JsonText:
+    text = either(read(tree).map(canonical)) if isinstance(tree, str) else None
+    if not isinstance(text, JsonText) or text != tree:
+        raise _wrong(place, "canonical JSON text", tree)
+    return text
+
+
+def _scalar_reader(kind: type) -> _Reader:
+    def read_scalar(tree: Json, place: str) -> object:
+        if type(tree) is not kind:
+            raise _wrong(place, kind.__name__, tree)
+        return tree
+
+    return read_scalar
+
+
+def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
+    def read_literal(tree: Json, place: str) -> object:
+        if tree not in allowed:
+            raise _wrong(place, f"one of {', '.join(allowed)}", tree)
+        return tree
+
+    return read_literal
+
+
+def _tuple_reader(item: _Reader) -> _Reader:
+    def read_tuple(tree: Json, place: str) -> object:
+        if not isinstance(tree, Sequence) or isinstance(tree, str):
+            raise _wrong(place, "a list", tree)
+        return tuple(item(value, f"{place}[{index}]") for index, value in enumerate(tree))
+
+    return read_tuple
+
+
+def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
+    classes: dict[str, Any] = {_tag(kind): kind for kind in kinds if is_dataclass(kind)}  # type: ignore[arg-type]
+    plain = [kind for kind in kinds if not is_dataclass(kind)]
+
+    def read_union(tree: Json, place: str) -> object:
+        if isinstance(tree, Mapping):
+            kind = classes.get(str(tree.get("type")))
+            if kind is None:
+                raise _wrong(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
+            return _reader(kind)(tree, place)
+        for kind in plain:
+            if kind is NoneType and tree is None:
+                return None
+            if kind is not NoneType and tree is not None:
+                return _reader(kind)(tree, place)
+        raise _wrong(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
+
+    return read_union
+
+
+def _class_reader(kind: type[Any]) -> _Reader:
+    hints = get_type_hints(kind)
+    stored = [item for item in fields(kind) if item.init]
+    required = {item.name for item in stored if item.default is MISSING}
+
+    def read_class(tree: Json, place: str) -> object:
+        if not isinstance(tree, Mapping) or tree.get("type") != _tag(kind):
+            raise _wrong(place, f"an object of type {_tag(kind)}", tree)
+        given = {name: value for name, value in tree.items() if name != "type"}
+        if missing := required - given.keys():
+            raise CodecError(f"{place}: {', '.join(sorted(missing))} is missing")
+        if foreign := given.keys() - {item.name for item in stored}:
+            raise CodecError(f"{place}: {', '.join(sorted(foreign))} is unknown to this version")
+        values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
+        try:
+            return kind(**values)
+        except ConfigError as error:
+            raise CodecError(f"{place}: {error}") from error
+
+    return read_class

@@ -1,0 +1,129 @@
+"""The one form in which every tool result reaches the model.
+
+``{"ok": bool, "tool_name": str, "data": object, "warnings": [], "errors": [{"code", "message"}]}``:
+small and uniform, whatever the tool returned. Debugging detail goes to the notes instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from returns.result import Failure, Result, Success
+
+from toolreel.faults import Fault, output_not_json, output_too_large
+from toolreel.jsontext import Json, JsonText, canonical, parse, read
+from toolreel.pipeline import either
+
+__all__ = ["Envelope", "ToolFailure", "envelope_of", "failed"]
+
+_KEYS: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
+_UNEXPLAINED: Final = "The tool failed without saying why. Try another way."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailure:
+    """One reason why a call failed."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The result of one tool call."""
+
+    ok: bool
+    tool_name: str
+    data: JsonText
+    """A JSON object; a tool that returns any other value ``x`` gives ``{"value": x}``."""
+    warnings: tuple[str, ...] = ()
+    errors: tuple[ToolFailure, ...] = ()
+
+    def text(self) -> JsonText:
+        """The envelope as the model reads it.
+
+        >>> failed("ping", Fault("TOOL_NOT_FOUND", "No such tool.")).text()
+        '{"ok":false,"tool_name":"ping","data":{},"warnings":[],"errors":[{"code":"TOOL_NOT_FOUND",\
+"message":"No such tool."}]}'
+        """
+        return canonical(
+            {
+                "ok": self.ok,
+                "tool_name": self.tool_name,
+                "data": parse(self.data),
+                "warnings": self.warnings,
+                "errors": [{"code": error.code, "message": error.message} for error in self.errors],
+            }
+        )
+
+
+def failed(tool_name: str, fault: Fault) -> Envelope:
+    """The compact failure that tells the model of a fault."""
+    return Envelope(False, tool_name, fault.data, errors=(ToolFailure(fault.code, fault.message),))
+
+
+def envelope_of(tool_name: str, output: str, *, limit: int) -> Envelope:
+    """The envelope for what a tool's host handed over.
+
+    >>> envelope_of("add", "3", limit=100).data
+    '{"value":3}'
+
+    :param output: JSON text: an envelope, an object or any other value
+    :param limit: UTF-8 bytes of output that may pass; more becomes ``TOOL_OUTPUT_TOO_LARGE``
+    """
+    checked = _small_enough(tool_name, output, limit).bind(lambda text: _parsed(tool_name, text))
+    return either(
+        checked.map(lambda value: _enveloped(tool_name, value)).alt(lambda fault: failed(tool_name, fault))
+    )
+
+
+def _small_enough(tool_name: str, output: str, limit: int) -> Result[str, Fault]:
+    size = len(output.encode("utf-8", "replace"))
+    return Success(output) if size <= limit else Failure(output_too_large(tool_name, size, limit))
+
+
+def _parsed(tool_name: str, output: str) -> Result[Json, Fault]:
+    return read(output).alt(lambda why: output_not_json(tool_name, why))
+
+
+def _enveloped(tool_name: str, value: Json) -> Envelope:
+    if not isinstance(value, Mapping):
+        return Envelope(True, tool_name, canonical({"value": value}))
+    ok = value.get("ok")
+    if isinstance(ok, bool) and value.keys() <= _KEYS:
+        return _given(tool_name, ok, value)
+    return Envelope(True, tool_name, canonical(value))
+
+
+def _given(tool_name: str, ok: bool, value: Mapping[str, Json]) -> Envelope:
+    data = value.get("data", {})
+    errors = tuple(_failure(error) for error in _list(value.get("errors")))
+    if not ok and not errors:
+        errors = (ToolFailure("INTERNAL_ERROR", _UNEXPLAINED),)
+    return Envelope(
+        ok,
+        tool_name,
+        canonical(data if isinstance(data, Mapping) else {"value": data}),
+        tuple(_words(warning) for warning in _list(value.get("warnings"))),
+        errors,
+    )
+
+
+def _failure(error: Json) -> ToolFailure:
+    match error:
+        case {"code": str() as code, "message": str() as message}:
+            return ToolFailure(code, message)
+        case _:
+            return ToolFailure("INTERNAL_ERROR", _words(error))
+
+
+def _list(value: Json) -> Sequence[Json]:
+    if value is None:
+        return ()
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+
+
+def _words(value: Json) -> str:
+    return value if isinstance(value, str) else canonical(value)

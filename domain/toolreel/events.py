@@ -1,0 +1,67 @@
+"""Events: facts from outside, in the past tense. Their counterpart is :mod:`toolreel.effects`.
+
+An event that answers an effect carries the effect's ``ref``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolreel.outcome import FailureKind
+
+__all__ = [
+    "CancelRequested",
+    "Event",
+    "ReplyReceived",
+    "RequestFailed",
+    "RunStarted",
+    "ToolReturned",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The run began; :func:`toolreel.start` says so itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyReceived:
+    """The endpoint answered a ``SendRequest`` with HTTP status 2xx."""
+
+    ref: int
+    status: int
+    body: str
+    """The response body as it came, decoded from UTF-8 with undecodable bytes replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailed:
+    """A ``SendRequest`` got no reply, or one with an HTTP error status."""
+
+    ref: int
+    failure: FailureKind
+    message: str
+    """What went wrong, in words for a person."""
+    status: int | None = None
+    body: str = ""
+    """The body of an error response."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """A ``RunTool`` came back, successful or not."""
+
+    ref: int
+    output: str
+    """JSON text: an envelope, an object or any other value."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """The caller wants the run to end now; whatever is under way is abandoned."""
+
+    reason: str = ""
+
+
+Event: TypeAlias = RunStarted | ReplyReceived | RequestFailed | ToolReturned | CancelRequested

@@ -1,0 +1,147 @@
+"""What can be wrong with a tool call, and how the model is told.
+
+A fault is a value: it becomes a failed :class:`~toolreel.envelope.Envelope`. Its text says
+what to do next, since that is the one thing that decides whether the retry works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal, TypeAlias
+
+from toolreel.jsontext import JsonText, canonical
+from toolreel.schemas import Violation
+
+__all__ = [
+    "Fault",
+    "FaultCode",
+    "arguments_not_json",
+    "arguments_not_object",
+    "arguments_too_deep",
+    "arguments_too_large",
+    "arguments_truncated",
+    "arguments_violate_schema",
+    "call_cancelled",
+    "output_not_json",
+    "output_too_large",
+    "tool_not_found",
+]
+
+FaultCode: TypeAlias = Literal[
+    "TOOL_NOT_FOUND",
+    "ARGUMENTS_JSON_PARSE_ERROR",
+    "ARGUMENTS_NOT_OBJECT",
+    "ARGUMENTS_TRUNCATED",
+    "ARGUMENTS_TOO_LARGE",
+    "ARGUMENTS_TOO_DEEP",
+    "ARGUMENTS_SCHEMA_ERROR",
+    "TOOL_OUTPUT_TOO_LARGE",
+    "TOOL_OUTPUT_NOT_JSON",
+    "TOOL_CANCELLED",
+]
+"""Faults that the loop itself finds. A tool adds its own (``ARGUMENT_ERROR``, ``TOOL_TIMEOUT``,
+``INTERNAL_ERROR``) in the envelope that it returns."""
+
+_NOTHING = canonical({})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a call failed, for the model to read."""
+
+    code: FaultCode
+    message: str
+    """One or two sentences; the last one says what to do next."""
+    data: JsonText = _NOTHING
+    """A JSON object with the figures, such as sizes and limits."""
+
+
+def tool_not_found(name: str, known: Sequence[str]) -> Fault:
+    """No tool has that name: the nearest one is named, never guessed and run."""
+    if not known:
+        return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}: this run has no tools. Answer in text.")
+    close = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {close[0]!r}?" if close else "Call one of these."
+    return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}. Available: {', '.join(known)}. {hint}")
+
+
+def arguments_not_json(name: str, why: str) -> Fault:
+    """The arguments cannot be parsed."""
+    return Fault(
+        "ARGUMENTS_JSON_PARSE_ERROR",
+        f"The arguments of {name} are not valid JSON: {why}. Call {name} again with one JSON object.",
+    )
+
+
+def arguments_not_object(name: str, why: str) -> Fault:
+    """The arguments are JSON, but a list or a scalar."""
+    return Fault(
+        "ARGUMENTS_NOT_OBJECT",
+        f"The arguments of {name} must be a JSON object, got {why}. Call {name} again with an object.",
+    )
+
+
+def arguments_truncated(name: str) -> Fault:
+    """The reply was cut at the token limit, so nothing in it can be trusted to be whole."""
+    return Fault(
+        "ARGUMENTS_TRUNCATED",
+        f"Your reply was cut at the output token limit, so {name} was not run. "
+        f"Call {name} again with shorter arguments, or do the work in several smaller calls.",
+    )
+
+
+def arguments_too_large(name: str, size: int, limit: int) -> Fault:
+    """The arguments are over the byte limit."""
+    return Fault(
+        "ARGUMENTS_TOO_LARGE",
+        f"The arguments of {name} have {size} bytes; the limit is {limit}. "
+        f"Call {name} again with at most {limit} bytes.",
+        canonical({"bytes": size, "limit": limit}),
+    )
+
+
+def arguments_too_deep(name: str, limit: int) -> Fault:
+    """The arguments nest too deeply."""
+    return Fault(
+        "ARGUMENTS_TOO_DEEP",
+        f"The arguments of {name} nest deeper than {limit} levels. Call {name} again with flatter arguments.",
+        canonical({"limit": limit}),
+    )
+
+
+def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Fault:
+    """The arguments do not fit the tool's schema; what was expected stands beside what came."""
+    return Fault(
+        "ARGUMENTS_SCHEMA_ERROR",
+        f"{'; '.join(str(violation) for violation in violations)}. "
+        f"Call {name} again with the corrected arguments.",
+        canonical({"violations": [_violation(violation) for violation in violations]}),
+    )
+
+
+def output_too_large(name: str, size: int, limit: int) -> Fault:
+    """The tool returned more than the model may see."""
+    return Fault(
+        "TOOL_OUTPUT_TOO_LARGE",
+        f"The output of {name} has {size} bytes; the limit is {limit}. Ask {name} for less.",
+        canonical({"bytes": size, "limit": limit}),
+    )
+
+
+def output_not_json(name: str, why: str) -> Fault:
+    """The tool's host handed over something that is not JSON."""
+    return Fault(
+        "TOOL_OUTPUT_NOT_JSON",
+        f"{name} ran, but its output cannot be shown: {why}. Go on without it.",
+    )
+
+
+def call_cancelled(name: str) -> Fault:
+    """The run was cancelled while the call was under way or waiting."""
+    return Fault("TOOL_CANCELLED", f"The run was cancelled before {name} returned. It may have had effects.")
+
+
+def _violation(violation: Violation) -> dict[str, str]:
+    return {"pointer": violation.pointer, "expected": violation.expected, "got": violation.got}

@@ -1,0 +1,54 @@
+"""A request to the model, as encoded parts that are joined and never encoded again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from toolreel.digest import chain, digest
+from toolreel.jsontext import JsonText, quote
+from toolreel.transcript import Transcript
+
+__all__ = ["Request", "RequestOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """Everything of a body but model and messages: sampling options and tools.
+
+    The same in every turn, so it is encoded and digested once a run.
+    """
+
+    text: JsonText
+    """A JSON object."""
+    digest: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The body of one request to a chat-completions endpoint."""
+
+    model: str
+    messages: Transcript
+    options: RequestOptions
+
+    @property
+    def body(self) -> str:
+        """The canonical JSON text of the body.
+
+        >>> from toolreel.jsontext import canonical
+        >>> from toolreel.messages import UserMessage
+        >>> options = RequestOptions(canonical({"temperature": 0}))
+        >>> Request("m", Transcript.of([UserMessage("hi")]), options).body
+        '{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":0}'
+        """
+        rest = self.options.text[1:]
+        comma = "" if rest == "}" else ","
+        return f'{{"model":{quote(self.model)},"messages":[{",".join(self.messages.texts)}]{comma}{rest}'
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
+        return chain("", self.model, self.messages.chain, self.options.digest)
