@@ -117,7 +117,6 @@ def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Faul
         "ARGUMENTS_SCHEMA_ERROR",
         f"{'; '.join(str(violation) for violation in violations)}. "
         f"Call {name} again with the corrected arguments.",
-        canonical({"violations": [_violation(violation) for violation in violations]}),
     )
 
 
@@ -141,7 +140,3 @@ def output_not_json(name: str, why: str) -> Fault:
 def call_cancelled(name: str) -> Fault:
     """The run was cancelled while the call was under way or waiting."""
     return Fault("TOOL_CANCELLED", f"The run was cancelled before {name} returned. It may have had effects.")
-
-
-def _violation(violation: Violation) -> dict[str, str]:
-    return {"pointer": violation.pointer, "expected": violation.expected, "got": violation.got}
