@@ -6,7 +6,7 @@ be read, they fit the schema. What passes is byte for byte what runs.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from returns.result import Failure, Result, Success
 
@@ -63,6 +63,8 @@ def _readable(call: ToolCall, config: LoopConfig) -> Result[JsonText, Fault]:
             return Failure(_fault(call.name, error, config))
         case JsonText() as arguments:
             return Success(arguments)
+        case _:
+            assert_never(call.arguments)
 
 
 def _fault(name: str, error: ArgumentError, config: LoopConfig) -> Fault:
@@ -75,6 +77,8 @@ def _fault(name: str, error: ArgumentError, config: LoopConfig) -> Fault:
             return arguments_too_deep(name, config.max_argument_depth)
         case "ARGUMENTS_TRUNCATED":
             return arguments_truncated(name)
+        case _:
+            assert_never(error.code)
 
 
 def _fitting(tool: ToolDefinition, arguments: JsonText) -> Result[JsonText, Fault]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from toolreel.arguments import Arguments, read_arguments
 from toolreel.jsontext import Json
@@ -20,7 +21,7 @@ class ToolCall:
     """One call that the model wants."""
 
     id: str
-    """The provider's own id, or ``call_<turn>_<index>`` where it gave none."""
+    """The provider's own id, or ``call_<turn>_<number>`` where it gave none; unique in its message."""
     name: str
     arguments: Arguments
     original: str
@@ -58,7 +59,8 @@ def read_calls(message: Mapping[str, Json], *, turn: int, max_depth: int) -> Cal
     entries, warnings = _entries(message)
     calls: list[ToolCall] = []
     for entry in entries:
-        call, found = _call(entry, f"call_{turn}_{len(calls)}", {call.id for call in calls}, max_depth)
+        taken = {call.id for call in calls}
+        call, found = _call(entry, _fresh_id(turn, len(calls), taken), taken, max_depth)
         warnings += found
         calls += call
     return CallsRead(tuple(calls), tuple(dict.fromkeys(warnings)))
@@ -107,9 +109,16 @@ def _call(entry: _Entry, fallback: str, taken: set[str], max_depth: int) -> tupl
     return [call], [*warnings, *arguments.warnings]
 
 
+def _fresh_id(turn: int, index: int, taken: set[str]) -> str:
+    candidates = (f"call_{turn}_{number}" for number in count(index))
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
 def _identity(given: Json, fallback: str, taken: set[str]) -> tuple[str, list[str]]:
-    if not isinstance(given, str) or not given:
+    if given is None or given == "":
         return fallback, ["CALL_ID_MISSING"]
-    if given in taken:
-        return fallback, ["CALL_ID_DUPLICATE"]
-    return given, []
+    warnings = [] if isinstance(given, str) else ["CALL_ID_NOT_STRING"]
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return fallback, warnings
+    identity = str(given)
+    return (fallback, [*warnings, "CALL_ID_DUPLICATE"]) if identity in taken else (identity, warnings)

@@ -28,6 +28,8 @@ from toolreel.transcript import Transcript
 
 __all__ = [
     "VERSION",
+    "decode_event",
+    "decode_plan",
     "dump",
     "encode",
     "load_effect",
@@ -35,6 +37,7 @@ __all__ = [
     "load_note",
     "load_plan",
     "load_state",
+    "tag",
 ]
 
 VERSION: Final = 1
@@ -89,6 +92,16 @@ def load_note(text: str) -> Note:
     return cast("Note", _load(Note, text))
 
 
+def decode_plan(tree: Json) -> Plan:
+    """Read an encoded plan that stands inside a larger record."""
+    return cast("Plan", _reader(Plan)(tree, "plan"))
+
+
+def decode_event(tree: Json) -> Event:
+    """Read an encoded event that stands inside a larger record."""
+    return cast("Event", _reader(Event)(tree, "event"))
+
+
 def encode(value: object) -> Json:
     """The stored form of a value, as parsed JSON."""
     match value:
@@ -100,7 +113,7 @@ def encode(value: object) -> Json:
             return [encode(item) for item in value]
         case _ if is_dataclass(value):
             stored = {item.name: encode(getattr(value, item.name)) for item in fields(value) if item.init}
-            return {"type": _tag(type(value)), **stored}
+            return {"type": tag(type(value)), **stored}
         case _:
             raise CodecError(f"{value!r} has no stored form")
 
@@ -109,15 +122,22 @@ def _load(kind: object, text: str) -> object:
     match either(read(text).alt(lambda why: CodecError(f"not a stored value: {why}"))):
         case CodecError() as error:
             raise error
-        case {"toolreel": version, "value": value}:
-            if version != VERSION:
+        case {"toolreel": version, "value": value, **foreign}:
+            if type(version) is not int or version != VERSION:
                 raise CodecError(f"stored in version {version!r}; this toolreel reads version {VERSION}")
+            if foreign:
+                raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
             return _reader(kind)(value, "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
 
 
-def _tag(kind: type) -> str:
+def tag(kind: type) -> str:
+    """The name under which values of a class are stored.
+
+    >>> tag(Plan)
+    'plan'
+    """
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -179,11 +199,11 @@ def _tuple_reader(item: _Reader) -> _Reader:
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
-    classes: dict[str, Any] = {_tag(kind): kind for kind in kinds if is_dataclass(kind)}  # type: ignore[arg-type]
+    classes: dict[str, Any] = {tag(kind): kind for kind in kinds if is_dataclass(kind)}  # type: ignore[arg-type]
     plain = [kind for kind in kinds if not is_dataclass(kind)]
 
     def read_union(tree: Json, place: str) -> object:
-        if isinstance(tree, Mapping):
+        if classes and isinstance(tree, Mapping):
             kind = classes.get(str(tree.get("type")))
             if kind is None:
                 raise _wrong(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
@@ -204,8 +224,8 @@ def _class_reader(kind: type[Any]) -> _Reader:
     required = {item.name for item in stored if item.default is MISSING}
 
     def read_class(tree: Json, place: str) -> object:
-        if not isinstance(tree, Mapping) or tree.get("type") != _tag(kind):
-            raise _wrong(place, f"an object of type {_tag(kind)}", tree)
+        if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
+            raise _wrong(place, f"an object of type {tag(kind)}", tree)
         given = {name: value for name, value in tree.items() if name != "type"}
         if missing := required - given.keys():
             raise CodecError(f"{place}: {', '.join(sorted(missing))} is missing")

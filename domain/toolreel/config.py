@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Final
 
 from toolreel.errors import ConfigError
+from toolreel.jsontext import MAX_DEPTH
 from toolreel.text_dialects import DIALECTS
 
 __all__ = ["LoopConfig", "unknown_name"]
@@ -27,13 +28,15 @@ class LoopConfig:
     max_tool_output_bytes: int = 200_000
     """UTF-8 bytes of a tool's output that may reach the model."""
     max_argument_depth: int = 64
-    """Levels of nesting in a call's arguments."""
+    """Levels of nesting in a call's arguments; at most what can be read back, 128."""
     text_dialects: tuple[str, ...] = ()
     """Ways of writing a tool call as text that are read as calls; none unless asked for."""
 
     def __post_init__(self) -> None:
         for key in _COUNTS:
             _check_count(key, getattr(self, key))
+        if self.max_argument_depth > MAX_DEPTH:
+            raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
         for name in self.text_dialects:
             if name not in DIALECTS:
                 raise ConfigError(f"text_dialects: {unknown_name('dialect', name, DIALECTS)}")
@@ -52,7 +55,7 @@ class LoopConfig:
             if key not in known:
                 raise ConfigError(unknown_name("setting", key, known))
         dialects = changes.get("text_dialects", ())
-        if isinstance(dialects, str) or not all(isinstance(name, str) for name in dialects):
+        if not _are_names(dialects):
             raise ConfigError(f"text_dialects: expected a list of names, got {dialects!r}")
         return cls(**{**changes, "text_dialects": tuple(dialects)})
 
@@ -65,6 +68,12 @@ def unknown_name(what: str, name: str, known: Mapping[str, object] | list[str] |
     close = get_close_matches(name, list(known), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
     return f"there is no {what} {name!r}; {hint}"
+
+
+def _are_names(value: object) -> bool:
+    if isinstance(value, str) or not isinstance(value, Collection):
+        return False
+    return all(isinstance(name, str) for name in value)
 
 
 def _check_count(key: str, value: object) -> None:

@@ -7,12 +7,12 @@ the events that :data:`ANSWERS` names, carrying the same ``ref``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final, TypeAlias, assert_never
 
 from toolreel.digest import chain
 from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
-from toolreel.jsontext import JsonText
+from toolreel.jsontext import JsonText, canonical
 from toolreel.outcome import Outcome
 from toolreel.request import Request
 
@@ -63,6 +63,6 @@ def fingerprint(effect: Effect) -> str:
         case RunTool():
             return chain("run_tool", str(effect.ref), effect.call_id, effect.name, effect.arguments)
         case Finish():
-            return chain("finish", effect.outcome.name)
+            return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
         case _:
             assert_never(effect)

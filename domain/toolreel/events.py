@@ -1,6 +1,7 @@
 """Events: facts from outside, in the past tense. Their counterpart is :mod:`toolreel.effects`.
 
-An event that answers an effect carries the effect's ``ref``.
+An event that answers an effect carries the effect's ``ref``. Texts from outside lose their lone
+surrogates here, so that every event can be written down and read back.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from toolreel.jsontext import sound
 from toolreel.outcome import FailureKind
 
 __all__ = [
@@ -34,6 +36,9 @@ class ReplyReceived:
     body: str
     """The response body as it came, decoded from UTF-8 with undecodable bytes replaced."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", sound(self.body))
+
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
@@ -47,6 +52,10 @@ class RequestFailed:
     body: str = ""
     """The body of an error response."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", sound(self.message))
+        object.__setattr__(self, "body", sound(self.body))
+
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
@@ -56,12 +65,18 @@ class ToolReturned:
     output: str
     """JSON text: an envelope, an object or any other value."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "output", sound(self.output))
+
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
     """The caller wants the run to end now; whatever is under way is abandoned."""
 
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", sound(self.reason))
 
 
 Event: TypeAlias = RunStarted | ReplyReceived | RequestFailed | ToolReturned | CancelRequested

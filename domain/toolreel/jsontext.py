@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from returns.result import Failure, Result, Success
 
@@ -28,6 +28,9 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 MAX_DEPTH: Final = 128
 """Levels of nesting that :func:`read` accepts unless told otherwise."""
+
+_MAX_DIGITS: Final = 4300
+"""Digits of an integer: Python's own limit, which an environment variable could move."""
 
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -110,16 +113,24 @@ def read(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
     if text.count("[") + text.count("{") > max_depth and nesting(text, enough=max_depth + 1) > max_depth:
         return Failure(f"nested deeper than {max_depth} levels")
     try:
-        value: Json = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value: Json = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded
+        )
     except json.JSONDecodeError as error:
         return Failure(f"{error.msg} at line {error.lineno}, column {error.colno}")
     except ValueError as error:
-        return Failure(str(error).partition(";")[0])
+        return Failure(str(error))
     return Success(_sound_value(value) if _SURROGATE_ESCAPE.search(text) else value)
 
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _bounded(digits: str) -> int:
+    if len(digits.lstrip("-")) > _MAX_DIGITS:
+        raise ValueError(f"an integer of {len(digits.lstrip('-'))} digits is too long")
+    return int(digits)
 
 
 def _finite(digits: str) -> float:
@@ -139,3 +150,5 @@ def _sound_value(value: Json) -> Json:
             return [_sound_value(item) for item in value]
         case None | bool() | int() | float():
             return value
+        case _:
+            assert_never(value)

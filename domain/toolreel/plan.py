@@ -9,7 +9,7 @@ from typing import Final
 from toolreel.config import LoopConfig
 from toolreel.digest import chain
 from toolreel.errors import ConfigError
-from toolreel.jsontext import Json, JsonText, canonical, parse
+from toolreel.jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse
 from toolreel.messages import Message, UserMessage, wire
 from toolreel.request import RequestOptions
 from toolreel.surface import ToolDefinition, ToolSurface
@@ -49,6 +49,8 @@ class Plan:
             raise ConfigError("model: expected the name of a model, got an empty text")
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
+        if nesting(self.options, enough=MAX_DEPTH + 1) > MAX_DEPTH:
+            raise ConfigError(f"options: nested deeper than {MAX_DEPTH} levels")
         options = parse(self.options)
         if not isinstance(options, Mapping):
             raise ConfigError(f"options: expected a JSON object, got {self.options}")
@@ -56,8 +58,12 @@ class Plan:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
         tools = {"tools": parse(self.tools.text)} if self.tools.definitions else {}
-        object.__setattr__(self, "request_options", RequestOptions(canonical({**tools, **options})))
-        object.__setattr__(self, "digest", self._digest())
+        try:
+            object.__setattr__(self, "request_options", RequestOptions(canonical({**tools, **options})))
+            object.__setattr__(self, "digest", self._digest())
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.end]
+            raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
 
     @classmethod
     def of(

@@ -46,6 +46,7 @@ _FINISH: Final[Mapping[str, Finish]] = {
 }
 
 _TOO_MANY_REQUESTS: Final = 429
+_MOST_TOKENS: Final = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +113,19 @@ class _Found:
 
 
 def _tree(body: bytes | Json) -> Result[Mapping[str, Json], Problem]:
-    tree: Result[Json, str]
+    return _text(body).bind(read).alt(lambda why: Problem("INVALID_BODY", why)).bind(_mapping)
+
+
+def _text(body: bytes | Json) -> Result[str, str]:
+    """The text of a body; a parsed value is written anew, so that it is held to the same rules."""
     if isinstance(body, bytes):
-        tree = read(body.decode("utf-8", "replace"))
-    else:
-        tree = read(body) if isinstance(body, str) else Success(body)
-    return tree.alt(lambda why: Problem("INVALID_BODY", why)).bind(_mapping)
+        return Success(body.decode("utf-8", "replace"))
+    if isinstance(body, str):
+        return Success(body)
+    try:
+        return Success(canonical(body))
+    except (ValueError, RecursionError) as error:
+        return Failure(str(error))
 
 
 def _mapping(tree: Json) -> Result[Mapping[str, Json], Problem]:
@@ -133,10 +141,10 @@ def _envelope(body: Mapping[str, Json]) -> Result[_Found, Problem]:
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
         return Failure(Problem("NO_CHOICES", "the reply has no choices"))
     choice = choices[0]
+    if isinstance(choice, Mapping) and (error := choice.get("error")):
+        return Failure(_provider_error(error))
     if not isinstance(choice, Mapping) or not isinstance(message := choice.get("message"), Mapping):
         return Failure(Problem("NO_MESSAGE", "the first choice has no message"))
-    if error := choice.get("error"):
-        return Failure(_provider_error(error))
     return Success(_Found(body, choice, message, ("MULTIPLE_CHOICES",) if len(choices) > 1 else ()))
 
 
@@ -173,14 +181,18 @@ def _content(raw: Json) -> tuple[str, tuple[str, ...]]:
         case None:
             return "", ()
         case str():
-            return (raw if raw.strip() else ""), ()
+            return _visible(raw), ()
         case Mapping():
             return canonical(raw), ("CONTENT_NOT_STRING",)
         case Sequence():
-            texts = [part["text"] for part in raw if isinstance(part, Mapping) and "text" in part]
-            return "".join(text for text in texts if isinstance(text, str)), ("CONTENT_NOT_STRING",)
+            texts = (part.get("text") for part in raw if isinstance(part, Mapping))
+            return _visible("".join(text for text in texts if isinstance(text, str))), ("CONTENT_NOT_STRING",)
         case _:
             return canonical(raw), ("CONTENT_NOT_STRING",)
+
+
+def _visible(text: str) -> str:
+    return text if text.strip() else ""
 
 
 def _reasoning(message: Mapping[str, Json]) -> str:
@@ -198,8 +210,14 @@ def _finish(word: Json) -> tuple[Finish, tuple[str, ...]]:
 
 def _usage(raw: Json) -> Usage:
     counts = raw if isinstance(raw, Mapping) else {}
-    prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    return Usage(prompt if isinstance(prompt, int) else 0, completion if isinstance(completion, int) else 0)
+    return Usage(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")))
+
+
+def _count(raw: Json) -> int:
+    """A number of tokens; what cannot be one counts as not said."""
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        return 0
+    return raw if 0 <= raw <= _MOST_TOKENS else 0
 
 
 def _with_text_calls(reply: Reply, tools: ToolSurface, config: LoopConfig, turn: int) -> Reply:
@@ -214,7 +232,7 @@ def _with_text_calls(reply: Reply, tools: ToolSurface, config: LoopConfig, turn:
     return replace(
         reply,
         calls=calls,
-        content=found.content,
+        content=_visible(found.content),
         reasoning=reply.reasoning or found.reasoning,
         warnings=(*reply.warnings, *warnings, *(("TEXT_CALL_READ",) if calls else ())),
     )
@@ -223,9 +241,11 @@ def _with_text_calls(reply: Reply, tools: ToolSurface, config: LoopConfig, turn:
 def _consistent(reply: Reply) -> Reply:
     """Calls decide, not the finish word: OpenAI itself documents calls that came with ``stop``."""
     if reply.calls and reply.finish in {"stop", "unknown"}:
-        return replace(reply, finish="tool_calls", warnings=(*reply.warnings, "FINISH_MISMATCH"))
+        from_text = reply.calls[0].provenance.startswith("text:")
+        mismatch = () if from_text else ("FINISH_MISMATCH",)  # a server that saw text is right to say stop
+        return replace(reply, finish="tool_calls", warnings=(*reply.warnings, *mismatch))
     if not reply.calls and reply.finish == "tool_calls":
-        return replace(reply, finish="stop")
+        return replace(reply, finish="stop", warnings=(*reply.warnings, "FINISH_MISMATCH"))
     return reply
 
 

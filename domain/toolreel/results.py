@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from toolreel.admission import admit
 from toolreel.asking import ask
@@ -25,13 +26,16 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
     Leads to ``AwaitingTools``, or on to the next request when no call is left.
     """
     for index, call in enumerate(calls):
-        match admit(call, state.plan.tools, state.plan.config):
+        admission = admit(call, state.plan.tools, state.plan.config)
+        match admission:
             case Fault() as fault:
                 state = _answered(state, call, failed(call.name, fault))
                 rejected = CallRejected(state.tally.turns, call.id, call.name, fault.code, fault.message)
                 notes = (*notes, rejected)
             case JsonText() as arguments:
                 return _started(state, call, arguments, calls[index + 1 :], notes)
+            case _:
+                assert_never(admission)
     return ask(state, notes)
 
 

@@ -7,14 +7,14 @@ because it takes longer to import than all the rest of the core.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolreel.errors import ConfigError
-from toolreel.jsontext import Json, JsonText, canonical, parse
+from toolreel.jsontext import Json, JsonText, canonical, nesting, parse
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -27,6 +27,15 @@ AT_MOST: Final = 3
 
 _SAMPLE: Final = 80
 """Characters of an offending value that are quoted back."""
+
+_MAX_DEPTH: Final = 64
+"""Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
+
+_Resolver: TypeAlias = Any
+"""What referencing resolves with: a class that it does not export."""
+
+_Located: TypeAlias = "tuple[Json, _Resolver]"
+"""A schema, and the resolver for the references in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +54,8 @@ class Violation:
 def check_schema(schema: JsonText) -> None:
     """Make sure that a schema can be used, now rather than in the middle of a run.
 
-    :raises ConfigError: if it is not JSON Schema (draft 2020-12), refers to another document,
-        to a place that does not exist, or to itself without end
+    :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, refers to
+        another document, to a place that does not exist, or to itself without end
     """
     _validator(schema)
 
@@ -58,16 +67,25 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     >>> [str(violation) for violation in violations(schema, canonical({"n": "3"}))]
     ['/n: expected integer, got "3"']
     """
-    errors = sorted(_validator(schema).iter_errors(parse(arguments)), key=_place)
-    return tuple(islice((_violation(error) for error in errors), AT_MOST))
+    tree = parse(arguments)
+    try:
+        errors = sorted(_validator(schema).iter_errors(tree), key=lambda error: _place(error, tree))
+    except OverflowError:
+        # jsonschema divides by a fractional multipleOf in floating point.
+        return (Violation("", "numbers of ordinary size", _short(tree)),)
+    except RecursionError:
+        return (Violation("", "less nesting than its schema takes", _short(tree)),)
+    # jsonschema counts every missing property; one violation names them all.
+    return tuple(islice(dict.fromkeys(map(_violation, errors)), AT_MOST))
 
 
 @lru_cache(maxsize=1024)
 def _validator(schema: JsonText) -> Draft202012Validator:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - see the module's docstring
     from referencing import Registry  # noqa: PLC0415
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
+    if nesting(schema, enough=_MAX_DEPTH + 1) > _MAX_DEPTH:
+        raise ConfigError(f"a schema may not nest deeper than {_MAX_DEPTH} levels")
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")
@@ -75,39 +93,77 @@ def _validator(schema: JsonText) -> Draft202012Validator:
         Draft202012Validator.check_schema(tree)
     except SchemaError as error:
         raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
-    validator = Draft202012Validator(tree, registry=Registry())
+    _check_references(tree)
+    return Draft202012Validator(tree, registry=Registry())
+
+
+def _check_references(tree: Mapping[str, Json]) -> None:
+    """Follow every reference, since validating a value would show only those on its way."""
+    from referencing import Registry  # noqa: PLC0415
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
+    checked: set[int] = set()
+    pending: list[_Located] = [(tree, Registry().resolver_with_root(DRAFT202012.create_resource(tree)))]
+    while pending:
+        for schema, resolver in _applied(*pending.pop(), (), checked):
+            pending += _located(DRAFT202012.subresources_of(schema), resolver)
+
+
+def _applied(
+    schema: Json, resolver: _Resolver, above: tuple[int, ...], checked: set[int]
+) -> Iterator[_Located]:
+    """A schema and all others that it applies to the same value; none of them may be itself."""
+    if not isinstance(schema, Mapping) or id(schema) in checked:
+        return
+    if id(schema) in above:
+        raise ConfigError("the schema refers to itself without end")
+    for other, its_resolver in _same_value(schema, resolver):
+        yield from _applied(other, its_resolver, (*above, id(schema)), checked)
+    checked.add(id(schema))
+    yield schema, resolver
+
+
+def _same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
+    for key in ("$ref", "$dynamicRef"):
+        if key in schema:
+            yield _target(schema[key], resolver)
+    parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
+    parts += (part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ()))
+    parts += schema.get("dependentSchemas", {}).values()
+    yield from _located(parts, resolver)
+
+
+def _located(schemas: Iterable[Any], resolver: _Resolver) -> Iterator[_Located]:
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
+    for part in map(DRAFT202012.create_resource, schemas):
+        yield part.contents, resolver.in_subresource(part)
+
+
+def _target(reference: str, resolver: _Resolver) -> _Located:
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+
     try:
-        validator.is_valid({})
-        for reference in sorted(set(_references(tree)) - {"#"}):
-            if not reference.startswith("#"):
-                raise ConfigError(f"$ref {reference!r} points outside its schema; put that under $defs")
-            Draft202012Validator({**tree, "$ref": reference}, registry=Registry()).is_valid({})
-    except Unresolvable as error:
-        raise ConfigError(f"$ref {error.ref!r} points to nothing in its schema") from None
-    except RecursionError:
-        raise ConfigError("the schema refers to itself without end") from None
-    return validator
+        found = resolver.lookup(reference)
+        Draft202012Validator.check_schema(found.contents)
+    except SchemaError:
+        raise ConfigError(f"$ref {reference!r} points to something that is no JSON Schema") from None
+    except (Unresolvable, TypeError, ValueError):
+        # A pointer that goes on through a number or a text is a TypeError or a ValueError.
+        where = "to nothing in its schema" if reference.startswith("#") else "outside its schema"
+        raise ConfigError(f"$ref {reference!r} points {where}; put what it means under $defs") from None
+    return found.contents, found.resolver
 
 
-def _references(tree: Json) -> Iterator[str]:
-    match tree:
-        case Mapping():
-            for key, value in tree.items():
-                if key == "$ref" and isinstance(value, str):
-                    yield value
-                else:
-                    yield from _references(value)
-        case str():
-            return
-        case Sequence():
-            for value in tree:
-                yield from _references(value)
-        case _:
-            return
-
-
-def _place(error: ValidationError) -> tuple[str, ...]:
-    return tuple(str(step) for step in error.absolute_path)
+def _place(error: ValidationError, tree: Json) -> tuple[int, ...]:
+    """Where in the document the offending value stands: the index of each step on the way to it."""
+    place: list[int] = []
+    at: Any = tree
+    for step in error.absolute_path:
+        place.append(step if isinstance(step, int) else list(at).index(step))
+        at = at[step]
+    return tuple(place)
 
 
 def _violation(error: ValidationError) -> Violation:
@@ -117,10 +173,11 @@ def _violation(error: ValidationError) -> Violation:
 
 
 def _expected(error: ValidationError) -> str:
+    keyword: Any = error.validator
     rule: Any = error.validator_value
     schema: Any = error.schema
     instance: Any = error.instance
-    match error.validator:
+    match keyword:
         case "type":
             return rule if isinstance(rule, str) else " or ".join(rule)
         case "enum":
@@ -130,10 +187,13 @@ def _expected(error: ValidationError) -> str:
         case "required":
             return "the required " + ", ".join(repr(name) for name in rule if name not in instance)
         case "additionalProperties":
-            allowed = ", ".join(repr(name) for name in schema.get("properties", {}))
-            return f"only {allowed}" if allowed else "no properties at all"
+            named = [repr(name) for name in schema.get("properties", {})]
+            matching = [f"names that match {pattern!r}" for pattern in schema.get("patternProperties", {})]
+            return f"only {', '.join(named + matching)}" if named or matching else "no properties at all"
+        case None:  # the schema is `false`, and jsonschema does not say for which property
+            return "no such value"
         case _:
-            return f"what {error.validator} {_short(rule)} allows"
+            return f"what {keyword} {_short(rule)} allows"
 
 
 def _short(value: Json) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, assert_never
 
 from toolreel.arguments import ArgumentError
 from toolreel.calls import ToolCall
@@ -79,3 +79,5 @@ def _sendable(call: ToolCall) -> str:
         case JsonText() as arguments:
             own = read(call.original).map(lambda tree: isinstance(tree, dict)).value_or(False)
             return call.original if own and not call.provenance.startswith("text:") else arguments
+        case _:
+            assert_never(call.arguments)

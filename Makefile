@@ -1,0 +1,76 @@
+# Every step of the project. `make` alone lists the targets; CI runs .ci/run, which calls them.
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV    ?= $(BIN)/uv
+
+# The first interpreter that is new enough and can make a virtual environment.
+FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(firstword $(foreach python,python3.11 python3 python3.12 python3.13,\
+	$(shell $(python) -c '$(FITS)' 2>/dev/null && echo $(python))))
+
+# Quiet about newer releases: requirements.lock decides which one is used.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint format lock nightly bench check-install clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+setup: $(STAMP) ## create .venv with the locked tools and this project in it
+
+$(STAMP): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make setup: needs Python 3.11 or newer with the venv module" \
+		"(Debian: apt-get install python3-venv), or say which: make setup PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -qq --require-hashes -r requirements.lock
+	$(BIN)/pip install -qq --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## replay a recorded session and prove that nothing differs
+	$(BIN)/toolreel demo
+
+test: setup lint ## everything that must hold before a change lands
+	PYTHONHASHSEED=0 $(BIN)/pytest --cov --cov-report= -m "not slow"
+	$(BIN)/coverage report --include='domain/*' --fail-under=100
+	PYTHONHASHSEED=0 $(BIN)/python tests/twins.py
+	$(BIN)/python tests/exhaustive.py
+	@set -e; for example in $(wildcard examples/*.py); do \
+		echo "== $$example"; $(BIN)/python "$$example"; done
+	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(BIN)/pytest -q -m "not slow"
+
+lint: setup ## check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## put the code into the house format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# It does not depend on setup, which would first install the lock that is out of date.
+lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
+	@test -x "$(UV)" || { echo "make lock: uv is not there; run 'make setup' or say UV=..." >&2; exit 1; }
+	$(UV) pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--quiet $(UPGRADE) --output-file requirements.lock
+
+nightly: setup ## the long tests: many more random histories, and what is marked slow
+	TOOLREEL_HYPOTHESIS=nightly $(BIN)/pytest
+
+bench: setup ## run the benchmarks
+	@set -e; for bench in $(wildcard benchmarks/*.py); do echo "== $$bench"; $(BIN)/python "$$bench"; done
+
+check-install: setup ## build the wheel and try it in a fresh environment
+	$(BIN)/python tests/check_install.py
+
+clean: ## remove all that make has made
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,72 @@
+"""Errors that the adapters raise: something around the core cannot be used, read or trusted.
+
+::
+
+    ToolreelError
+    ├── ReplayMismatch            (core) a recording disagrees with the run that replays it
+    └── AdapterError
+        ├── MissingExtra          an optional dependency is not installed
+        ├── CassetteError         a cassette cannot be read, trusted or written
+        │   └── SecretFound       a cassette was not written because it would hold a secret
+        ├── JournalError          a journal cannot be read, trusted or written
+        ├── ToolModuleError       a module that should hold tools cannot be used
+        ├── EndpointConfigError   an endpoint's settings are not usable
+        └── BodyError             (bounded) a response body was not taken in
+            ├── TooLarge
+            └── UndecodableBody
+
+Each text names the place and the remedy. A far side that fails is none of these: the HTTP
+adapter turns it into an event.
+"""
+
+from __future__ import annotations
+
+from toolreel.errors import ToolreelError
+
+__all__ = [
+    "AdapterError",
+    "CassetteError",
+    "EndpointConfigError",
+    "JournalError",
+    "MissingExtra",
+    "SecretFound",
+    "ToolModuleError",
+]
+
+
+class AdapterError(ToolreelError):
+    """Anything that an adapter itself raises."""
+
+
+class MissingExtra(AdapterError, ImportError):
+    """An optional dependency is not installed; the text has the command that installs it."""
+
+    @classmethod
+    def of(cls, extra: str, package: str) -> MissingExtra:
+        """The error for one extra of toolreel and the package that was looked for.
+
+        >>> print(MissingExtra.of("record", "vcrpy"))
+        vcrpy is not installed: it comes with the extra 'record', pip install 'toolreel[record]'
+        """
+        remedy = f"it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
+        return cls(f"{package} is not installed: {remedy}")
+
+
+class CassetteError(AdapterError):
+    """A cassette that cannot be read, trusted or written; names the file, the place and the remedy."""
+
+
+class SecretFound(CassetteError):
+    """A cassette that was not written, because it would hold a secret; says where, never what."""
+
+
+class JournalError(AdapterError):
+    """A journal that cannot be read, trusted or written; names the file, the line and the remedy."""
+
+
+class ToolModuleError(AdapterError):
+    """A module that should hold tools and cannot be imported, or does not hold what was asked for."""
+
+
+class EndpointConfigError(AdapterError, ValueError):
+    """An endpoint's setting that is not usable; names the setting, its value and what is allowed."""

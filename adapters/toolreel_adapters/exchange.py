@@ -1,0 +1,145 @@
+"""One exchange with a chat-completions endpoint, without the I/O: what goes out, what came back.
+
+Shared by :mod:`toolreel_adapters.http` and :mod:`toolreel_adapters.ahttp`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+
+from toolreel.events import ReplyReceived, RequestFailed
+from toolreel.jsontext import read
+from toolreel.outcome import FailureKind
+from toolreel_adapters.bounded import ACCEPT_ENCODING, TooLarge, UndecodableBody
+from toolreel_adapters.errors import EndpointConfigError
+
+__all__ = [
+    "MAX_RESPONSE_BYTES",
+    "TIMEOUT",
+    "Address",
+    "answered",
+    "broken",
+    "chat_url",
+    "lost",
+    "request_headers",
+]
+
+MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
+"""Decoded bytes of a response that are taken in; a chat completion has a thousandth of that."""
+
+TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
+"""Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
+
+_VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
+_SHOWN: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where requests go, and with which key; the key never leaves this class but in a header."""
+
+    url: str
+    headers: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"Address(url={self.url!r})"
+
+    @classmethod
+    def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str]) -> Address:
+        """The address for a base URL and the name of the variable that holds the key.
+
+        :raises EndpointConfigError: if the URL is none, or the variable is not set
+        """
+        return cls(chat_url(base_url), request_headers(api_key_env, environ))
+
+
+def chat_url(base_url: str) -> str:
+    """Where chat completions are, for a base URL with or without its version.
+
+    >>> chat_url("http://127.0.0.1:8080")
+    'http://127.0.0.1:8080/v1/chat/completions'
+    >>> chat_url("https://openrouter.ai/api/v1/")
+    'https://openrouter.ai/api/v1/chat/completions'
+    >>> chat_url("https://example.org/v1beta/openai")
+    'https://example.org/v1beta/openai/chat/completions'
+    """
+    parts = urlsplit(base_url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise EndpointConfigError(
+            f"base URL {base_url!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
+        )
+    if parts.username or parts.password:
+        raise EndpointConfigError(
+            "base URL: leave user and password out of it, name a key's variable instead"
+        )
+    path = parts.path.rstrip("/")
+    if not path.endswith("/chat/completions"):
+        versioned = any(_VERSION.fullmatch(segment) for segment in path.split("/"))
+        path += "/chat/completions" if versioned else "/v1/chat/completions"
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers of every request."""
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": ACCEPT_ENCODING,
+    }
+    if api_key_env is None:
+        return headers
+    key = environ.get(api_key_env, "").strip()
+    if not key:
+        raise EndpointConfigError(
+            f"the environment variable {api_key_env} is not set; put the API key into it"
+        )
+    return {**headers, "authorization": f"Bearer {key}"}
+
+
+def answered(ref: int, status: int, body: bytes) -> ReplyReceived | RequestFailed:
+    """The event for a response that came whole.
+
+    A status outside 2xx is a failure, and its message is the provider's own where it gives one.
+    """
+    text = body.decode("utf-8", "replace")
+    if 200 <= status < 300:
+        return ReplyReceived(ref, status, text)
+    return RequestFailed(ref, "status", f"HTTP {status}: {_complaint(text)}", status, text)
+
+
+def broken(ref: int, status: int, error: TooLarge | UndecodableBody) -> RequestFailed:
+    """The event for a response whose body was not taken in."""
+    kind: FailureKind = "too_large" if isinstance(error, TooLarge) else "broken"
+    return RequestFailed(ref, kind, str(error), status)
+
+
+def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
+    """The event for an exchange that httpx gave up.
+
+    ``httpx.HTTPError`` is all that becomes an event: a stale cassette raises something else, so
+    that it can never look like a provider's failure.
+    """
+    kind: FailureKind = "broken"
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+        kind = "connect"
+    elif isinstance(error, httpx.TimeoutException):
+        kind = "timeout"
+    return RequestFailed(
+        ref, kind, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    )
+
+
+def _complaint(text: str) -> str:
+    match read(text).value_or(None):
+        case {"error": {"message": str() as message}} | {"error": str() as message}:
+            return message[:_SHOWN]
+        case {"message": str() as message} | {"detail": str() as message}:
+            return message[:_SHOWN]
+        case _:
+            return text.strip()[:_SHOWN] or "no text"

@@ -1,0 +1,53 @@
+"""What a driver gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from toolreel.errors import ProtocolError
+from toolreel.events import Event
+from toolreel.loop import start, step
+from toolreel.notes import Note
+from toolreel.outcome import Completed, Outcome
+from toolreel.plan import Plan
+from toolreel.state import Settled, State
+
+__all__ = ["Run", "retold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended."""
+
+    state: State
+    """The last state: history, tally and outcome."""
+    notes: tuple[Note, ...]
+    """Everything that was decided on the way, in order."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended.
+
+        :raises toolreel.ProtocolError: if it has not
+        """
+        match self.state.phase:
+            case Settled() as settled:
+                return settled.outcome
+            case phase:
+                raise ProtocolError(f"the run is not over, it is in phase {type(phase).__name__}")
+
+    @property
+    def completed(self) -> bool:
+        """Whether the model gave a final answer."""
+        return isinstance(self.outcome, Completed)
+
+
+def retold(plan: Plan, events: Iterable[Event]) -> Run:
+    """The run that a plan and its events amount to, with everything that was decided on the way."""
+    at = start(plan)
+    notes = [*at.notes]
+    for event in events:
+        at = step(at.state, event)
+        notes += at.notes
+    return Run(at.state, tuple(notes))

@@ -1,0 +1,72 @@
+"""What to do about a run that ended badly, for the person at the terminal."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from toolreel.outcome import (
+    Cancelled,
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    Outcome,
+    Refused,
+    TransportFailed,
+    Truncated,
+)
+
+__all__ = ["told"]
+
+
+def told(outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None) -> tuple[str, str]:
+    """How a run ended, in words, and what to do about it; the latter is empty where nothing is to be done.
+
+    >>> told(MaxTurns(3))
+    ('the model still called tools after 3 turns', 'raise the limit with --set max_turns=6')
+    """
+    match outcome:
+        case Completed():
+            return "the model gave a final answer", ""
+        case EmptyFinal():
+            return "the model ended with neither text nor a call", "ask again, or try another model"
+        case MaxTurns():
+            doubled = f"raise the limit with --set max_turns={outcome.limit * 2}"
+            return f"the model still called tools after {outcome.limit} turns", doubled
+        case Truncated():
+            return "the answer was cut at the output token limit", "raise it with --set max_tokens=…"
+        case Refused():
+            return f"the model refused: {outcome.reason}", ""
+        case ContentFiltered():
+            return f"the provider's filter suppressed the reply: {outcome.reason}", ""
+        case InvalidReply():
+            return f"the reply could not be used ({outcome.problem}): {outcome.detail}", ""
+        case TransportFailed():
+            return outcome.message, _transport(outcome, base_url, api_key_env)
+        case Cancelled():
+            return (
+                f"the run was cancelled: {outcome.reason}" if outcome.reason else "the run was cancelled",
+                "",
+            )
+        case _:
+            assert_never(outcome)
+
+
+def _transport(outcome: TransportFailed, base_url: str, api_key_env: str | None) -> str:
+    if outcome.failure == "connect":
+        return f"no server answers at {base_url}: start it, or correct --base-url"
+    if outcome.failure == "timeout":
+        return "the server is too slow: raise --timeout"
+    if outcome.failure == "too_large":
+        return "the server sent more than any chat completion has; is --base-url right?"
+    if outcome.status in {401, 403}:
+        where = f"the key in {api_key_env} was not accepted" if api_key_env else "the server wants a key"
+        return f"{where}: name the variable that holds it with --api-key-env"
+    if outcome.status in {400, 404, 422} and "model" in outcome.message.lower():
+        return "the server does not know the model: ask it for its names at /v1/models, then correct --model"
+    if outcome.status == 404:
+        return f"nothing is at {base_url}: correct --base-url"
+    if outcome.status == 429:
+        return "too many requests: wait, then try again"
+    return "the server failed: try again"

@@ -1,0 +1,151 @@
+"""Python functions as tools. The twin for asyncio and trio is :mod:`toolreel_adapters.apython_tools`."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+from toolreel.effects import RunTool
+from toolreel.errors import ConfigError
+from toolreel.events import ToolReturned
+from toolreel.jsontext import Json, canonical, parse
+from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel_adapters.signature import definition_of
+
+__all__ = [
+    "DEADLINE",
+    "Given",
+    "PythonTools",
+    "Tool",
+    "ToolError",
+    "Toolbox",
+    "failure",
+    "keywords",
+    "succeeded",
+    "timed_out",
+]
+
+DEADLINE: Final = 60.0
+"""Seconds that a tool may take unless told otherwise."""
+
+
+class ToolError(Exception):
+    """Raised by a tool to tell the model what was wrong with its arguments, and what to do."""
+
+    def __init__(self, message: str, code: str = "ARGUMENT_ERROR") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function with a definition of its own, where the signature does not say enough."""
+
+    definition: ToolDefinition
+    function: Callable[..., object]
+
+
+Given: TypeAlias = Callable[..., object] | Tool
+"""A tool as it is handed over: a typed function, or one with a definition of its own."""
+
+
+class Toolbox:
+    """Functions by tool name, with their definitions.
+
+    :raises ConfigError: if a signature makes no schema, or two tools share a name
+    """
+
+    def __init__(self, tools: Iterable[Given]) -> None:
+        known = [tool if isinstance(tool, Tool) else Tool(definition_of(tool), tool) for tool in tools]
+        self.surface = ToolSurface(tuple(tool.definition for tool in known))
+        self._functions = {tool.definition.name: tool.function for tool in known}
+
+    def function(self, name: str) -> Callable[..., object]:
+        """The function of a tool.
+
+        :raises ConfigError: if there is none, because the plan was made with other tools
+        """
+        if name not in self._functions:
+            raise ConfigError(f"this host has no tool {name!r}; make the plan with the host's own surface")
+        return self._functions[name]
+
+
+class PythonTools:
+    """A tool host over typed Python functions.
+
+    A tool that raises :class:`ToolError` tells the model so; any other exception becomes
+    ``INTERNAL_ERROR``; one that is still running at its deadline becomes ``TOOL_TIMEOUT`` and is left
+    behind in its thread, which nobody waits for.
+
+    :param tools: functions, or :class:`Tool` for a schema of your own
+    :param deadline: seconds, or ``None`` to wait for ever and run tools in the calling thread
+    """
+
+    def __init__(self, tools: Iterable[Given] = (), *, deadline: float | None = DEADLINE) -> None:
+        self._box = Toolbox(tools)
+        for name in self._box.surface.names:
+            if inspect.iscoroutinefunction(self._box.function(name)):
+                raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
+        self.surface = self._box.surface
+        self._deadline = deadline
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool and put whatever comes of it into words for the model."""
+        self._box.function(effect.name)
+        if self._deadline is None:
+            return self._finished(effect)
+        returned: list[ToolReturned] = []
+        context = contextvars.copy_context()
+        thread = threading.Thread(
+            target=lambda: returned.append(context.run(self._finished, effect)), name=effect.name, daemon=True
+        )
+        thread.start()
+        thread.join(self._deadline)
+        return returned[0] if returned else timed_out(effect, self._deadline)
+
+    def _finished(self, effect: RunTool) -> ToolReturned:
+        try:
+            return succeeded(effect, self._box.function(effect.name)(**keywords(effect)))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
+            return failure(effect, error)
+
+
+def succeeded(effect: RunTool, value: object) -> ToolReturned:
+    """The event for a tool that returned a value, which may turn out not to be JSON."""
+    try:
+        return ToolReturned(effect.ref, canonical(value))  # type: ignore[arg-type]  # checked by canonical
+    except (TypeError, ValueError, RecursionError) as error:
+        return _failed(
+            effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."
+        )
+
+
+def failure(effect: RunTool, error: Exception) -> ToolReturned:
+    """The event for a tool that raised."""
+    if isinstance(error, ToolError):
+        return _failed(effect, error.code, str(error))
+    return _failed(effect, "INTERNAL_ERROR", f"{effect.name} failed with {type(error).__name__}: {error}")
+
+
+def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
+    """The event for a tool that was still running at its deadline."""
+    return _failed(
+        effect,
+        "TOOL_TIMEOUT",
+        f"{effect.name} did not return within {deadline:g} s; "
+        "it may still have effects. Check before you call it again.",
+    )
+
+
+def _failed(effect: RunTool, code: str, message: str) -> ToolReturned:
+    envelope: Json = {"ok": False, "data": {}, "errors": [{"code": code, "message": message}]}
+    return ToolReturned(effect.ref, canonical(envelope))
+
+
+def keywords(effect: RunTool) -> Mapping[str, Json]:
+    """The arguments of a call, as keyword arguments for a function."""
+    return cast("Mapping[str, Json]", parse(effect.arguments))

@@ -1,0 +1,155 @@
+"""Replaying a recorded run on any driver, and proving that it is the same run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from types import ModuleType
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel.errors import ReplayMismatch
+from toolreel_adapters.adrive import arun
+from toolreel_adapters.drive import run
+from toolreel_adapters.errors import CassetteError, MissingExtra
+from toolreel_adapters.finished import Run
+from toolreel_adapters.journal import MemoryJournal, Recorded, read_journal
+from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint
+from toolreel_adapters.python_tools import Given, PythonTools
+from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
+
+__all__ = ["DRIVERS", "Driver", "Replayed", "Toolset", "companion", "load_trio", "replay"]
+
+Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
+DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
+
+_NOWHERE: Final = "http://replay.invalid/v1"
+"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
+
+Toolset: TypeAlias = Callable[[], Iterable[Given]]
+"""Makes the tools of a run anew, since tools may keep state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay that agreed with its record to the byte."""
+
+    run: Run
+    recorded: Recorded
+    cassette: Path | None
+    """The cassette that answered the requests; without one, the journal did."""
+    driver: Driver
+
+
+def companion(cassette: Path) -> Path:
+    """The journal of a cassette.
+
+    >>> companion(Path("cassettes/chat/local--m.yaml")).name
+    'local--m.journal.jsonl'
+    """
+    return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
+
+
+def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
+    """Replay a cassette with its journal, or a journal alone; there is no network.
+
+    :param path: ``<name>.yaml``, with ``<name>.journal.jsonl`` beside it, or the latter alone
+    :param tools: runs the tools for real; without it, the journal answers for them
+    :raises toolreel.ReplayMismatch: if anything differs from the record
+    :raises AdapterError: if a file cannot be read, or an extra is missing
+    """
+    cassette = None if path.name.endswith(".jsonl") else path
+    if cassette is not None and not cassette.exists():
+        raise CassetteError(f"{cassette}: there is no such cassette; record one with `toolreel run --record`")
+    recorded = read_journal(companion(cassette) if cassette else path)
+    journal = MemoryJournal(recorded.plan)
+    match driver:
+        case "sync":
+            done = _replay(recorded, cassette, tools, journal)
+        case "asyncio":
+            done = asyncio.run(_areplay(recorded, cassette, tools, journal))
+        case "trio":
+            done = load_trio().run(partial(_areplay, recorded, cassette, tools, journal))
+        case _:
+            assert_never(driver)
+    _check_identical(recorded, journal)
+    return Replayed(done, recorded, cassette, driver)
+
+
+def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(_endpoint(cassette)) if cassette else None
+        host = PythonTools(tools()) if tools else None
+        rehearsal = Rehearsal(recorded, endpoint=endpoint, tools=host)
+        done = run(recorded.plan, rehearsal, journal=journal)
+        rehearsal.finish()
+        return done
+
+
+async def _areplay(
+    recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
+) -> Run:
+    async with AsyncExitStack() as stack:
+        endpoint = await stack.enter_async_context(_aendpoint(cassette)) if cassette else None
+        host = _async_tools(tools()) if tools else None
+        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tools=host)
+        done = await arun(recorded.plan, rehearsal, journal=journal)
+        rehearsal.finish()
+        return done
+
+
+@contextmanager
+def _endpoint(cassette: Path) -> Iterator[Endpoint]:
+    from toolreel_adapters.cassette import ReplayTransport, replaying
+    from toolreel_adapters.http import HttpEndpoint
+
+    with replaying(cassette) as tape, HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape)) as endpoint:
+        yield endpoint
+
+
+@asynccontextmanager
+async def _aendpoint(cassette: Path) -> AsyncIterator[AsyncEndpoint]:
+    from toolreel_adapters.ahttp import AsyncHttpEndpoint
+    from toolreel_adapters.cassette import AsyncReplayTransport, replaying
+
+    with replaying(cassette) as tape:
+        async with AsyncHttpEndpoint(_NOWHERE, transport=AsyncReplayTransport(tape)) as endpoint:
+            yield endpoint
+
+
+def _async_tools(tools: Iterable[Given]) -> AsyncToolHost:
+    from toolreel_adapters.apython_tools import AsyncPythonTools
+
+    return AsyncPythonTools(tools)
+
+
+def load_trio() -> ModuleType:
+    """The trio package.
+
+    :raises MissingExtra: if it is not installed
+    """
+    try:
+        import trio
+    except ImportError:
+        raise MissingExtra.of("trio", "trio") from None
+    return trio
+
+
+def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
+    for number, (was, now) in enumerate(zip_longest(recorded.text.splitlines(), journal.lines), 1):
+        if was != now:
+            raise ReplayMismatch(f"{recorded.source}, line {number}: {_difference(was, now)}")
+
+
+def _difference(was: str | None, now: str | None) -> str:
+    if was is None or now is None:
+        return "the replay has more events than the record" if was is None else "the replay lacks this event"
+    at = next(index for index, (old, new) in enumerate(zip_longest(was, now)) if old != new)
+    around = slice(max(0, at - 40), at + 60)
+    return (
+        f"the replay differs from character {at + 1} on\n  recorded …{was[around]}\n  replayed …{now[around]}"
+    )

@@ -1,0 +1,80 @@
+"""The reducer inside a runtime of your own: here a queue of jobs that survives a restart after every step.
+
+``start`` and ``step`` only compute. What they return is data, so the state can be stored between any
+two steps, and whoever takes the job next goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from toolreel import (
+    Completed,
+    Event,
+    Finish,
+    Outcome,
+    Plan,
+    ReplyReceived,
+    RunTool,
+    SendRequest,
+    ToolDefinition,
+    ToolReturned,
+    dump,
+    load_effect,
+    load_state,
+    start,
+    step,
+)
+from toolreel.jsontext import Json
+
+STOCK = {"pin": 4, "shim": 0}
+
+REPLIES = [
+    '{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":'
+    '[{"id":"c1","type":"function","function":{"name":"stock","arguments":"{\\"part\\":\\"pin\\"}"}}]}}]}',
+    '{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"There are 4 pins."}}]}',
+]
+
+
+def perform(effect: SendRequest | RunTool, replies: list[str]) -> Event:
+    """Do what an effect asks for; a real worker would call a model and a warehouse."""
+    match effect:
+        case SendRequest():
+            return ReplyReceived(effect.ref, 200, replies.pop(0))
+        case RunTool():
+            return ToolReturned(effect.ref, str(STOCK["pin"]))
+        case _:
+            assert_never(effect)
+
+
+def work(plan: Plan) -> Outcome:
+    """Run a job step by step, each step by a worker that knows only what was stored."""
+    replies = list(REPLIES)
+    at = start(plan)
+    while True:
+        state, effect = dump(at.state), dump(at.effects[0])  # to the database
+        match load_effect(effect):  # and back, perhaps on another machine
+            case Finish() as finish:
+                return finish.outcome
+            case SendRequest() | RunTool() as wanted:
+                at = step(load_state(state), perform(wanted, replies))
+                print(f"{type(wanted).__name__:12} {len(state):5} bytes of state")
+            case unexpected:
+                assert_never(unexpected)
+
+
+def main() -> None:
+    """Run one job."""
+    part: dict[str, Json] = {
+        "type": "object",
+        "properties": {"part": {"type": "string"}},
+        "required": ["part"],
+    }
+    tool = ToolDefinition.of("stock", "How many of a part are in stock.", part)
+    outcome = work(Plan.of(model="any", messages="How many pins are there?", tools=[tool]))
+    print(outcome)
+    assert outcome == Completed("There are 4 pins.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from types import ModuleType
+
+import pytest
+
+from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
+
+MODULES = [*modules(DOMAIN), *modules(ADAPTERS)]
+PACKAGES = [module for module in MODULES if module.is_package]
+
+
+def exported(name: str) -> list[str]:
+    names = getattr(importlib.import_module(name), "__all__", None)
+    assert isinstance(names, list | tuple), f"{name} has no __all__"
+    return list(names)
+
+
+def order(name: str) -> tuple[int, list[tuple[str, int]]]:
+    """Constants, then classes, then the rest, numbers by their value: as ruff sorts ``__all__``."""
+    kind = 0 if len(name) > 1 and name.isupper() else 1 if name[0].isupper() else 2
+    return kind, [(text, int(digits or -1)) for text, digits in re.findall(r"(\D+)(\d*)", name)]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_all_is_sorted_and_true(module: Module) -> None:
+    names = exported(module.name)
+    loaded = importlib.import_module(module.name)
+    assert names == sorted(set(names), key=order)
+    assert [name for name in names if not hasattr(loaded, name)] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_what_is_public_is_listed(module: Module) -> None:
+    kinds = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef)
+    defined = [node.name for node in module.tree.body if isinstance(node, kinds)]
+    public = {name for name in defined if not name.startswith("_")}
+    assert public - set(exported(module.name)) == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_a_package_exports_what_it_collects(package: Module) -> None:
+    root = package.name.partition(".")[0]
+    listed = set(exported(package.name))
+    for node in package.tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == root:
+            names = {alias.name for alias in node.names}
+            assert names - listed == set(), f"{package} does not list what it imports"
+            assert names - set(exported(node.module or "")) == set(), f"{node.module} does not list it"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_no_export_hides_a_module(package: Module) -> None:
+    loaded = importlib.import_module(package.name)
+    inside = {module.name for module in MODULES if module.name.rpartition(".")[0] == package.name}
+    hidden = [
+        name
+        for name in exported(package.name)
+        if f"{package.name}.{name}" in inside and not isinstance(getattr(loaded, name), ModuleType)
+    ]
+    assert hidden == []

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import ast
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.audit import no_io, watch_io
+from tests.architecture.source import DOMAIN, Module, modules
+
+PURE = {
+    "__future__",
+    "base64",
+    "collections",
+    "collections.abc",
+    "dataclasses",
+    "difflib",
+    "enum",
+    "functools",
+    "hashlib",
+    "itertools",
+    "json",
+    "json.encoder",
+    "math",
+    "operator",
+    "re",
+    "string",
+    "textwrap",
+    "types",
+    "typing",
+}
+DEPENDENCIES = {"jsonschema", "pyrsistent", "referencing", "returns", "toolreel"}
+EFFECTFUL_BUILTINS = {"__import__", "breakpoint", "compile", "eval", "exec", "input", "open", "print"}
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of every module that is imported, at the top or inside a function."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            case ast.ImportFrom():
+                yield node.lineno, "." * node.level + (node.module or "")
+            case _:
+                pass
+
+
+def is_allowed(name: str) -> bool:
+    return name in PURE or name.partition(".")[0] in DEPENDENCIES
+
+
+@pytest.mark.parametrize("module", modules(DOMAIN), ids=str)
+def test_the_core_imports_only_what_computes(module: Module) -> None:
+    refused = [f"line {line}: {name}" for line, name in imported(module.tree) if not is_allowed(name)]
+    assert refused == []
+
+
+@pytest.mark.parametrize("module", modules(DOMAIN), ids=str)
+def test_the_core_calls_no_builtin_that_acts(module: Module) -> None:
+    calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    names = {node.func.id for node in calls if isinstance(node.func, ast.Name)}
+    assert names & EFFECTFUL_BUILTINS == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import os", "import json.tool", "from time import time", "from . import x", "def f():\n import random"],
+)
+def test_an_import_that_acts_is_noticed(line: str) -> None:
+    assert not all(is_allowed(name) for _, name in imported(ast.parse(line)))
+
+
+def test_io_is_noticed(tmp_path: Path) -> None:
+    with watch_io() as seen:
+        (tmp_path / "file").write_text("x")
+        os.listdir(tmp_path)
+        socket.socket().close()
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    names = {event.partition("(")[0] for event in seen}
+    assert names >= {"open", "os.listdir", "socket.__new__", "subprocess.Popen"}
+
+
+def test_pure_code_may_not_open_a_file(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"I/O in pure code: open\('.*file'"), no_io():
+        (tmp_path / "file").write_text("x")
+
+
+def test_pure_code_may_compute() -> None:
+    with no_io():
+        assert sum(range(10)) == 45
+
+
+def test_only_the_watched_block_and_thread_count(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def elsewhere() -> None:
+        ready.wait()
+        (tmp_path / "elsewhere").write_text("x")
+        done.set()
+
+    ready = threading.Event()
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    with watch_io() as outer:
+        with watch_io() as inner:
+            (tmp_path / "file").write_text("x")
+        ready.set()
+        done.wait()
+    thread.join()
+    (tmp_path / "after").write_text("x")
+    assert [event for event in outer if event.startswith("open")] == inner
+    assert len(inner) == 1

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+# Reserved for documentation (RFC 5737, RFC 2606): nobody is there.
+ELSEWHERE = ("192.0.2.1", 9)
+
+
+def test_no_test_reaches_another_machine() -> None:
+    with socket.socket() as sock, pytest.raises(pytest.fail.Exception, match=r"socket\.connect to '192"):
+        sock.connect(ELSEWHERE)
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as sock,
+        pytest.raises(pytest.fail.Exception, match=r"socket\.sendto"),
+    ):
+        sock.sendto(b"", ELSEWHERE)
+
+
+def test_no_test_asks_for_the_address_of_another_machine() -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"socket\.getaddrinfo to 'example\.invalid'"):
+        socket.getaddrinfo("example.invalid", 9)
+
+
+def test_loopback_is_open() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(("localhost", server.getsockname()[1])).close()
+
+
+def test_a_pair_of_unix_sockets_is_open() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        left.send(b"x")
+        assert right.recv(1) == b"x"

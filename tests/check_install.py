@@ -1,0 +1,92 @@
+"""Check of what a user gets: the wheel, in a fresh environment, away from the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+__all__ = ["main"]
+
+ROOT = Path(__file__).resolve().parents[1]
+PINNED = re.compile(r"^[\w.-]+==[^\s;]+", re.MULTILINE)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="toolreel-") as folder:
+        base = Path(folder)
+        wheel = build(base)
+        python = environment(base)
+        script = python.with_name("toolreel")
+        elsewhere = base / "elsewhere"
+        elsewhere.mkdir()
+
+        say("the wheel alone")
+        install(base, python, str(wheel))
+        run(python, "-m", "pip", "check", cwd=elsewhere)
+        run(python, "-c", "import toolreel, toolreel_adapters", cwd=elsewhere)
+        run(python, "-c", "import httpx", cwd=elsewhere, status=1, expect="No module named 'httpx'")
+        run(python, ROOT / "examples" / "scripted_run.py", cwd=elsewhere)
+        run(script, "--help", cwd=elsewhere, status=2, expect="pip install 'toolreel[cli]'")
+
+        say("the wheel with its command line")
+        install(base, python, f"{wheel}[cli]")
+        run(python, "-m", "pip", "check", cwd=elsewhere)
+        run(script, "--help", cwd=elsewhere, expect="Usage")
+        run(script, "demo", cwd=elsewhere)
+        assert not list(elsewhere.iterdir()), "the demo left files behind"
+    print("check-install: all is well")
+
+
+def build(base: Path) -> Path:
+    """The wheel, built from the sdist as a package index would have it."""
+    say("building sdist and wheel")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", base / "dist", ROOT, cwd=base)
+    (wheel,) = (base / "dist").glob("*.whl")
+    return wheel
+
+
+def environment(base: Path) -> Path:
+    """The interpreter of a new environment."""
+    venv.create(base / "venv", with_pip=True)
+    return base / "venv" / "bin" / "python"
+
+
+def install(base: Path, python: Path, what: str) -> None:
+    """Install with the versions of the lock, so that a release made elsewhere changes no result."""
+    pins = PINNED.findall((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    constraints = base / "constraints.txt"
+    constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
+    run(python, "-m", "pip", "install", "-qq", "--constraint", constraints, what, cwd=base)
+
+
+def run(*command: str | Path, cwd: Path, status: int = 0, expect: str = "") -> None:
+    """Run a command and exit with its output if it ends or says other than expected."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=environ,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    shown = " ".join(Path(part).name if Path(part).is_absolute() else part for part in map(str, command))
+    if done.returncode != status or expect not in done.stdout:
+        wanted = f"status {status}" + (f" and {expect!r}" if expect else "")
+        raise SystemExit(f"{shown}: wanted {wanted}, got status {done.returncode}:\n{done.stdout}")
+    print(f"  {shown}: as expected")
+
+
+def say(what: str) -> None:
+    print(f"== {what}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What holds for every test: no network, and random histories that are the same on every run."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import sys
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+__all__ = ["collect_ignore", "collect_ignore_glob"]
+
+# Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
+collect_ignore = ["check_install.py", "exhaustive.py", "twins.py"]
+collect_ignore_glob = ["typing/*"]
+
+settings.register_profile("quick", derandomize=True, max_examples=10, deadline=None, database=None)
+settings.register_profile("default", derandomize=True, max_examples=60, deadline=None, database=None)
+settings.register_profile(
+    "nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("TOOLREEL_HYPOTHESIS", "default"))
+
+_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname"}
+_CONTACTS = {"socket.connect", "socket.sendmsg", "socket.sendto"}
+
+
+def _is_local(host: object) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    if not isinstance(name, str) or name in {"", "localhost"}:
+        return True
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
+    """Fail a test that leaves this machine, through whatever library it does so.
+
+    The failure is no ``Exception``, so that nothing under test can take it for an answer.
+    """
+    if event in _LOOKUPS:
+        host = arguments[0]
+    elif event in _CONTACTS:
+        sock, address = arguments[:2]
+        if getattr(sock, "family", None) not in {socket.AF_INET, socket.AF_INET6}:
+            return
+        host = address[0] if isinstance(address, tuple) else None
+    else:
+        return
+    if not _is_local(host):
+        pytest.fail(f"tests have no network: {event} to {host!r}")
+
+
+sys.addaudithook(_refuse_network)

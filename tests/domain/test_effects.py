@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+
+from tests import strategies
+from tests.samples import printed_under
+from toolreel.effects import ANSWERS, Effect, Finish, RunTool, SendRequest, fingerprint
+from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel.jsontext import canonical
+from toolreel.messages import UserMessage
+from toolreel.outcome import Cancelled, Completed, EmptyFinal, Refused, TransportFailed, Truncated
+from toolreel.request import Request, RequestOptions
+from toolreel.transcript import Transcript
+
+REQUEST = Request("m", Transcript.of([UserMessage("hi")]), RequestOptions(canonical({})))
+SEND = SendRequest(1, REQUEST)
+RUN = RunTool(1, "a", "echo", canonical({}))
+FAILED = Finish(TransportFailed("status", 500, "overloaded"))
+
+
+def test_every_effect_has_its_answers_and_finish_has_none() -> None:
+    assert ANSWERS == {
+        SendRequest: (ReplyReceived, RequestFailed),
+        RunTool: (ToolReturned,),
+        Finish: (),
+    }
+
+
+def test_the_table_is_total_and_names_only_events() -> None:
+    assert set(ANSWERS) == set(get_args(Effect))
+    assert {kind for kinds in ANSWERS.values() for kind in kinds} <= set(get_args(Event))
+
+
+@pytest.mark.parametrize(
+    ("effect", "change"),
+    [
+        (SEND, {"ref": 2}),
+        (SEND, {"request": replace(REQUEST, model="other")}),
+        (SEND, {"request": replace(REQUEST, messages=REQUEST.messages.append(UserMessage("more")))}),
+        (SEND, {"request": replace(REQUEST, options=RequestOptions(canonical({"n": 1})))}),
+        (RUN, {"ref": 2}),
+        (RUN, {"call_id": "b"}),
+        (RUN, {"name": "ping"}),
+        (RUN, {"arguments": canonical({"text": "hi"})}),
+        (FAILED, {"outcome": Cancelled("")}),
+        (FAILED, {"outcome": TransportFailed("broken", 500, "overloaded")}),
+        (FAILED, {"outcome": TransportFailed("status", 503, "overloaded")}),
+        (FAILED, {"outcome": TransportFailed("status", None, "overloaded")}),
+        (FAILED, {"outcome": TransportFailed("status", 500, "gone")}),
+    ],
+)
+def test_the_fingerprint_differs_with_every_field(effect: Effect, change: Mapping[str, Any]) -> None:
+    assert fingerprint(replace(effect, **change)) != fingerprint(effect)
+
+
+def test_endings_with_the_same_text_differ_by_their_name() -> None:
+    endings = [Completed("x"), Truncated("x"), Refused("x"), Cancelled("x"), EmptyFinal()]
+    assert len({fingerprint(Finish(outcome)) for outcome in endings}) == len(endings)
+
+
+@given(strategies.effects, strategies.effects)
+def test_equal_effects_and_no_others_have_equal_fingerprints(one: Effect, other: Effect) -> None:
+    assert (fingerprint(one) == fingerprint(other)) == (one == other)
+    assert fingerprint(replace(one)) == fingerprint(one)
+
+
+def test_the_fingerprint_is_the_same_in_every_process() -> None:
+    program = "from tests.domain.test_effects import *; print(*map(fingerprint, (SEND, RUN, FAILED)))"
+    expected = " ".join(map(fingerprint, (SEND, RUN, FAILED)))
+    assert {printed_under(seed, program) for seed in range(3)} == {expected}

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from toolreel.faults import (
+    Fault,
+    FaultCode,
+    arguments_not_json,
+    arguments_not_object,
+    arguments_too_deep,
+    arguments_too_large,
+    arguments_truncated,
+    arguments_violate_schema,
+    call_cancelled,
+    output_not_json,
+    output_too_large,
+    tool_not_found,
+)
+from toolreel.jsontext import canonical
+from toolreel.schemas import Violation
+
+FAULTS = [
+    (
+        tool_not_found("serch", ["search", "open"]),
+        Fault(
+            "TOOL_NOT_FOUND",
+            "There is no tool 'serch'. Available: search, open. Did you mean 'search'?",
+        ),
+    ),
+    (
+        tool_not_found("zzz", ("search", "open")),
+        Fault("TOOL_NOT_FOUND", "There is no tool 'zzz'. Available: search, open. Call one of these."),
+    ),
+    (
+        tool_not_found("search", ()),
+        Fault("TOOL_NOT_FOUND", "There is no tool 'search': this run has no tools. Answer in text."),
+    ),
+    (
+        arguments_not_json("echo", "Extra data at line 1, column 3"),
+        Fault(
+            "ARGUMENTS_JSON_PARSE_ERROR",
+            "The arguments of echo are not valid JSON: Extra data at line 1, column 3. "
+            "Call echo again with one JSON object.",
+        ),
+    ),
+    (
+        arguments_not_object("echo", "a list"),
+        Fault(
+            "ARGUMENTS_NOT_OBJECT",
+            "The arguments of echo must be a JSON object, got a list. Call echo again with an object.",
+        ),
+    ),
+    (
+        arguments_truncated("echo"),
+        Fault(
+            "ARGUMENTS_TRUNCATED",
+            "Your reply was cut at the output token limit, so echo was not run. "
+            "Call echo again with shorter arguments, or do the work in several smaller calls.",
+        ),
+    ),
+    (
+        arguments_too_large("echo", 12, 10),
+        Fault(
+            "ARGUMENTS_TOO_LARGE",
+            "The arguments of echo have 12 bytes; the limit is 10. Call echo again with at most 10 bytes.",
+            canonical({"bytes": 12, "limit": 10}),
+        ),
+    ),
+    (
+        arguments_too_deep("echo", 64),
+        Fault(
+            "ARGUMENTS_TOO_DEEP",
+            "The arguments of echo nest deeper than 64 levels. Call echo again with flatter arguments.",
+            canonical({"limit": 64}),
+        ),
+    ),
+    (
+        arguments_violate_schema(
+            "echo", [Violation("/n", "integer", '"3"'), Violation("", "only 'n'", "{}")]
+        ),
+        Fault(
+            "ARGUMENTS_SCHEMA_ERROR",
+            "/n: expected integer, got \"3\"; arguments: expected only 'n', got {}. "
+            "Call echo again with the corrected arguments.",
+        ),
+    ),
+    (
+        output_too_large("echo", 12, 10),
+        Fault(
+            "TOOL_OUTPUT_TOO_LARGE",
+            "The output of echo has 12 bytes; the limit is 10. Ask echo for less.",
+            canonical({"bytes": 12, "limit": 10}),
+        ),
+    ),
+    (
+        output_not_json("echo", "NaN is not a JSON number"),
+        Fault(
+            "TOOL_OUTPUT_NOT_JSON",
+            "echo ran, but its output cannot be shown: NaN is not a JSON number. Go on without it.",
+        ),
+    ),
+    (
+        call_cancelled("echo"),
+        Fault("TOOL_CANCELLED", "The run was cancelled before echo returned. It may have had effects."),
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "expected"), FAULTS, ids=[expected.code for _, expected in FAULTS])
+def test_a_fault_tells_the_model_what_to_do_next(told: Fault, expected: Fault) -> None:
+    assert told == expected
+
+
+def test_every_code_has_been_told() -> None:
+    assert {expected.code for _, expected in FAULTS} == set(get_args(FaultCode))
+
+
+def test_a_fault_without_figures_has_an_empty_object() -> None:
+    assert Fault("TOOL_CANCELLED", "Gone.").data == "{}"

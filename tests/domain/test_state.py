@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import get_args
+
+from hypothesis import given
+
+from tests.samples import PLAN
+from tests.strategies import runs
+from toolreel.messages import AssistantMessage, UserMessage
+from toolreel.reply import Usage
+from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Step, Tally
+from toolreel.transcript import Transcript
+
+
+def test_before_the_first_event_a_run_knows_its_plan_and_nothing_else() -> None:
+    assert State.idle(PLAN) == State(PLAN, Idle(), Transcript.of([UserMessage("hi")]), Tally(), 1)
+
+
+def test_what_is_said_joins_the_history_and_changes_nothing_else() -> None:
+    before = State.idle(PLAN)
+    after = before.said(AssistantMessage("hello"), UserMessage("bye"))
+    history = Transcript.of([UserMessage("hi"), AssistantMessage("hello"), UserMessage("bye")])
+    assert after == State(PLAN, Idle(), history, Tally(), 1)
+    assert before == State.idle(PLAN)
+
+
+def test_saying_nothing_changes_nothing() -> None:
+    assert State.idle(PLAN).said() == State.idle(PLAN)
+
+
+def test_the_tokens_of_every_reply_are_added_up() -> None:
+    tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4)).read(Usage(5, 1))
+    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5)
+
+
+def test_a_run_is_in_one_of_four_phases() -> None:
+    assert get_args(Phase) == (Idle, AwaitingReply, AwaitingTools, Settled)
+
+
+@given(runs())
+def test_a_ref_is_never_given_twice(steps: tuple[Step, ...]) -> None:
+    refs = [ref for step in steps for effect in step.effects if (ref := getattr(effect, "ref", None))]
+    assert refs == list(range(1, steps[-1].state.next_ref))
+
+
+@given(runs())
+def test_history_only_grows_and_is_that_of_its_messages(steps: tuple[Step, ...]) -> None:
+    histories = [list(step.state.messages.messages) for step in steps]
+    for earlier, later in pairwise(histories):
+        assert later[: len(earlier)] == earlier
+    assert steps[-1].state.messages == Transcript.of(histories[-1])

@@ -1,0 +1,45 @@
+"""Small values that several tests begin with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from toolreel.messages import UserMessage
+from toolreel.plan import Plan
+from toolreel.surface import ToolDefinition, ToolSurface
+
+__all__ = ["ECHO", "PING", "PLAN", "complaint", "printed_under"]
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+ECHO: Final = ToolDefinition.of(
+    "echo",
+    "Say it again.",
+    {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+)
+PING: Final = ToolDefinition.of("ping", "Is anybody there?")
+PLAN: Final = Plan("m", (UserMessage("hi"),), tools=ToolSurface((ECHO, PING)))
+
+
+def complaint(kind: type[Exception], act: Callable[[], object]) -> str:
+    """The text of the error that an act ends with."""
+    with pytest.raises(kind) as caught:
+        act()
+    return str(caught.value)
+
+
+def printed_under(hash_seed: int, program: str) -> str:
+    """What a program prints in a process of its own, under this hash seed."""
+    path = os.pathsep.join(str(ROOT / name) for name in ("domain", "adapters", "."))
+    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
