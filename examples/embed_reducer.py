@@ -53,14 +53,15 @@ def work(plan: Plan) -> Outcome:
     at = start(plan)
     while True:
         state, effect = dump(at.state), dump(at.effects[0])  # to the database
-        match load_effect(effect):  # and back, perhaps on another machine
-            case Finish() as finish:
-                return finish.outcome
-            case SendRequest() | RunTool() as wanted:
+        wanted = load_effect(effect)  # and back, perhaps on another machine
+        match wanted:
+            case Finish():
+                return wanted.outcome
+            case SendRequest() | RunTool():
                 at = step(load_state(state), perform(wanted, replies))
                 print(f"{type(wanted).__name__:12} {len(state):5} bytes of state")
-            case unexpected:
-                assert_never(unexpected)
+            case _:
+                assert_never(wanted)
 
 
 def main() -> None:

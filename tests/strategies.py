@@ -115,10 +115,11 @@ _said: Final = st.fixed_dictionaries(
 _choices: Final = st.fixed_dictionaries(
     {"message": _said, "finish_reason": st.sampled_from(["stop", "tool_calls", "length", "content_filter"])}
 )
-replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | st.fixed_dictionaries(
+_bodies: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
     {"choices": st.lists(_choices, max_size=2)},
     optional={"usage": st.fixed_dictionaries({"prompt_tokens": _limits, "completion_tokens": _limits})},
-).map(canonical)
+)
+replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | _bodies.map(canonical)
 """Bodies of replies: calls, good and bad, final texts, empty ones, and what is no reply at all."""
 
 

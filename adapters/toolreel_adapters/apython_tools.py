@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
+from typing import cast
 
 from toolreel.effects import RunTool
 from toolreel.events import ToolReturned
 from toolreel_adapters.errors import MissingExtra
-from toolreel_adapters.python_tools import DEADLINE, Given, Toolbox, failure, keywords, succeeded, timed_out
+from toolreel_adapters.python_tools import (
+    DEADLINE,
+    Given,
+    Toolbox,
+    failure,
+    in_thread,
+    is_async,
+    keywords,
+    succeeded,
+    timed_out,
+)
 
 try:
     import anyio
-    import anyio.to_thread
 except ImportError:
     raise MissingExtra.of("http", "anyio") from None
 
@@ -23,8 +34,8 @@ __all__ = ["AsyncPythonTools"]
 class AsyncPythonTools:
     """A tool host over typed Python functions, async or not.
 
-    Async functions are awaited and cancelled at their deadline; others run in a worker thread, so
-    that they do not block the event loop.
+    Async functions are awaited and cancelled at their deadline; others run in a thread, so that they
+    do not block the event loop, and are left behind in it at their deadline.
 
     :param tools: functions, or :class:`~toolreel_adapters.python_tools.Tool` for a schema of your own
     :param deadline: seconds, or ``None`` to wait for ever
@@ -37,22 +48,42 @@ class AsyncPythonTools:
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool and put whatever comes of it into words for the model."""
-        self._box.function(effect.name)
+        function = self._box.function(effect.name)
+        call = self._awaited if is_async(function) else self._in_thread
         if self._deadline is None:
-            return await self._finished(effect)
+            return await call(effect)
         with anyio.move_on_after(self._deadline):
-            return await self._finished(effect)
+            return await call(effect)
         return timed_out(effect, self._deadline)
 
-    async def _finished(self, effect: RunTool) -> ToolReturned:
+    async def _awaited(self, effect: RunTool) -> ToolReturned:
+        function = cast("Callable[..., Awaitable[object]]", self._box.function(effect.name))
         try:
-            return succeeded(effect, await self._call(effect))
+            return succeeded(effect, await function(**keywords(effect)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
             return failure(effect, error)
 
-    async def _call(self, effect: RunTool) -> object:
-        function = self._box.function(effect.name)
-        if inspect.iscoroutinefunction(function):
-            return await function(**keywords(effect))
-        call = partial(function, **keywords(effect))
-        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+    async def _in_thread(self, effect: RunTool) -> ToolReturned:
+        # Not a worker thread of anyio: on asyncio, one that hangs keeps the process from ending.
+        done = anyio.Event()
+        returned = in_thread(effect.name, partial(self._box.run, effect))
+        returned.add_done_callback(_waker(done))
+        await done.wait()
+        return returned.result()
+
+
+def _waker(done: anyio.Event) -> Callable[[object], None]:
+    """What sets the event from another thread, if the event loop is still there by then."""
+    later: Callable[[Callable[[], object]], object]
+    try:
+        later = asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        import trio
+
+        later = trio.lowlevel.current_trio_token().run_sync_soon
+
+    def wake(_: object) -> None:
+        with suppress(RuntimeError):
+            later(done.set)
+
+    return wake

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, cast
 
-from toolreel_adapters.bounded import BoundedDecoder, UndecodableBody
+from toolreel_adapters.bounded import BoundedDecoder, TooLarge, UndecodableBody
 from toolreel_adapters.cassette_tape import Recording, StoredResponse
 from toolreel_adapters.errors import CassetteError, MissingExtra
 
@@ -159,9 +159,16 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         await request.aread()
         response = await self._inner.handle_async_request(request)
         raw = BoundedDecoder("identity", self._limit)
+        chunks = aiter(cast("httpx.AsyncByteStream", response.stream))
         try:
-            async for chunk in cast("httpx.AsyncByteStream", response.stream):
+            async for chunk in chunks:
                 raw.feed(chunk)
+        except TooLarge:
+            await response.aclose()
+            with suppress(httpx.HTTPError):
+                # Ends the generators under this one, which trio warns of when they are dropped half-way.
+                [_ async for _ in chunks]
+            raise
         finally:
             await response.aclose()
         return _recorded(self._recording, request, response, raw.finish(), self._limit)

@@ -182,7 +182,7 @@ class _Ruler:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._sizes: dict[int, int] = {}
-        self._open: set[int] = set()
+        self._begun: set[int] = set()
 
     def measure(self, value: object) -> int:
         match value:
@@ -196,12 +196,11 @@ class _Ruler:
     def _measure_container(self, value: list[Any] | dict[Any, Any]) -> int:
         if id(value) in self._sizes:
             return self._sizes[id(value)]
-        if id(value) in self._open:
+        if id(value) in self._begun:
             raise CassetteError("an alias stands inside of what it stands for: no recording looks like that")
-        self._open.add(id(value))
+        self._begun.add(id(value))
         parts = value if isinstance(value, list) else [*value, *value.values()]
         size = 1 + sum(self.measure(part) for part in parts)
-        self._open.discard(id(value))
         if size > self._limit:
             raise CassetteError(
                 f"the aliases unfold to more than {self._limit} characters: no recording looks like that"

@@ -9,15 +9,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
-
-import httpx
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.jsontext import read
 from toolreel.outcome import FailureKind
 from toolreel_adapters.bounded import ACCEPT_ENCODING, TooLarge, UndecodableBody
-from toolreel_adapters.errors import EndpointConfigError
+from toolreel_adapters.errors import EndpointConfigError, MissingExtra
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
 
 __all__ = [
     "MAX_RESPONSE_BYTES",
@@ -35,6 +38,9 @@ MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
+
+_AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
+"""The part of a URL in which user and password stand, even where the scheme was forgotten."""
 
 _VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
 _SHOWN: Final = 300
@@ -69,20 +75,29 @@ def chat_url(base_url: str) -> str:
     >>> chat_url("https://example.org/v1beta/openai")
     'https://example.org/v1beta/openai/chat/completions'
     """
-    parts = urlsplit(base_url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise EndpointConfigError(
-            f"base URL {base_url!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
-        )
-    if parts.username or parts.password:
+    authority = _AUTHORITY.match(base_url)
+    if authority and "@" in authority[1]:
         raise EndpointConfigError(
             "base URL: leave user and password out of it, name a key's variable instead"
         )
+    parts = _split(base_url.strip())
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         versioned = any(_VERSION.fullmatch(segment) for segment in path.split("/"))
         path += "/chat/completions" if versioned else "/v1/chat/completions"
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and httpx.URL(url).host and parts.port != 0
+        why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
+    except (ValueError, httpx.InvalidURL) as error:
+        raise EndpointConfigError(f"base URL {url!r}: {error}") from None
+    if why:
+        raise EndpointConfigError(f"base URL {url!r}: {why}")
+    return parts
 
 
 def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:
@@ -98,6 +113,11 @@ def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict
     if not key:
         raise EndpointConfigError(
             f"the environment variable {api_key_env} is not set; put the API key into it"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise EndpointConfigError(
+            f"the environment variable {api_key_env} holds a line break or another character that no "
+            "header can carry; put the API key into it, and nothing else"
         )
     return {**headers, "authorization": f"Bearer {key}"}
 
@@ -138,8 +158,8 @@ def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
 def _complaint(text: str) -> str:
     match read(text).value_or(None):
         case {"error": {"message": str() as message}} | {"error": str() as message}:
-            return message[:_SHOWN]
+            return message[:_SHOWN] or "no text"
         case {"message": str() as message} | {"detail": str() as message}:
-            return message[:_SHOWN]
+            return message[:_SHOWN] or "no text"
         case _:
             return text.strip()[:_SHOWN] or "no text"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from toolreel.outcome import (
     Cancelled,
@@ -18,6 +18,9 @@ from toolreel.outcome import (
 )
 
 __all__ = ["told"]
+
+_NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
+_UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
 
 
 def told(outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None) -> tuple[str, str]:
@@ -41,14 +44,12 @@ def told(outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None
         case ContentFiltered():
             return f"the provider's filter suppressed the reply: {outcome.reason}", ""
         case InvalidReply():
-            return f"the reply could not be used ({outcome.problem}): {outcome.detail}", ""
+            hint = "is --base-url that of an OpenAI-compatible server?" if outcome.problem in _NO_CHAT else ""
+            return f"the reply could not be used ({outcome.problem}): {outcome.detail}", hint
         case TransportFailed():
             return outcome.message, _transport(outcome, base_url, api_key_env)
         case Cancelled():
-            return (
-                f"the run was cancelled: {outcome.reason}" if outcome.reason else "the run was cancelled",
-                "",
-            )
+            return outcome.reason or "the run was cancelled", ""
         case _:
             assert_never(outcome)
 
@@ -60,13 +61,28 @@ def _transport(outcome: TransportFailed, base_url: str, api_key_env: str | None)
         return "the server is too slow: raise --timeout"
     if outcome.failure == "too_large":
         return "the server sent more than any chat completion has; is --base-url right?"
-    if outcome.status in {401, 403}:
-        where = f"the key in {api_key_env} was not accepted" if api_key_env else "the server wants a key"
-        return f"{where}: name the variable that holds it with --api-key-env"
-    if outcome.status in {400, 404, 422} and "model" in outcome.message.lower():
+    if outcome.failure == "broken":
+        return "the connection broke before the reply was whole: try again, or correct --base-url"
+    return _refusal(outcome.status or 0, outcome.message.lower(), base_url, api_key_env)
+
+
+def _refusal(status: int, message: str, base_url: str, api_key_env: str | None) -> str:
+    """What to do about an HTTP status."""
+    if status in {401, 403} and api_key_env:
+        return f"the key in {api_key_env} was not accepted: is it the right one for {base_url}?"
+    if status in {401, 403}:
+        return "the server wants a key: name the variable that holds it with --api-key-env"
+    model = "model" in message
+    if (status == 404 and model) or (
+        status in {400, 422} and model and any(word in message for word in _UNKNOWN)
+    ):
         return "the server does not know the model: ask it for its names at /v1/models, then correct --model"
-    if outcome.status == 404:
+    if status == 404:
         return f"nothing is at {base_url}: correct --base-url"
-    if outcome.status == 429:
+    if status == 429:
         return "too many requests: wait, then try again"
+    if 300 <= status < 400:
+        return f"{base_url} sends requests elsewhere: correct --base-url"
+    if status < 500:
+        return "the server refused the request: see what it says, then correct the options"
     return "the server failed: try again"

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-import httpx
-
 from toolreel.effects import SendRequest
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel_adapters.bounded import BoundedDecoder, TooLarge, UndecodableBody
+from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.exchange import MAX_RESPONSE_BYTES, TIMEOUT, Address, answered, broken, lost
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
 
 __all__ = ["HttpEndpoint"]
 

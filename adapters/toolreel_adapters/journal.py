@@ -9,7 +9,8 @@ proves that they are the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -99,7 +100,9 @@ class FileJournal:
     Lines go to ``<path>.part``, which gets its name when the journal is closed.
 
     :param known_secrets: values by name that must not be written
-    :raises JournalError: if the file exists and ``overwrite`` is not given
+    :raises JournalError: if the file, or what a killed run has left of it, exists and ``overwrite`` is
+        not given, or if it cannot be written; so for all methods
+    :raises SecretFound: if the plan holds a secret; nothing is written
     """
 
     def __init__(
@@ -110,40 +113,48 @@ class FileJournal:
         known_secrets: Mapping[str, str] | None = None,
         overwrite: bool = False,
     ) -> None:
-        if path.exists() and not overwrite:
-            raise JournalError(f"{path} exists; record under another name, or overwrite it")
         self.path = path
         self._part = path.with_name(path.name + ".part")
         self._secrets = known_secrets or {}
         self._written = 0
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._part.open("w", encoding="utf-8", newline="\n")
-        self._write(_header(plan))
+        header = self._checked(_header(plan))
+        for taken in (path, self._part):
+            if taken.exists() and not overwrite:
+                raise JournalError(f"{taken} exists; record under another name, or overwrite it")
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._part.open("w", encoding="utf-8", newline="\n")
+        self._write(header)
 
     def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
         """Write an event and the effect that it answered.
 
         :raises SecretFound: if the line holds a secret; it is not written
         """
-        self._write(_line(self._written, effect, event))
+        self._write(self._checked(_line(self._written, effect, event)))
 
     def close(self) -> None:
         """Give the journal its name; what was recorded so far is whole."""
         if self._file.closed:
             return
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._part.replace(self.path)
+        with _writing(self.path):
+            with self._file:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            self._part.replace(self.path)
 
-    def _write(self, line: str) -> None:
+    def _checked(self, line: str) -> str:
         if found := leaks(line, self._secrets):
             raise SecretFound(
                 f"{self.path}, line {self._written + 1}: not written, it holds {found[0].kind}; "
                 "keep secrets out of prompts and tool results"
             )
-        self._file.write(line + "\n")
-        self._file.flush()
+        return line
+
+    def _write(self, line: str) -> None:
+        with _writing(self.path):
+            self._file.write(line + "\n")
+            self._file.flush()
         self._written += 1
 
     def __enter__(self) -> Self:
@@ -188,13 +199,22 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
         raise JournalError(f"{source}: the journal is empty; record it again")
     if not text.endswith("\n"):
         raise JournalError(f"{source}: the last line is cut; record it again, or remove that line")
-    header, *lines = text.splitlines()
+    header, *lines = text.split("\n")[:-1]  # not splitlines: U+2028 and its like stand in texts as they are
     plan = _plan(_object(header, f"{source}, line 1"), f"{source}, line 1")
     records = [
         _record(_object(line, f"{source}, line {number}"), number - 1, f"{source}, line {number}")
         for number, line in enumerate(lines, 2)
     ]
     return Recorded(plan, tuple(records), text, source)
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """What the file system refuses is the journal's error."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _header(plan: Plan) -> str:

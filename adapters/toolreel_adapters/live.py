@@ -5,29 +5,33 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-import httpx
-
-from toolreel.events import CancelRequested
+from toolreel.effects import RunTool, SendRequest
+from toolreel.events import CancelRequested, Event
 from toolreel.plan import Plan
+from toolreel.state import Settled
 from toolreel_adapters.adrive import arun
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.apython_tools import AsyncPythonTools
-from toolreel_adapters.cassette import AsyncRecordTransport, Recording, RecordTransport, recording
+from toolreel_adapters.cassette import AsyncRecordTransport, Recording, RecordTransport
 from toolreel_adapters.drive import run
-from toolreel_adapters.errors import CassetteError
+from toolreel_adapters.errors import AdapterError, CassetteError, MissingExtra
 from toolreel_adapters.finished import Run, retold
 from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.journal import FileJournal, MemoryJournal, TeeJournal, parse_journal
+from toolreel_adapters.journal import FileJournal
 from toolreel_adapters.perform import AsyncPorts, Ports
 from toolreel_adapters.ports import Journal, Observer
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.replay import Driver, companion, load_trio
 from toolreel_adapters.secret_scan import known_secrets
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
 
 __all__ = ["Live", "Target", "go_live"]
 
@@ -54,8 +58,8 @@ class Live:
     run: Run
     saved: tuple[Path, ...] = ()
     """The files that were written."""
-    refused: CassetteError | None = None
-    """Why the cassette was not written."""
+    refused: AdapterError | None = None
+    """Why nothing was, although the run was to be recorded."""
 
 
 def go_live(
@@ -74,39 +78,96 @@ def go_live(
     :param overwrite: whether files of that name may be replaced
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
     """
-    memory = MemoryJournal(plan)
-    ended: Run | None = None
+    files = _Files(record, plan, overwrite=overwrite) if record else None
+    heard = _Heard(files)
+    session = _Session(plan, target, tools, files.tape if files else None, heard, observe)
     try:
-        with ExitStack() as stack:
-            journal, tape = _records(stack, plan, record, memory, overwrite=overwrite)
-            session = _Session(plan, target, tools, tape, journal, observe)
-            try:
-                ended = session.on(driver)
-            except KeyboardInterrupt:
-                journal.record(None, CancelRequested("interrupted from the keyboard"))
-                ended = retold(plan, parse_journal(memory.text).events)
-    except CassetteError as error:
-        if ended is None:
-            raise
-        return Live(ended, _existing(record), error)
-    return Live(ended, _existing(record))
+        ended = _ended(session, heard, driver)
+    finally:
+        saved = files.close(keep=bool(heard.events)) if files else ()
+    return Live(ended, saved, files.refused if files else None)
 
 
-def _existing(record: Path | None) -> tuple[Path, ...]:
-    return tuple(path for path in (record, companion(record)) if path.exists()) if record else ()
+def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
+    """The run that came of a session; an interruption stands in its records unless it had ended before."""
+    try:
+        return session.on(driver)
+    except* KeyboardInterrupt:  # which trio hands over in a group when it comes while connecting
+        if not isinstance(retold(session.plan, heard.events).state.phase, Settled):
+            heard.record(None, CancelRequested("interrupted from the keyboard"))
+    return retold(session.plan, heard.events)
 
 
-def _records(
-    stack: ExitStack, plan: Plan, record: Path | None, memory: MemoryJournal, *, overwrite: bool
-) -> tuple[Journal, Recording | None]:
-    if record is None:
-        return memory, None
-    secrets = known_secrets(os.environ)
-    tape = stack.enter_context(recording(record, overwrite=overwrite, known_secrets=secrets))
-    file = stack.enter_context(
-        FileJournal(companion(record), plan, known_secrets=secrets, overwrite=overwrite)
-    )
-    return TeeJournal(memory, file), tape
+class _Heard:
+    """A journal that keeps the events themselves, and hands them on to the files."""
+
+    def __init__(self, files: _Files | None) -> None:
+        self.events: list[Event] = []
+        self._files = files
+
+    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+        self.events.append(event)
+        if self._files:
+            self._files.record(effect, event)
+
+
+class _Files:
+    """What a recorded run leaves on disk: a cassette and its journal, both or neither.
+
+    The run goes on when they may not be written; then what stood there before stays as it was.
+
+    :raises AdapterError: if the files exist already, or cannot be written
+    """
+
+    def __init__(self, path: Path, plan: Plan, *, overwrite: bool) -> None:
+        self._path = path
+        self._journal_path = companion(path)
+        for taken in (path, self._journal_path):
+            if taken.exists() and not overwrite:
+                raise CassetteError(
+                    f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
+                )
+        self._before = self._journal_path.read_bytes() if self._journal_path.exists() else None
+        self._secrets = known_secrets(os.environ)
+        self.tape = Recording.blank(path)
+        self._journal = FileJournal(
+            self._journal_path, plan, known_secrets=self._secrets, overwrite=overwrite
+        )
+        self.refused: AdapterError | None = None
+
+    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+        """Write an event, until one may not be written."""
+        if self.refused:
+            return
+        try:
+            self._journal.record(effect, event)
+        except AdapterError as error:
+            self.refused = error
+
+    def close(self, *, keep: bool) -> tuple[Path, ...]:
+        """Leave both files, and say which there are; or neither.
+
+        A run that was stopped before its first reply has a journal and no cassette.
+        """
+        try:
+            self._journal.close()
+            if keep and not self.refused and self.tape.total:
+                self.tape.save(self._secrets)
+        except AdapterError as error:
+            self.refused = error
+        if self.refused or not keep:
+            self._restore()
+            return ()
+        if not self.tape.total:
+            self._path.unlink(missing_ok=True)
+            return (self._journal_path,)
+        return (self._path, self._journal_path)
+
+    def _restore(self) -> None:
+        if self._before is None:
+            self._journal_path.unlink(missing_ok=True)
+        else:
+            self._journal_path.write_bytes(self._before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ import contextvars
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias, cast
 
 from toolreel.effects import RunTool
@@ -24,6 +26,8 @@ __all__ = [
     "ToolError",
     "Toolbox",
     "failure",
+    "in_thread",
+    "is_async",
     "keywords",
     "succeeded",
     "timed_out",
@@ -73,6 +77,13 @@ class Toolbox:
             raise ConfigError(f"this host has no tool {name!r}; make the plan with the host's own surface")
         return self._functions[name]
 
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Call a tool that is not async, here and now."""
+        try:
+            return succeeded(effect, self.function(effect.name)(**keywords(effect)))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
+            return failure(effect, error)
+
 
 class PythonTools:
     """A tool host over typed Python functions.
@@ -88,7 +99,7 @@ class PythonTools:
     def __init__(self, tools: Iterable[Given] = (), *, deadline: float | None = DEADLINE) -> None:
         self._box = Toolbox(tools)
         for name in self._box.surface.names:
-            if inspect.iscoroutinefunction(self._box.function(name)):
+            if is_async(self._box.function(name)):
                 raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
         self.surface = self._box.surface
         self._deadline = deadline
@@ -97,27 +108,41 @@ class PythonTools:
         """Run the tool and put whatever comes of it into words for the model."""
         self._box.function(effect.name)
         if self._deadline is None:
-            return self._finished(effect)
-        returned: list[ToolReturned] = []
-        context = contextvars.copy_context()
-        thread = threading.Thread(
-            target=lambda: returned.append(context.run(self._finished, effect)), name=effect.name, daemon=True
-        )
-        thread.start()
-        thread.join(self._deadline)
-        return returned[0] if returned else timed_out(effect, self._deadline)
-
-    def _finished(self, effect: RunTool) -> ToolReturned:
+            return self._box.run(effect)
+        returned = in_thread(effect.name, partial(self._box.run, effect))
         try:
-            return succeeded(effect, self._box.function(effect.name)(**keywords(effect)))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
-            return failure(effect, error)
+            return returned.result(self._deadline)
+        except TimeoutError:
+            return timed_out(effect, self._deadline)
+
+
+def is_async(function: Callable[..., object]) -> bool:
+    """Whether what the function returns is to be awaited; objects with an async ``__call__`` count."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def in_thread(name: str, call: Callable[[], ToolReturned]) -> Future[ToolReturned]:
+    """Start a call in a thread of its own, for which nobody has to wait, not even the process at its end.
+
+    The call sees the caller's context variables; what it raises is raised to whoever asks for the result.
+    """
+    returned: Future[ToolReturned] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            returned.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - a SystemExit belongs to the caller, not to this thread
+            returned.set_exception(error)
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return returned
 
 
 def succeeded(effect: RunTool, value: object) -> ToolReturned:
     """The event for a tool that returned a value, which may turn out not to be JSON."""
     try:
-        return ToolReturned(effect.ref, canonical(value))  # type: ignore[arg-type]  # checked by canonical
+        return ToolReturned(effect.ref, canonical(cast("Json", value)))  # canonical checks what it is
     except (TypeError, ValueError, RecursionError) as error:
         return _failed(
             effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."

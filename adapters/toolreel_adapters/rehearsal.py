@@ -3,7 +3,8 @@
 A rehearsal follows the journal line by line: requests are answered by an endpoint (a cassette)
 or from the journal itself, tools are run for real or answered from the journal, and a run that
 was cancelled is cancelled again at the same place. Whatever the reducer wants must be what it
-wanted when it was recorded.
+wanted when it was recorded; a cassette is asked first, since it can say what is different, and
+a tool last, so that none is run for another call than the recorded one.
 """
 
 from __future__ import annotations
@@ -44,9 +45,12 @@ class Rehearsal:
             return record.event
         match effect:
             case SendRequest():
-                return self._endpoint.send(effect) if self._endpoint else self._script.answer(effect, record)
+                told = self._endpoint.send(effect) if self._endpoint else None
+                answer = self._script.answer(effect, record)
+                return told or answer
             case RunTool():
-                return self._tools.run(effect) if self._tools else self._script.answer(effect, record)
+                answer = self._script.answer(effect, record)
+                return self._tools.run(effect) if self._tools else answer
             case _:
                 assert_never(effect)
 
@@ -79,13 +83,12 @@ class AsyncRehearsal:
             return record.event
         match effect:
             case SendRequest():
-                return (
-                    await self._endpoint.send(effect)
-                    if self._endpoint
-                    else self._script.answer(effect, record)
-                )
+                told = await self._endpoint.send(effect) if self._endpoint else None
+                answer = self._script.answer(effect, record)
+                return told or answer
             case RunTool():
-                return await self._tools.run(effect) if self._tools else self._script.answer(effect, record)
+                answer = self._script.answer(effect, record)
+                return await self._tools.run(effect) if self._tools else answer
             case _:
                 assert_never(effect)
 

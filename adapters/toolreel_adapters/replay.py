@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel.errors import ReplayMismatch
 from toolreel_adapters.adrive import arun
 from toolreel_adapters.drive import run
-from toolreel_adapters.errors import CassetteError, MissingExtra
+from toolreel_adapters.errors import CassetteError, JournalError, MissingExtra
 from toolreel_adapters.finished import Run
 from toolreel_adapters.journal import MemoryJournal, Recorded, read_journal
 from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint
@@ -44,6 +44,12 @@ class Replayed:
     """The cassette that answered the requests; without one, the journal did."""
     driver: Driver
 
+    @property
+    def proof(self) -> str:
+        """What was shown, in one line."""
+        events = len(self.recorded.records)
+        return f"identical on {self.driver}: {events} events, journal {self.recorded.digest[:16]}"
+
 
 def companion(cassette: Path) -> Path:
     """The journal of a cassette.
@@ -57,15 +63,13 @@ def companion(cassette: Path) -> Path:
 def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
     """Replay a cassette with its journal, or a journal alone; there is no network.
 
-    :param path: ``<name>.yaml``, with ``<name>.journal.jsonl`` beside it, or the latter alone
+    :param path: ``<name>.yaml`` or ``<name>``, with ``<name>.journal.jsonl`` beside it, or the latter alone
     :param tools: runs the tools for real; without it, the journal answers for them
     :raises toolreel.ReplayMismatch: if anything differs from the record
     :raises AdapterError: if a file cannot be read, or an extra is missing
     """
-    cassette = None if path.name.endswith(".jsonl") else path
-    if cassette is not None and not cassette.exists():
-        raise CassetteError(f"{cassette}: there is no such cassette; record one with `toolreel run --record`")
-    recorded = read_journal(companion(cassette) if cassette else path)
+    cassette, journal_path = _files(path)
+    recorded = read_journal(journal_path)
     journal = MemoryJournal(recorded.plan)
     match driver:
         case "sync":
@@ -78,6 +82,26 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
             assert_never(driver)
     _check_identical(recorded, journal)
     return Replayed(done, recorded, cassette, driver)
+
+
+def _files(path: Path) -> tuple[Path | None, Path]:
+    """The cassette, if there is one, and the journal that a path means."""
+    if path.is_dir():
+        raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
+    if path.name.endswith(".jsonl"):
+        return None, path
+    if not path.exists():
+        cassette = path.with_name(path.name + ".yaml")
+        if not cassette.exists() and companion(cassette).exists():
+            return None, companion(cassette)
+        if not cassette.exists():
+            raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
+        path = cassette
+    if not companion(path).exists():
+        raise JournalError(
+            f"{companion(path)}: there is no such journal, which {path.name} cannot do without"
+        )
+    return path, companion(path)
 
 
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
@@ -103,7 +127,7 @@ async def _areplay(
 
 
 @contextmanager
-def _endpoint(cassette: Path) -> Iterator[Endpoint]:
+def _endpoint(cassette: Path) -> Generator[Endpoint, None, None]:
     from toolreel_adapters.cassette import ReplayTransport, replaying
     from toolreel_adapters.http import HttpEndpoint
 
@@ -112,7 +136,7 @@ def _endpoint(cassette: Path) -> Iterator[Endpoint]:
 
 
 @asynccontextmanager
-async def _aendpoint(cassette: Path) -> AsyncIterator[AsyncEndpoint]:
+async def _aendpoint(cassette: Path) -> AsyncGenerator[AsyncEndpoint, None]:
     from toolreel_adapters.ahttp import AsyncHttpEndpoint
     from toolreel_adapters.cassette import AsyncReplayTransport, replaying
 
@@ -140,7 +164,7 @@ def load_trio() -> ModuleType:
 
 
 def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
-    for number, (was, now) in enumerate(zip_longest(recorded.text.splitlines(), journal.lines), 1):
+    for number, (was, now) in enumerate(zip_longest(recorded.text.split("\n")[:-1], journal.lines), 1):
         if was != now:
             raise ReplayMismatch(f"{recorded.source}, line {number}: {_difference(was, now)}")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from enum import Enum
 from typing import (
     Annotated,
@@ -38,7 +39,9 @@ _SECTION: Final = re.compile(
     r"(Args|Arguments|Parameters|Returns|Raises|Yields|Example|Examples|Note|Notes):"
 )
 _ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-_FIELD: Final = re.compile(r":param(?:\s+\w+)?\s+(\w+):\s*(.*)")
+_ARGUMENTS: Final = {"Args", "Arguments", "Parameters"}
+_FIELD: Final = re.compile(r":param\s+(?:[^:]*\s)?(\w+):\s*(.*)")
+_OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
 
 
 def definition_of(function: Callable[..., object]) -> ToolDefinition:
@@ -60,28 +63,44 @@ def definition_of(function: Callable[..., object]) -> ToolDefinition:
 
     :raises ConfigError: if a parameter has no annotation, or one that JSON cannot carry
     """
-    about, described = _words(inspect.getdoc(function) or "")
-    hints = _hints(function)
+    tool = _name(function)
+    hints = _hints(function, f"tool {tool!r}")
+    parameters = _parameters(function, f"tool {tool!r}")
+    about, described = _words(inspect.getdoc(function) or "", parameters)
     properties: dict[str, Json] = {}
     required: list[Json] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        place = f"tool {_name(function)!r}, parameter {name!r}"
-        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
-            raise ConfigError(f"{place}: models pass arguments by name; make it a plain parameter")
+    for name, parameter in parameters.items():
+        place = f"tool {tool!r}, parameter {name!r}"
         if name not in hints:
             raise ConfigError(f"{place}: has no type; annotate it, for example `{name}: str`")
-        schema = dict(_schema(hints[name], place))
+        try:
+            schema = dict(_schema(hints[name], place))
+        except RecursionError:
+            raise ConfigError(f"{place}: its type holds itself, and a schema cannot; use dict") from None
         if name in described:
             schema.setdefault("description", described[name])
         if parameter.default is parameter.empty:
             required.append(name)
         elif parameter.default is not None:
-            schema["default"] = _default(parameter.default, place)
+            schema["default"] = _plain(parameter.default, f"{place}: its default")
         properties[name] = schema
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     if required:
         tree["required"] = required
-    return ToolDefinition.of(_name(function), about, {**tree, "additionalProperties": False})
+    return ToolDefinition.of(tool, about, {**tree, "additionalProperties": False})
+
+
+def _parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError as error:
+        raise ConfigError(f"{place}: {error}; wrap it in a function of your own") from None
+    for name, parameter in parameters.items():
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
+            raise ConfigError(
+                f"{place}, parameter {name!r}: models pass arguments by name; make it a plain parameter"
+            )
+    return parameters
 
 
 def _name(function: Callable[..., object]) -> str:
@@ -91,41 +110,47 @@ def _name(function: Callable[..., object]) -> str:
     return name
 
 
-def _hints(function: Callable[..., object]) -> Mapping[str, Any]:
+def _hints(annotated: Callable[..., object], place: str) -> Mapping[str, Any]:
     try:
-        return get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise ConfigError(f"tool {_name(function)!r}: its annotations cannot be read: {error}") from None
+        return get_type_hints(annotated, include_extras=True)
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
 
 
-def _default(value: object, place: str) -> Json:
+def _plain(value: object, place: str) -> Json:
     match value:
         case Enum():
-            return _default(value.value, place)
-        case bool() | int() | float() | str():
+            return _plain(value.value, place)
+        case None | bool() | int() | str():
             return value
+        case float():
+            if math.isfinite(value):
+                return value
         case list() | tuple():
-            return [_default(item, place) for item in value]
+            return [_plain(item, place) for item in value]
         case dict():
-            return {str(key): _default(item, place) for key, item in value.items()}
+            return {str(key): _plain(item, place) for key, item in value.items()}
         case _:
-            raise ConfigError(f"{place}: the default {value!r} is not JSON; use None and decide inside")
+            pass
+    raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside")
 
 
 def _schema(hint: Any, place: str) -> Mapping[str, Json]:  # noqa: ANN401 - a type hint can be anything
-    if hint in _SCALARS:
-        return {"type": _SCALARS[hint]}
-    if hint is Any:
-        return {}
     arguments = get_args(hint)
     origin = get_origin(hint) or hint
     if origin is Annotated:
         words = next((extra for extra in arguments[1:] if isinstance(extra, str)), None)
         return {**_schema(arguments[0], place), **({"description": words} if words else {})}
+    if origin in {Required, NotRequired}:
+        return _schema(arguments[0], place)
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    if hint is Any:
+        return {}
     if origin in {Union, types.UnionType}:
         return _union(arguments, place)
     if origin is Literal:
-        return {"enum": list(arguments)}
+        return {"enum": [_plain(choice, f"{place}: the choice") for choice in arguments]}
     if origin in {list, tuple, set, frozenset, Sequence}:
         return _array(origin, arguments, place)
     if origin in {dict, Mapping}:
@@ -134,7 +159,7 @@ def _schema(hint: Any, place: str) -> Mapping[str, Json]:  # noqa: ANN401 - a ty
             **({"additionalProperties": _schema(arguments[1], place)} if arguments else {}),
         }
     if inspect.isclass(hint) and issubclass(hint, Enum):
-        return {"enum": [_default(member, place) for member in hint]}
+        return {"enum": [_plain(member, f"{place}: the choice") for member in hint]}
     if is_typeddict(hint):
         return _typed_dict(hint, place)
     raise ConfigError(
@@ -144,7 +169,7 @@ def _schema(hint: Any, place: str) -> Mapping[str, Json]:  # noqa: ANN401 - a ty
 
 def _union(choices: Sequence[Any], place: str) -> Mapping[str, Json]:
     schemas = [_schema(choice, place) for choice in choices]
-    if all(schema.keys() == {"type"} and isinstance(schema["type"], str) for schema in schemas):
+    if all(set(schema) == {"type"} for schema in schemas):
         return {"type": [schema["type"] for schema in schemas]}
     return {"anyOf": schemas}
 
@@ -158,15 +183,22 @@ def _array(origin: object, arguments: Sequence[Any], place: str) -> Mapping[str,
 
 
 def _typed_dict(hint: Any, place: str) -> Mapping[str, Json]:  # noqa: ANN401
-    properties: dict[str, Json] = {}
-    for name, kind in get_type_hints(hint, include_extras=True).items():
-        bare = get_args(kind)[0] if get_origin(kind) in {Required, NotRequired} else kind
-        properties[name] = _schema(bare, f"{place}, key {name!r}")
-    needed = [name for name in properties if name in hint.__required_keys__]
+    keys = _hints(hint, place)
+    properties = {name: _schema(kind, f"{place}, key {name!r}") for name, kind in keys.items()}
+    needed = [name for name, kind in keys.items() if _is_needed(name, kind, hint)]
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
-def _words(docstring: str) -> tuple[str, Mapping[str, str]]:
+def _is_needed(name: str, kind: Any, typed_dict: Any) -> bool:  # noqa: ANN401
+    """Whether a key must be there; Python itself does not know where annotations are postponed."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if get_origin(kind) in {Required, NotRequired}:
+        return get_origin(kind) is Required
+    return name in typed_dict.__required_keys__
+
+
+def _words(docstring: str, names: Container[str]) -> tuple[str, Mapping[str, str]]:
     """The description, and the words for each parameter (Google's ``Args:`` or Sphinx's ``:param:``)."""
     about: list[str] = []
     described: dict[str, str] = {}
@@ -178,12 +210,14 @@ def _words(docstring: str) -> tuple[str, Mapping[str, str]]:
             described[current] = found[2]
         elif found := _SECTION.fullmatch(text):
             section, current = found[1], ""
+        elif _OTHER_FIELD.match(text):
+            section, current = "fields", ""
         elif not section:
             about.append(line)
-        elif section in {"Args", "Arguments", "Parameters"} and (found := _ENTRY.match(text)):
+        elif section in _ARGUMENTS and (found := _ENTRY.match(text)) and found[1] in names:
             current = found[1]
             described[current] = found[2]
-        elif text.startswith(":"):
+        elif text and not line[0].isspace():
             current = ""
         elif current and text:
             described[current] = f"{described[current]} {text}".strip()

@@ -2,8 +2,9 @@
 
 The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical
 JSON text is stored as a string, a transcript as its messages. What can be computed from the
-rest is not stored. Reading checks every field against its annotation, so a damaged record is
-an error with a place instead of a wrong state.
+rest, or has its default value, is not stored, so that a field which is added later changes no
+old record. Reading checks every field against its annotation, so a damaged record is an error
+with a place instead of a wrong state.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def encode(value: object) -> Json:
         case tuple():
             return [encode(item) for item in value]
         case _ if is_dataclass(value):
-            stored = {item.name: encode(getattr(value, item.name)) for item in fields(value) if item.init}
+            given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
+            stored = {item.name: encode(content) for item, content in given if content != item.default}
             return {"type": tag(type(value)), **stored}
         case _:
             raise CodecError(f"{value!r} has no stored form")
@@ -199,7 +201,7 @@ def _tuple_reader(item: _Reader) -> _Reader:
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
-    classes: dict[str, Any] = {tag(kind): kind for kind in kinds if is_dataclass(kind)}  # type: ignore[arg-type]
+    classes = {tag(kind): kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)}
     plain = [kind for kind in kinds if not is_dataclass(kind)]
 
     def read_union(tree: Json, place: str) -> object:

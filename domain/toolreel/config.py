@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from toolreel.errors import ConfigError
+from toolreel.jsontext import Json
 from toolreel.jsontext import MAX_DEPTH
 from toolreel.text_dialects import DIALECTS
 
@@ -58,6 +59,16 @@ class LoopConfig:
         if not _are_names(dialects):
             raise ConfigError(f"text_dialects: expected a list of names, got {dialects!r}")
         return cls(**{**changes, "text_dialects": tuple(dialects)})
+
+
+    def changes(self) -> dict[str, Json]:
+        """The settings that differ from their defaults.
+
+        >>> LoopConfig(max_turns=3).changes()
+        {'max_turns': 3}
+        """
+        given = ((setting, getattr(self, setting.name)) for setting in fields(self))
+        return {setting.name: value for setting, value in given if value != setting.default}
 
 
 _COUNTS: Final = ("max_turns", "max_tool_args_bytes", "max_tool_output_bytes", "max_argument_depth")

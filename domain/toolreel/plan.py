@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel.config import LoopConfig
@@ -91,6 +91,6 @@ class Plan:
         )
 
     def _digest(self) -> str:
-        settings = canonical(asdict(self.config))
+        settings = canonical(self.config.changes())
         texts = (wire(message) for message in self.messages)
         return chain("plan", self.model, self.options, self.tools.text, settings, str(self.seed), *texts)

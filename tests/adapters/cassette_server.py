@@ -58,9 +58,9 @@ def serving(answer: Callable[[Asked], Answer]) -> Generator[Server]:
             self.wfile.write(given.body)
             self.close_connection = given.promised is not None
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815 - its name in the base class
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the base class
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:

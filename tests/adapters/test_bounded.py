@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-ENCODINGS = {
+ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     "identity": bytes,
     "gzip": gzip.compress,
@@ -78,6 +79,13 @@ def test_no_bytes_at_all_are_an_empty_body(encoding: str) -> None:
 def test_bytes_that_do_not_fit_the_encoding_are_refused(encoding: str, raw: bytes) -> None:
     with pytest.raises(UndecodableBody, match=f"the {encoding} body is corrupt"):
         decoded(encoding, raw)
+
+
+def test_raw_deflate_that_begins_almost_like_zlib_is_told_from_it() -> None:
+    stored = (
+        b"\x08\x01\x00\xfe\xffx" + b"\x01\x00\x00\xff\xff"
+    )  # a block that is stored as it is, and the end
+    assert decoded("deflate", stored) == b"x"
 
 
 def test_nothing_may_follow_the_end_of_a_compressed_body() -> None:

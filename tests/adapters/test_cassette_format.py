@@ -11,6 +11,7 @@ from tests.adapters.test_cassette_yaml import TEXT, TREE
 from toolreel.jsontext import Json, JsonText, canonical
 from toolreel_adapters import cassette_format
 from toolreel_adapters.cassette_format import deserialize, serialize
+from toolreel_adapters.cassette_yaml import dump_yaml
 from toolreel_adapters.errors import CassetteError
 
 URL = "https://api.test/v1/chat/completions"
@@ -246,7 +247,7 @@ def test_what_has_another_shape_is_not_written(given_cassette: dict[str, Any], c
 
 
 def test_what_would_not_come_back_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    dump = cassette_format.dump_yaml
+    dump = dump_yaml
     monkeypatch.setattr(cassette_format, "dump_yaml", lambda *of: dump(*of).replace("lossless", "lossy"))
     with pytest.raises(CassetteError, match="interaction 2: does not come back from YAML as it was"):
         serialize(cassette(interaction("a"), interaction("lossless")))

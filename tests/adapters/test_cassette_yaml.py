@@ -14,7 +14,10 @@ from toolreel_adapters import cassette_yaml
 from toolreel_adapters.cassette_yaml import dump_yaml, load_yaml
 from toolreel_adapters.errors import CassetteError, MissingExtra
 
-ODD = "\t\r\n \x00\x07\x1b\x7f\x85\xa0\u2028\u2029\ufeff\ufffe\uffff\U0001f600\U0010ffff'\"\\#:-?&*!|>%@`{}[],~=<yn0189._eé漢"
+ODD = (
+    "\t\r\n \x00\x07\x1b\x7f\x85\xa0\u2028\u2029\ufeff\ufffe\uffff\U0001f600"
+    "\U0010ffff'\"\\#:-?&*!|>%@`{}[],~=<yn0189._eé漢"
+)
 TEXT = st.text(st.sampled_from(ODD) | st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
     [
         "yes",
@@ -58,7 +61,9 @@ def test_texts_of_several_lines_are_literal_blocks_even_with_tabs_and_trailing_s
     )
 
 
-@pytest.mark.parametrize("text", ["a\x07\nb", " a\nb", "\ta\nb", "\n", "a\r\nb", "a \n"])
+@pytest.mark.parametrize(
+    "text", ["\x85", "a\u2028b", "a\x85\nb", "a\x07\nb", " a\nb", "\ta\nb", "\n", "a\r\nb", "a \n"]
+)
 def test_texts_that_a_block_would_change_are_quoted(text: str) -> None:
     assert load_yaml(dump_yaml([text], {})) == [text]
 
@@ -123,7 +128,7 @@ def test_a_hostile_or_broken_text_is_refused(
 
 @pytest.mark.parametrize("open_and_close", ["[]", "{}"])
 def test_an_alias_bomb_is_refused_without_unfolding_it(open_and_close: str) -> None:
-    before, after = open_and_close
+    before, after = open_and_close[0], open_and_close[1]
     keys = ["", "", ""] if before == "[" else ["a: ", "b: ", "c: "]
     lines = ["x0: &x0 " + "lol" * 100]
     for level in range(1, 60):

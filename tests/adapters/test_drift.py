@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from toolreel.jsontext import Json, canonical
 from toolreel_adapters.drift import ABSENT, Change, agreement, drift, first_change
 
+SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}
+TOOL: dict[str, Json] = {"function": {"name": "f", "parameters": {"type": "object"}}}
 BODY: dict[str, Json] = {
     "model": "m",
-    "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
-    "tools": [{"function": {"name": "f", "parameters": {"type": "object"}}}],
+    "messages": [SYSTEM, {"role": "user", "content": "Hi"}],
+    "tools": [TOOL],
     "temperature": 0,
 }
 
@@ -23,7 +25,7 @@ def changed(**members: Json) -> dict[str, Json]:
     ("new", "change"),
     [
         (
-            changed(messages=[BODY["messages"][0], {"role": "user", "content": "Ho"}]),  # type: ignore[index, call-overload]
+            changed(messages=[SYSTEM, {"role": "user", "content": "Ho"}]),
             Change("messages[1].content", '"Hi"', '"Ho"'),
         ),
         (
@@ -33,8 +35,8 @@ def changed(**members: Json) -> dict[str, Json]:
         (changed(temperature=0.0), Change("temperature", "0", "0.0")),
         (changed(temperature=False), Change("temperature", "0", "false")),
         (changed(seed=1), Change("seed", ABSENT, "1")),
-        (changed(tools=[]), Change("tools[0]", canonical(BODY["tools"][0]), ABSENT)),  # type: ignore[index, call-overload]
-        (changed(tools=[*BODY["tools"], 1]), Change("tools[1]", ABSENT, "1")),  # type: ignore[misc]
+        (changed(tools=[]), Change("tools[0]", canonical(TOOL), ABSENT)),
+        (changed(tools=[TOOL, 1]), Change("tools[1]", ABSENT, "1")),
         ({key: value for key, value in BODY.items() if key != "model"}, Change("model", '"m"', ABSENT)),
         ([1], Change("", canonical(BODY), "[1]")),
     ],

@@ -17,6 +17,7 @@ from tests.architecture.source import DOMAIN, Module, modules
 PURE = {
     "__future__",
     "base64",
+    "bisect",
     "collections",
     "collections.abc",
     "dataclasses",

@@ -13,7 +13,7 @@ from toolreel.effects import ANSWERS, Effect, Finish, RunTool, SendRequest, fing
 from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
 from toolreel.jsontext import canonical
 from toolreel.messages import UserMessage
-from toolreel.outcome import Cancelled, Completed, EmptyFinal, Refused, TransportFailed, Truncated
+from toolreel.outcome import Cancelled, Completed, EmptyFinal, Outcome, Refused, TransportFailed, Truncated
 from toolreel.request import Request, RequestOptions
 from toolreel.transcript import Transcript
 
@@ -24,7 +24,7 @@ FAILED = Finish(TransportFailed("status", 500, "overloaded"))
 
 
 def test_every_effect_has_its_answers_and_finish_has_none() -> None:
-    assert ANSWERS == {
+    assert dict(ANSWERS) == {
         SendRequest: (ReplyReceived, RequestFailed),
         RunTool: (ToolReturned,),
         Finish: (),
@@ -59,7 +59,7 @@ def test_the_fingerprint_differs_with_every_field(effect: Effect, change: Mappin
 
 
 def test_endings_with_the_same_text_differ_by_their_name() -> None:
-    endings = [Completed("x"), Truncated("x"), Refused("x"), Cancelled("x"), EmptyFinal()]
+    endings: list[Outcome] = [Completed("x"), Truncated("x"), Refused("x"), Cancelled("x"), EmptyFinal()]
     assert len({fingerprint(Finish(outcome)) for outcome in endings}) == len(endings)
 
 
@@ -71,5 +71,5 @@ def test_equal_effects_and_no_others_have_equal_fingerprints(one: Effect, other:
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
     program = "from tests.domain.test_effects import *; print(*map(fingerprint, (SEND, RUN, FAILED)))"
-    expected = " ".join(map(fingerprint, (SEND, RUN, FAILED)))
+    expected = f"{fingerprint(SEND)} {fingerprint(RUN)} {fingerprint(FAILED)}"
     assert {printed_under(seed, program) for seed in range(3)} == {expected}

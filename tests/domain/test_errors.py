@@ -18,7 +18,7 @@ from toolreel.errors import CodecError, ConfigError, ProtocolError, ReplayMismat
     ],
 )
 def test_an_error_is_caught_as_what_it_is(kind: type[Exception], above: type[Exception]) -> None:
-    with pytest.raises(above, match="^why$"):
+    with pytest.raises(above, match=r"^why$"):
         raise kind("why")
 
 

@@ -48,4 +48,4 @@ def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kep
 def test_events_are_compared_by_kind_and_content() -> None:
     assert ToolReturned(1, "{}") == ToolReturned(1, "{}")
     assert ToolReturned(1, "{}") != ToolReturned(2, "{}")
-    assert RunStarted() != CancelRequested()
+    assert len({RunStarted(), CancelRequested(), RunStarted()}) == 2

@@ -44,8 +44,13 @@ def test_a_reference_to_nothing_is_refused(reference: str) -> None:
 
 @pytest.mark.parametrize("reference", ["#/type", "#/required", "#/maxProperties", "#/default"])
 def test_a_reference_to_something_that_is_no_schema_is_refused(reference: str) -> None:
-    schema: Json = {"type": "object", "required": [], "maxProperties": 3, "default": {"type": "wat"}}
-    assert refusal({**schema, "properties": {"a": {"$ref": reference}}}) == (
+    targets: dict[str, Json] = {
+        "type": "object",
+        "required": [],
+        "maxProperties": 3,
+        "default": {"type": "wat"},
+    }
+    assert refusal({**targets, "properties": {"a": {"$ref": reference}}}) == (
         f"$ref {reference!r} points to something that is no JSON Schema"
     )
 

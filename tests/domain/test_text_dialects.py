@@ -295,22 +295,29 @@ def test_a_text_above_256_kib_is_left_alone() -> None:
         assert text_calls(longer, tools=[], dialects=[], finish="stop") == TextCalls((), longer)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        " \n",
-        "a\n",
-        "`",
-        "` `` ",
-        "<think>",
-        "<tool_call>",
-        "<tool_call>{",
-        '<tool_call>{"a":"',
-        "<!--",
-        "```\n",
-    ]
-    + ["<tool_call>{}", '<tool_call>{"a":[', "<tool_call> a", "</tool_call>", PING, f"<tool_call> {PING}"],
-)
+QUOTES = [
+    "`",
+    "``",
+    "```",
+    "~~~\n",
+    "<think>",
+    "</think>",
+    "<!--",
+    "-->",
+    "<tool_response>",
+    "</tool_response>",
+]
+BLOCKS = [
+    "<tool_call>{",
+    "<tool_call>{}",
+    '<tool_call>{"a":"',
+    '<tool_call>{"a":[',
+    "<tool_call> a",
+    "</tool_call>",
+]
+
+
+@pytest.mark.parametrize("piece", [" \n", "a\n", "` `` ", "<tool_call>", PING, *QUOTES, *BLOCKS])
 @pytest.mark.parametrize("finish", ["stop", "length"])
 def test_no_text_takes_long_to_read(piece: str, finish: str) -> None:
     text = piece * (256 * 1024 // len(piece))
@@ -319,11 +326,8 @@ def test_no_text_takes_long_to_read(piece: str, finish: str) -> None:
     assert perf_counter() - begun < 5
 
 
-PIECES = st.sampled_from(
-    [PING, ADD, PING, ADD, FENCED, "<tool_call>", "</tool_call>", "<TOOL_CALL>", "`", "``", "```", "~~~\n"]
-    + ["\n", " ", "<think>", "</think>", "<!--", "-->", "<tool_response>", "</tool_response>", "words"]
-    + ['{"name": "ping", "arguments": {}}', "{", "}", '"', "ping", "\n```", "```json\n"]
-)
+LOOSE = ["words", "\n", " ", "{", "}", '"', "ping", '{"name": "ping", "arguments": {}}', "<TOOL_CALL>"]
+PIECES = st.sampled_from([PING, ADD, FENCED, "```json\n", "\n```", "<tool_call>", *LOOSE, *QUOTES, *BLOCKS])
 TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 
 

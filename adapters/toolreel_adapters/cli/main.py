@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
@@ -17,19 +18,19 @@ from toolreel.jsontext import Json
 from toolreel.messages import Message, SystemMessage, UserMessage
 from toolreel.plan import Plan
 from toolreel.presets import PRESETS, configured
-from toolreel_adapters.cli.console import complain, out
+from toolreel_adapters.cli.console import complain, forgive_encodings, labelled, out
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.finished import Run
 from toolreel_adapters.hints import told
-from toolreel_adapters.replay import DRIVERS, Driver, Replayed, replay
+from toolreel_adapters.replay import DRIVERS, Driver, replay
 from toolreel_adapters.settings import parse_settings
 from toolreel_adapters.tool_modules import load_tools
 
-__all__ = ["toolreel"]
+__all__ = ["demo", "replay_command", "run", "toolreel"]
 
 _Options = ParamSpec("_Options")
 
-FAILED, USAGE, DRIFT = 1, 2, 3
+_FAILED, _USAGE, _DRIFT = 1, 2, 3
 
 _EPILOG = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees."
 
@@ -43,22 +44,16 @@ def _reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
             sys.exit(command(*args, **kwargs))
         except ReplayMismatch as drift:
             complain(str(drift))
-            sys.exit(DRIFT)
+            sys.exit(_DRIFT)
         except ToolreelError as error:
             complain(str(error))
-            sys.exit(USAGE)
+            sys.exit(_USAGE)
 
     return reporting
 
 
 _json_option = click.option("--json", "as_machine", is_flag=True, help="One JSON object instead of text.")
-_tools_option = click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="A typed Python function, or a list of them; may be repeated.",
-)
+_DRIVER_HELP = "What drives the loop: plain calls, or an event loop."
 
 
 @click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -68,9 +63,10 @@ def toolreel() -> None:
 
     Try `toolreel demo`: it replays a recorded session of a real model, without network or key.
     """
+    forgive_encodings()
 
 
-@toolreel.command(epilog=_EPILOG)
+@toolreel.command(epilog=_EPILOG, short_help="Run a tool loop against a live server, and record it.")
 @click.argument("prompt")
 @click.option("--model", required=True, help="The model's name, as the server knows it.")
 @click.option(
@@ -81,13 +77,19 @@ def toolreel() -> None:
 )
 @click.option("--api-key-env", metavar="VAR", help="The environment variable that holds the API key.")
 @click.option("--system", metavar="TEXT", help="A system message.")
-@_tools_option
+@click.option(
+    "--tools",
+    "tool_names",
+    multiple=True,
+    metavar="MODULE:ATTR",
+    help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
+)
 @click.option(
     "--preset",
     "presets",
     multiple=True,
-    type=click.Choice(list(PRESETS)),
-    help="A named set of settings; may be repeated.",
+    metavar="NAME",
+    help=f"A named set of settings: {', '.join(PRESETS)}; may be repeated.",
 )
 @click.option(
     "--set",
@@ -100,16 +102,17 @@ def toolreel() -> None:
 @click.option(
     "--record",
     metavar="NAME",
-    help="Keep the session as NAME.yaml and NAME.journal.jsonl, for example cassettes/notes/local--qwen.",
+    help="Keep the session as NAME.yaml and NAME.journal.jsonl, to be replayed with `toolreel replay NAME`.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
-@click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True)
+@click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True, help=_DRIVER_HELP)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
-    help="Seconds.",
+    metavar="SECONDS",
+    help="How long to wait for a reply.",
 )
 @_json_option
 @_reporting
@@ -142,36 +145,36 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
 
     tools = load_tools(tool_names)
     chosen = parse_settings(settings)
-    text = sys.stdin.read() if prompt == "-" else prompt
     before: list[Message] = [SystemMessage(system)] if system else []
     plan = Plan.of(
         model=model,
-        messages=[*before, UserMessage(text)],
+        messages=[*before, UserMessage(_words(prompt))],
         options=chosen.options,
         tools=Toolbox(tools).surface,
         config=configured(presets, chosen.config),
     )
     target = Target(base_url, api_key_env, timeout)
-    path = Path(record.removesuffix(".yaml") + ".yaml") if record else None
-    with Watching() as watching:
+    path = _cassette(record)
+    with redirect_stdout(sys.stderr), Watching() as watching:
         live = go_live(plan, target, tools, driver=driver, record=path, overwrite=overwrite, observe=watching)
     saved: list[Json] = [str(path) for path in live.saved]
     _show(live.run, as_machine=as_machine, extra={"saved": saved})
-    if not as_machine:
-        for name in live.saved:
-            out.print(f"saved       {name}")
+    if live.saved and not as_machine:
+        _show_saved(live.saved)
     words, hint = told(live.run.outcome, base_url=base_url, api_key_env=api_key_env)
     if not live.run.completed:
         complain(words, hint=hint)
     if live.refused:
-        complain(str(live.refused))
-        return USAGE
-    return 0 if live.run.completed else FAILED
+        complain(f"the session was not saved: {live.refused}")
+        return _USAGE
+    return 0 if live.run.completed else _FAILED
 
 
-@toolreel.command("replay", epilog=_EPILOG)
+@toolreel.command(
+    "replay", epilog=_EPILOG, short_help="Replay a recorded run, and check that it is the same."
+)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True)
+@click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True, help=_DRIVER_HELP)
 @click.option(
     "--tools",
     "tool_names",
@@ -184,13 +187,15 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
 def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
     """Replay a recorded run without network, and check that it is the same to the byte.
 
-    FILE is a cassette (NAME.yaml, with NAME.journal.jsonl beside it) or a journal alone.
+    FILE is a cassette (NAME.yaml, or just NAME, with NAME.journal.jsonl beside it) or a journal
+    alone, which then answers for the model.
     """
     tools = load_tools(tool_names)
-    replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
+    with redirect_stdout(sys.stderr):
+        replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
     _show(replayed.run, as_machine=as_machine, extra={"replay": {"driver": driver, "identical": True}})
     if not as_machine:
-        out.print(f"replay      {_proof(replayed)}", style="green")
+        out.print(f"replay      {replayed.proof}", style="green")
     return 0
 
 
@@ -217,20 +222,44 @@ def demo(driver: Driver | None, as_machine: bool) -> int:
     _show(replays[0].run, as_machine=as_machine, extra={"replay": {"drivers": drivers, "identical": True}})
     if not as_machine:
         for replayed in replays:
-            out.print(f"replay      {_proof(replayed)}", style="green")
+            out.print(f"replay      {replayed.proof}", style="green")
         out.print("            next: toolreel run --help", style="dim")
     return 0
 
 
 def _show(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
     if as_machine:
-        click.echo(json.dumps(as_json(run, extra), ensure_ascii=False))
+        click.echo(json.dumps(as_json(run, extra), ensure_ascii=False).encode())
         return
     show_plan(out, run)
     show_turns(out, run)
     show_outcome(out, run)
 
 
-def _proof(replayed: Replayed) -> str:
-    events = len(replayed.recorded.records)
-    return f"identical on {replayed.driver}: {events} events, journal {replayed.recorded.digest[:16]}"
+def _show_saved(saved: tuple[Path, ...]) -> None:
+    for name in saved:
+        labelled(out, "saved", str(name))
+    labelled(out, "", f"next: toolreel replay {saved[0]}", "dim")
+
+
+def _words(prompt: str) -> str:
+    """The prompt, from stdin if it says so; the line break that ends it there is not part of it."""
+    try:
+        text = sys.stdin.buffer.read().decode().rstrip("\r\n") if prompt == "-" else prompt
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(f"stdin is not UTF-8 at byte {error.start}", param_hint="PROMPT") from None
+    if not text.strip():
+        raise click.BadParameter("it is empty; say what the model shall do", param_hint="PROMPT")
+    return text
+
+
+def _cassette(name: str | None) -> Path | None:
+    """The cassette that ``--record`` means."""
+    if name is None:
+        return None
+    path = Path(name.removesuffix(".yaml") + ".yaml")
+    if path.name == ".yaml":
+        raise click.BadParameter(
+            f"{name!r} names no file, such as cassettes/notes/local--qwen", param_hint="--record"
+        )
+    return path

@@ -8,7 +8,7 @@ from typing import Self
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from toolreel.notes import CallEnded, CallRejected, CallStarted, Note, RequestSent
-from toolreel_adapters.cli.console import err
+from toolreel_adapters.cli.console import err, printable
 
 __all__ = ["Watching"]
 
@@ -25,7 +25,7 @@ class Watching:
     def __call__(self, note: Note, /) -> None:
         """Show what the note says, if it says what is being waited for."""
         if text := _words(note):
-            self._show(text)
+            self._show(printable(text))
 
     def __enter__(self) -> Self:
         if self._spinner:

@@ -6,28 +6,26 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.text import Text
 
 from toolreel.codec import encode
 from toolreel.jsontext import Json
 from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from toolreel.outcome import Completed
+from toolreel_adapters.cli.console import labelled
 from toolreel_adapters.finished import Run
 from toolreel_adapters.hints import told
 from toolreel_adapters.story import CallTold, TurnTold, story
 
 __all__ = ["as_json", "show_outcome", "show_plan", "show_turns"]
 
-_WIDTH = 12
-
 
 def show_plan(console: Console, run: Run) -> None:
     """The plan of a run: what it was about."""
     plan = run.state.plan
-    _line(console, "model", plan.model, "bold")
-    _line(console, "plan", plan.digest[:16], "dim")
+    labelled(console, "model", plan.model, "bold")
+    labelled(console, "plan", plan.digest[:16], "dim")
     if plan.tools.definitions:
-        _line(console, "tools", ", ".join(plan.tools.names))
+        labelled(console, "tools", ", ".join(plan.tools.names))
     for message in plan.messages:
         _message(console, message)
 
@@ -42,10 +40,10 @@ def show_outcome(console: Console, run: Run) -> None:
     """How the run ended, and what it took."""
     outcome, tally = run.outcome, run.state.tally
     if isinstance(outcome, Completed):
-        _line(console, "answer", outcome.content, "bold")
+        labelled(console, "answer", outcome.content, "bold")
     words, _ = told(outcome)
-    _line(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
-    _line(
+    labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
+    labelled(
         console,
         "",
         f"{_count(tally.turns, 'turn')}, {_count(tally.tool_calls, 'tool call')}, "
@@ -72,39 +70,34 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
 def _message(console: Console, message: Message) -> None:
     match message:
         case SystemMessage():
-            _line(console, "system", message.content)
+            labelled(console, "system", message.content)
         case UserMessage():
-            _line(console, "user", message.content)
+            labelled(console, "user", message.content)
         case AssistantMessage():
-            _line(console, "assistant", message.content)
+            labelled(console, "assistant", message.content)
         case ToolMessage():
-            _line(console, "tool", message.content)
+            labelled(console, "tool", message.content)
 
 
 def _turn(console: Console, turn: TurnTold) -> None:
-    _line(
+    labelled(
         console,
         f"turn {turn.number}",
         f"{_count(turn.messages, 'message')}, request {turn.digest[:16]}",
         "dim",
     )
+    for code in turn.repairs:
+        labelled(console, "", f"repaired: {code}", "yellow")
     for call in turn.calls:
         _call(console, call)
-    for code in turn.repairs:
-        _line(console, "", f"repaired: {code}", "yellow")
     if turn.stripped:
-        _line(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
+        labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
 
 
 def _call(console: Console, call: CallTold) -> None:
     origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
-    _line(console, "", f"→ {call.name}({call.arguments}){origin}", "cyan")
-    _line(console, "", f"← {call.result}", "green" if call.ok else "red")
-
-
-def _line(console: Console, label: str, text: str, style: str = "") -> None:
-    indented = text.replace("\n", "\n" + " " * _WIDTH)
-    console.print(Text(f"{label:<{_WIDTH}}", style="bold blue") + Text(indented, style=style))
+    labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
+    labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,103 @@
+"""What a replayed request costs through httpx, by the length of the cassette, beside stock vcrpy.
+
+Each request repeats the whole conversation so far, as a tool loop's do. vcrpy is measured as its
+users set it up for such requests, with ``match_on`` including the body, and left out where it takes
+minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from time import process_time
+
+import httpx
+import vcr
+from vcr.persisters.filesystem import FilesystemPersister
+from vcr.request import Request
+from vcr.serializers import yamlserializer
+
+from toolreel_adapters.cassette import RecordTransport, ReplayTransport, recording, replaying
+
+LENGTHS = (10, 100, 1_000)
+STOCK_LENGTHS = (10, 100)
+URL = "http://127.0.0.1:1/v1/chat/completions"
+HEADERS = {"content-type": "application/json"}
+
+
+def bodies(count: int) -> list[bytes]:
+    """Request bodies of one conversation, each two messages longer than the one before."""
+    messages: list[dict[str, str]] = [{"role": "user", "content": "How many pins are in stock?"}]
+    made = []
+    for turn in range(count):
+        made.append(json.dumps({"model": "m", "messages": messages}, separators=(",", ":")).encode())
+        messages += [
+            {"role": "assistant", "content": f"Let me look at shelf {turn}."},
+            {"role": "user", "content": f"Shelf {turn} has {turn % 7} pins, says the list. Go on."},
+        ]
+    return made
+
+
+def reply(request: httpx.Request) -> httpx.Response:
+    """What the far side of the recording says."""
+    text = f"Asked with {len(request.content)} bytes."
+    return httpx.Response(200, json={"choices": [{"message": {"role": "assistant", "content": text}}]})
+
+
+def send_all(client: httpx.Client, requests: list[bytes]) -> None:
+    """Send the conversation."""
+    for body in requests:
+        client.post(URL, content=body, headers=HEADERS).raise_for_status()
+
+
+def ours(folder: Path, requests: list[bytes]) -> tuple[float, float, int]:
+    """Milliseconds to load, microseconds a request, and bytes of the file."""
+    path = folder / f"ours-{len(requests)}.yaml"
+    with (
+        recording(path) as tape,
+        httpx.Client(transport=RecordTransport(tape, httpx.MockTransport(reply))) as client,
+    ):
+        send_all(client, requests)
+    begun = process_time()
+    with replaying(path) as tape, httpx.Client(transport=ReplayTransport(tape)) as client:
+        loaded = process_time()
+        send_all(client, requests)
+        done = process_time()
+    return (loaded - begun) * 1e3, (done - loaded) / len(requests) * 1e6, path.stat().st_size
+
+
+def stock(folder: Path, requests: list[bytes]) -> tuple[float, float, int]:
+    """The same with vcrpy's own patching, serializer and matchers."""
+    path = folder / f"stock-{len(requests)}.yaml"
+    settings = vcr.VCR(match_on=["method", "scheme", "host", "port", "path", "query", "body"])
+    sent, answers = [], []
+    for body in requests:
+        answer = reply(httpx.Request("POST", URL, content=body))
+        said = {"status": {"code": 200, "message": "OK"}, "headers": {"content-type": ["application/json"]}}
+        sent.append(Request("POST", URL, body, dict(HEADERS)))
+        answers.append({**said, "body": {"string": answer.content}})
+    FilesystemPersister.save_cassette(path, {"requests": sent, "responses": answers}, yamlserializer)
+    begun = process_time()
+    with settings.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
+        loaded = process_time()
+        send_all(client, requests)
+        done = process_time()
+    return (loaded - begun) * 1e3, (done - loaded) / len(requests) * 1e6, path.stat().st_size
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    print(f"{'requests':>9} {'':8} {'load, ms':>9} {'us of CPU a request':>20} {'file, kB':>9}")
+    with tempfile.TemporaryDirectory() as name:
+        for count in LENGTHS:
+            requests = bodies(count)
+            rows = [("toolreel", ours(Path(name), requests))]
+            if count in STOCK_LENGTHS:
+                rows.append(("vcrpy", stock(Path(name), requests)))
+            for who, (load, each, size) in rows:
+                print(f"{count:>9,} {who:8} {load:>9.1f} {each:>20,.0f} {size / 1e3:>9,.0f}")
+
+
+if __name__ == "__main__":
+    main()

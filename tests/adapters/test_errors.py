@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel.errors import ReplayMismatch, ToolreelError
+from toolreel_adapters import bounded, errors
+from toolreel_adapters.errors import AdapterError, CassetteError, MissingExtra, SecretFound
+
+ADAPTERS = [getattr(errors, name) for name in errors.__all__]
+
+
+@pytest.mark.parametrize("kind", [*ADAPTERS, bounded.BodyError, bounded.TooLarge, bounded.UndecodableBody])
+def test_every_error_of_an_adapter_is_one_of_toolreel(kind: type[Exception]) -> None:
+    assert issubclass(kind, AdapterError)
+    assert issubclass(kind, ToolreelError)
+    assert kind.__name__ in (errors.__doc__ or "")
+
+
+def test_a_recording_that_disagrees_is_no_error_of_an_adapter() -> None:
+    assert not issubclass(ReplayMismatch, AdapterError)
+    assert issubclass(SecretFound, CassetteError)
+
+
+def test_a_missing_extra_is_an_import_error_that_names_the_command() -> None:
+    error = MissingExtra.of("cli", "click")
+    assert isinstance(error, ImportError)
+    assert str(error) == "click is not installed: it comes with the extra 'cli', pip install 'toolreel[cli]'"

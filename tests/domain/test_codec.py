@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import ECHO, PLAN, complaint, printed_under
+from tests.strategies import member, plans, states
+from toolreel.arguments import ArgumentError
+from toolreel.calls import ToolCall
+from toolreel.codec import (
+    VERSION,
+    decode_event,
+    decode_plan,
+    dump,
+    encode,
+    load_effect,
+    load_event,
+    load_note,
+    load_plan,
+    load_state,
+    tag,
+)
+from toolreel.effects import Effect, Finish, RunTool, SendRequest
+from toolreel.errors import CodecError
+from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed, RunStarted, ToolReturned
+from toolreel.jsontext import Json, canonical, parse
+from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
+from toolreel.notes import (
+    CallEnded,
+    CallRejected,
+    CallStarted,
+    ContentStripped,
+    LateAnswer,
+    Note,
+    RepairApplied,
+    ReplyRead,
+    RequestLost,
+    RequestSent,
+    RunSettled,
+)
+from toolreel.outcome import (
+    Cancelled,
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    Outcome,
+    Refused,
+    TransportFailed,
+    Truncated,
+)
+from toolreel.plan import Plan
+from toolreel.request import Request, RequestOptions
+from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Tally
+from toolreel.surface import ToolSurface
+from toolreel.transcript import Transcript
+
+HI = Transcript.of([UserMessage("hi")])
+CALL = ToolCall("a", "echo", canonical({"text": "é"}), '{"text": "é"}', "legacy")
+CUT = ToolCall("b", "echo", ArgumentError("ARGUMENTS_TRUNCATED", "at 1"), '{"te')
+RECEIVED = ReplyReceived(1, 200, "{}")
+SEND = SendRequest(1, Request("m", HI, RequestOptions(canonical({"n": 1}))))
+RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
+WAITING = State(Plan("m", (UserMessage("hi"),)), AwaitingReply(1), HI, Tally(turns=1), 2)
+
+GOLDEN: list[tuple[object, str]] = [
+    (SystemMessage("s"), '{"type":"system_message","content":"s"}'),
+    (UserMessage("é"), '{"type":"user_message","content":"é"}'),
+    (
+        AssistantMessage("t", (SentCall("a", "echo", "{ }"),)),
+        '{"type":"assistant_message","content":"t",'
+        '"calls":[{"type":"sent_call","id":"a","name":"echo","arguments":"{ }"}]}',
+    ),
+    (ToolMessage("a", "{}"), '{"type":"tool_message","call_id":"a","content":"{}"}'),
+    (RunStarted(), '{"type":"run_started"}'),
+    (RECEIVED, '{"type":"reply_received","ref":1,"status":200,"body":"{}"}'),
+    (
+        RequestFailed(1, "timeout", "slow"),
+        '{"type":"request_failed","ref":1,"failure":"timeout","message":"slow","status":null,"body":""}',
+    ),
+    (ToolReturned(2, "{}"), '{"type":"tool_returned","ref":2,"output":"{}"}'),
+    (CancelRequested("why"), '{"type":"cancel_requested","reason":"why"}'),
+    (
+        SEND,
+        '{"type":"send_request","ref":1,"request":{"type":"request","model":"m",'
+        '"messages":[{"type":"user_message","content":"hi"}],'
+        '"options":{"type":"request_options","text":"{\\"n\\":1}"}}}',
+    ),
+    (
+        RUN,
+        '{"type":"run_tool","ref":2,"call_id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}"}',
+    ),
+    (Finish(EmptyFinal()), '{"type":"finish","outcome":{"type":"empty_final"}}'),
+    (
+        RequestSent(1, 2, 30, "ab"),
+        '{"type":"request_sent","turn":1,"messages":2,"bytes":30,"digest":"ab"}',
+    ),
+    (
+        ReplyRead(1, "stop", 0, 9, 3),
+        '{"type":"reply_read","turn":1,"finish":"stop","calls":0,"prompt_tokens":9,"completion_tokens":3}',
+    ),
+    (RequestLost(1, "status", 500), '{"type":"request_lost","turn":1,"failure":"status","status":500}'),
+    (RepairApplied(1, "X"), '{"type":"repair_applied","turn":1,"code":"X"}'),
+    (ContentStripped(1, 2, "ab"), '{"type":"content_stripped","turn":1,"length":2,"sample":"ab"}'),
+    (
+        CallRejected(1, "a", "echo", "X", "why"),
+        '{"type":"call_rejected","turn":1,"call_id":"a","name":"echo","code":"X","message":"why"}',
+    ),
+    (
+        CallStarted(1, "a", "echo", "legacy"),
+        '{"type":"call_started","turn":1,"call_id":"a","name":"echo","provenance":"legacy"}',
+    ),
+    (
+        CallEnded(1, "a", "echo", False, ("X",), 9),
+        '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":false,"codes":["X"],"bytes":9}',
+    ),
+    (LateAnswer(7), '{"type":"late_answer","ref":7}'),
+    (RunSettled("completed"), '{"type":"run_settled","outcome":"completed"}'),
+    (Completed("x"), '{"type":"completed","content":"x"}'),
+    (EmptyFinal(), '{"type":"empty_final"}'),
+    (MaxTurns(3), '{"type":"max_turns","limit":3}'),
+    (Truncated("x"), '{"type":"truncated","content":"x"}'),
+    (Refused("x"), '{"type":"refused","reason":"x"}'),
+    (ContentFiltered("x"), '{"type":"content_filtered","reason":"x"}'),
+    (
+        InvalidReply("NO_CHOICES", "x"),
+        '{"type":"invalid_reply","problem":"NO_CHOICES","detail":"x"}',
+    ),
+    (
+        TransportFailed("status", 500, "x"),
+        '{"type":"transport_failed","failure":"status","status":500,"message":"x"}',
+    ),
+    (Cancelled("x"), '{"type":"cancelled","reason":"x"}'),
+    (Idle(), '{"type":"idle"}'),
+    (AwaitingReply(1), '{"type":"awaiting_reply","ref":1}'),
+    (
+        AwaitingTools(2, CALL, (CUT,)),
+        '{"type":"awaiting_tools","ref":2,'
+        '"running":{"type":"tool_call","id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}",'
+        '"original":"{\\"text\\": \\"é\\"}","provenance":"legacy"},'
+        '"waiting":[{"type":"tool_call","id":"b","name":"echo","arguments":'
+        '{"type":"argument_error","code":"ARGUMENTS_TRUNCATED","detail":"at 1"},'
+        '"original":"{\\"te","provenance":"structured"}]}',
+    ),
+    (Settled(Completed("x")), '{"type":"settled","outcome":{"type":"completed","content":"x"}}'),
+    (
+        WAITING,
+        '{"type":"state","plan":{"type":"plan","model":"m",'
+        '"messages":[{"type":"user_message","content":"hi"}],"options":"{}",'
+        '"tools":{"type":"tool_surface","definitions":[]},'
+        '"config":{"type":"loop_config","max_turns":12,"max_tool_args_bytes":200000,'
+        '"max_tool_output_bytes":200000,"max_argument_depth":64,"text_dialects":[]},"seed":0},'
+        '"phase":{"type":"awaiting_reply","ref":1},'
+        '"messages":[{"type":"user_message","content":"hi"}],'
+        '"tally":{"type":"tally","turns":1,"tool_calls":0,"failed_calls":0,'
+        '"prompt_tokens":0,"completion_tokens":0},"next_ref":2}',
+    ),
+    (
+        ToolSurface((ECHO,)),
+        '{"type":"tool_surface","definitions":[{"type":"tool_definition","name":"echo",'
+        '"description":"Say it again.","parameters":"{\\"type\\":\\"object\\",\\"properties\\":'
+        '{\\"text\\":{\\"type\\":\\"string\\"}},\\"required\\":[\\"text\\"]}"}]}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "stored"), GOLDEN, ids=[type(value).__name__ for value, _ in GOLDEN])
+def test_the_stored_form_of_each_kind_is_this(value: object, stored: str) -> None:
+    assert canonical(encode(value)) == stored
+
+
+def test_the_form_of_every_member_of_every_union_is_pinned() -> None:
+    unions: tuple[Any, ...] = (Message, Event, Effect, Note, Outcome, Phase)
+    members = {kind for union in unions for kind in get_args(union)}
+    assert members - {type(value) for value, _ in GOLDEN} == set()
+
+
+def test_a_record_carries_its_version() -> None:
+    assert dump(RunStarted()) == '{"toolreel":1,"value":{"type":"run_started"}}'
+
+
+@pytest.mark.parametrize("kind", get_args(Event))
+@given(data=st.data())
+def test_every_event_is_read_back_as_itself(kind: type[Event], data: st.DataObject) -> None:
+    event = data.draw(member(kind))
+    assert load_event(dump(event)) == event
+    assert decode_event(encode(event)) == event
+
+
+@pytest.mark.parametrize("kind", get_args(Effect))
+@given(data=st.data())
+def test_every_effect_is_read_back_as_itself(kind: type[Effect], data: st.DataObject) -> None:
+    effect = data.draw(member(kind))
+    assert load_effect(dump(effect)) == effect
+
+
+@pytest.mark.parametrize("kind", get_args(Note))
+@given(data=st.data())
+def test_every_note_is_read_back_as_itself(kind: type[Note], data: st.DataObject) -> None:
+    note = data.draw(member(kind))
+    assert load_note(dump(note)) == note
+
+
+@given(plans)
+def test_a_plan_is_read_back_as_itself_and_so_is_all_that_is_computed(plan: Plan) -> None:
+    loaded = load_plan(dump(plan))
+    assert loaded == decode_plan(encode(plan)) == plan
+    assert (loaded.digest, loaded.request_options) == (plan.digest, plan.request_options)
+
+
+@given(states())
+def test_a_state_is_read_back_as_itself_and_written_as_the_same_text(state: State) -> None:
+    loaded = load_state(dump(state))
+    assert loaded == state
+    assert dump(loaded) == dump(state)
+
+
+def test_what_has_a_default_may_be_missing() -> None:
+    assert load_event('{"toolreel":1,"value":{"type":"cancel_requested"}}') == CancelRequested()
+
+
+def test_a_record_is_the_same_in_every_process() -> None:
+    program = "from tests.domain.test_codec import *; print(dump(WAITING))"
+    assert {printed_under(seed, program) for seed in range(3)} == {dump(WAITING)}
+
+
+@pytest.mark.parametrize("value", [1.5, [RunStarted()], {"a": 1}, object])
+def test_what_is_no_value_of_the_core_has_no_stored_form(value: object) -> None:
+    assert complaint(CodecError, lambda: encode(value)) == f"{value!r} has no stored form"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(State, "state"), (RunStarted, "run_started"), (ToolMessage, "tool_message")]
+)
+def test_a_class_is_stored_under_its_name(kind: type, name: str) -> None:
+    assert tag(kind) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not a stored value: Expecting value at line 1, column 1"),
+        ('{"toolreel":1', "not a stored value: Expecting ',' delimiter at line 1, column 14"),
+        ("[" * 200, "not a stored value: nested deeper than 128 levels"),
+        ("[]", "not a stored value: expected an object with 'toolreel' and 'value'"),
+        ('{"toolreel":1}', "not a stored value: expected an object with 'toolreel' and 'value'"),
+        ('{"toolreel":2,"value":{}}', "stored in version 2; this toolreel reads version 1"),
+        ('{"toolreel":"1","value":{}}', "stored in version '1'; this toolreel reads version 1"),
+        ('{"toolreel":true,"value":{}}', "stored in version True; this toolreel reads version 1"),
+        (
+            '{"toolreel":1,"value":{"type":"run_started"},"b":1,"a":2}',
+            "b, a is unknown to this version",
+        ),
+    ],
+)
+@pytest.mark.parametrize("load", [load_plan, load_state, load_event, load_effect, load_note])
+def test_what_is_no_record_of_this_version_is_refused(
+    load: Callable[[str], object], text: str, why: str
+) -> None:
+    assert complaint(CodecError, lambda: load(text)) == why
+
+
+def damaged(value: object, place: str, damage: Json) -> str:
+    """The record of a value in which something else stands at a place, such as ``messages.0.content``."""
+    record: Any = parse(canonical({"toolreel": VERSION, "value": encode(value)}))
+    at = record["value"]
+    *way, last = [int(step) if step.isdecimal() else step for step in place.split(".")]
+    for step in way:
+        at = at[step]
+    at[last] = damage
+    return canonical(record)
+
+
+@pytest.mark.parametrize(
+    ("load", "value", "place", "damage", "why"),
+    [
+        (load_event, RECEIVED, "ref", "1", 'value.ref: expected int, got "1"'),
+        (load_event, RECEIVED, "ref", True, "value.ref: expected int, got true"),
+        (load_event, RECEIVED, "ref", 1.0, "value.ref: expected int, got 1.0"),
+        (load_event, RECEIVED, "body", None, "value.body: expected str, got null"),
+        (load_event, RECEIVED, "body", ["x" * 90], 'value.body: expected str, got ["' + "x" * 78 + "…"),
+        (load_event, RECEIVED, "more", 1, "value: more is unknown to this version"),
+        (
+            load_event,
+            RECEIVED,
+            "type",
+            "asked",
+            "value.type: expected one of run_started, reply_received, request_failed, tool_returned, "
+            'cancel_requested, got "asked"',
+        ),
+        (load_event, RECEIVED, "type", "tool_returned", "value: output is missing"),
+        (load_event, RequestFailed(1, "timeout", ""), "status", "no", 'value.status: expected int, got "no"'),
+        (load_event, RequestFailed(1, "timeout", ""), "status", {}, "value.status: expected int, got {}"),
+        (
+            load_event,
+            RequestFailed(1, "timeout", ""),
+            "failure",
+            "slow",
+            'value.failure: expected one of connect, timeout, broken, too_large, status, got "slow"',
+        ),
+        (
+            load_effect,
+            RUN,
+            "arguments",
+            '{"text": 1}',
+            'value.arguments: expected canonical JSON text, got "{\\"text\\": 1}"',
+        ),
+        (load_effect, RUN, "arguments", "{", 'value.arguments: expected canonical JSON text, got "{"'),
+        (load_effect, RUN, "arguments", {}, "value.arguments: expected canonical JSON text, got {}"),
+        (
+            load_effect,
+            SEND,
+            "request.options",
+            {"type": "other"},
+            'value.request.options: expected an object of type request_options, got {"type":"other"}',
+        ),
+        (
+            load_effect,
+            SEND,
+            "request.options",
+            "{}",
+            'value.request.options: expected an object of type request_options, got "{}"',
+        ),
+        (load_effect, SEND, "request.messages", "hi", 'value.request.messages: expected a list, got "hi"'),
+        (load_effect, SEND, "request.messages", {}, "value.request.messages: expected a list, got {}"),
+        (
+            load_effect,
+            SEND,
+            "request.messages.0.content",
+            3,
+            "value.request.messages[0].content: expected str, got 3",
+        ),
+        (
+            load_effect,
+            SEND,
+            "request.messages.0",
+            "hi",
+            "value.request.messages[0]: expected system_message or user_message or assistant_message or "
+            'tool_message, got "hi"',
+        ),
+        (load_note, CallEnded(1, "a", "b", True, (), 9), "ok", 1, "value.ok: expected bool, got 1"),
+        (
+            load_note,
+            CallEnded(1, "a", "b", True, ("X",), 9),
+            "codes.0",
+            1,
+            "value.codes[0]: expected str, got 1",
+        ),
+        (
+            load_plan,
+            PLAN,
+            "config.max_turns",
+            0,
+            "value.config: max_turns: expected a whole number of at least 1, got 0",
+        ),
+        (
+            load_plan,
+            PLAN,
+            "tools.definitions.1.name",
+            "echo",
+            "value.tools: tool 'echo' is defined twice; rename one of the two",
+        ),
+        (load_plan, PLAN, "messages", [], "value: messages: expected at least one message to begin with"),
+        (
+            load_state,
+            State(PLAN, AwaitingTools(1, CALL, ()), HI, Tally(), 2),
+            "phase.running.arguments",
+            None,
+            "value.phase.running.arguments: expected argument_error or JsonText, got null",
+        ),
+        (load_state, WAITING, "tally.turns", "1", 'value.tally.turns: expected int, got "1"'),
+    ],
+)
+def test_a_damaged_record_is_an_error_that_names_the_place(
+    load: Callable[[str], object], value: object, place: str, damage: Json, why: str
+) -> None:
+    assert complaint(CodecError, lambda: load(damaged(value, place, damage))) == why
+
+
+@pytest.mark.parametrize(
+    ("tree", "why"),
+    [
+        (
+            None,
+            "event: expected run_started or reply_received or request_failed or tool_returned or "
+            "cancel_requested, got null",
+        ),
+        ({"type": "tool_returned"}, "event: output, ref is missing"),
+    ],
+)
+def test_a_damaged_event_inside_a_larger_record_is_refused(tree: Mapping[str, Json] | None, why: str) -> None:
+    assert complaint(CodecError, lambda: decode_event(tree)) == why
+
+
+def test_a_damaged_plan_inside_a_larger_record_is_refused() -> None:
+    assert complaint(CodecError, lambda: decode_plan({})) == "plan: expected an object of type plan, got {}"

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import get_args
+
+import pytest
+
+from tests.playbook import (
+    Playbook,
+    Turn,
+    asks,
+    body_of,
+    calling,
+    fails_to_send,
+    faults,
+    finishes,
+    replies,
+    replies_calling,
+    replies_with,
+    returns,
+    runs,
+    tells,
+)
+from toolreel.config import LoopConfig
+from toolreel.effects import Finish
+from toolreel.errors import ProtocolError
+from toolreel.events import (
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+)
+from toolreel.faults import arguments_violate_schema, call_cancelled, tool_not_found
+from toolreel.jsontext import Json, canonical
+from toolreel.loop import fold, start, step
+from toolreel.messages import UserMessage
+from toolreel.notes import LateAnswer, Note, RequestSent, RunSettled
+from toolreel.outcome import (
+    Cancelled,
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    Outcome,
+    Refused,
+    TransportFailed,
+    Truncated,
+)
+from toolreel.plan import Plan
+from toolreel.schemas import Violation
+from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Step
+from toolreel.surface import ToolDefinition
+
+ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
+PLAN = Plan.of(
+    model="m", messages="hi", tools=[ADD, ToolDefinition.of("ping")], config=LoopConfig(max_turns=4)
+)
+A = ("call_a", "add", '{"a":1}')
+PING = ("call_b", "ping", "{}")
+
+REPLY = ReplyReceived(1, 200, canonical(body_of("Hello.")))
+CALLS = ReplyReceived(1, 200, canonical(body_of(None, A, PING)))
+FAILURE = RequestFailed(1, "timeout", "no luck")
+RESULT = ToolReturned(2, "2")
+CANCEL = CancelRequested("enough")
+
+IN_PHASE: dict[type[Phase], State] = {
+    Idle: State.idle(PLAN),
+    AwaitingReply: start(PLAN).state,
+    AwaitingTools: fold(PLAN, [CALLS]).state,
+    Settled: fold(PLAN, [REPLY]).state,
+}
+
+
+def test_every_phase_is_tried_here() -> None:
+    assert set(IN_PHASE) == set(get_args(Phase))
+    assert all(type(state.phase) is phase for phase, state in IN_PHASE.items())
+
+
+def test_a_run_without_tools_completes() -> None:
+    played = Playbook(Plan.of(model="m", messages="hi")).play(
+        asks(), replies("Hello."), finishes(Completed("Hello."))
+    )
+    assert [type(note).__name__ for note in played.notes] == ["RequestSent", "ReplyRead", "RunSettled"]
+
+
+def test_a_run_goes_on_through_faults_and_several_turns() -> None:
+    unknown, wrong = ("call_x", "ad", "{}"), ("call_y", "add", '{"a":"1"}')
+    violated = arguments_violate_schema("add", [Violation("/a", "integer", '"1"')])
+    Playbook(PLAN).play(
+        asks(),
+        replies_calling(unknown),
+        asks(calling(unknown), faults("call_x", "ad", tool_not_found("ad", ("add", "ping")))),
+        replies_calling(wrong),
+        asks(calling(wrong), faults("call_y", "add", violated)),
+        replies_calling(A, PING),
+        runs("call_a", "add", {"a": 1}),
+        returns({"sum": 2}),
+        runs("call_b", "ping", {}),
+        returns("pong"),
+        asks(
+            calling(A, PING),
+            tells("call_a", "add", {"sum": 2}),
+            tells("call_b", "ping", {"value": "pong"}),
+        ),
+        replies("Two."),
+        finishes(Completed("Two.")),
+    )
+
+
+def test_starting_is_stepping_from_idle() -> None:
+    assert start(PLAN) == step(State.idle(PLAN), RunStarted())
+
+
+def test_folding_is_stepping_through_all_events() -> None:
+    assert fold(PLAN, []) == start(PLAN)
+    stepped = step(step(start(PLAN).state, CALLS).state, RESULT)
+    assert fold(PLAN, [CALLS, RESULT]) == stepped
+    assert fold(PLAN, (event for event in (CALLS, RESULT))) == stepped
+
+
+def test_a_step_leaves_the_state_it_came_from_alone() -> None:
+    before = start(PLAN).state
+    first = step(before, CALLS)
+    assert step(before, REPLY) != first
+    assert step(before, CALLS) == first
+    assert list(before.messages.messages) == [UserMessage("hi")]
+
+
+@pytest.mark.parametrize(
+    ("phase", "event"),
+    [
+        (AwaitingReply, RunStarted()),
+        (AwaitingTools, RunStarted()),
+        (Settled, RunStarted()),
+        (Idle, REPLY),
+        (AwaitingTools, REPLY),
+        (Idle, FAILURE),
+        (AwaitingTools, FAILURE),
+        (Idle, RESULT),
+        (AwaitingReply, RESULT),
+    ],
+)
+def test_an_event_in_the_wrong_phase_is_the_callers_bug_and_names_both(
+    phase: type[Phase], event: Event
+) -> None:
+    with pytest.raises(ProtocolError) as error:
+        step(IN_PHASE[phase], event)
+    assert f"phase {phase.__name__} cannot take {type(event).__name__};" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("phase", "event", "waits"),
+    [
+        (AwaitingReply, ReplyReceived(2, 200, REPLY.body), 1),
+        (AwaitingReply, RequestFailed(0, "timeout", "no luck"), 1),
+        (AwaitingTools, ToolReturned(1, "2"), 2),
+    ],
+)
+def test_an_answer_with_another_ref_is_the_callers_bug_and_names_both(
+    phase: type[Phase], event: ReplyReceived | RequestFailed | ToolReturned, waits: int
+) -> None:
+    with pytest.raises(ProtocolError) as error:
+        step(IN_PHASE[phase], event)
+    assert str(error.value) == (
+        f"{type(event).__name__} answers ref {event.ref}, but {phase.__name__} waits for ref {waits}"
+    )
+
+
+def test_a_run_that_was_never_started_can_be_cancelled() -> None:
+    cancelled = step(State.idle(PLAN), CANCEL)
+    assert cancelled.effects == (Finish(Cancelled("enough")),)
+    assert cancelled.notes == (RunSettled("cancelled"),)
+    assert list(cancelled.state.messages.messages) == [UserMessage("hi")]
+
+
+def test_cancelling_while_the_model_thinks_leaves_the_history_as_it_was() -> None:
+    played = Playbook(PLAN).play(asks(), CANCEL, finishes(Cancelled("enough")))
+    assert list(played.state.messages.messages) == [UserMessage("hi")]
+
+
+def test_cancelling_while_a_tool_runs_answers_every_call_once() -> None:
+    played = Playbook(PLAN).play(
+        asks(),
+        replies_calling(A, PING),
+        runs("call_a", "add", {"a": 1}),
+        CANCEL,
+        finishes(Cancelled("enough")),
+    )
+    assert list(played.state.messages.messages) == [
+        UserMessage("hi"),
+        calling(A, PING),
+        faults("call_a", "add", call_cancelled("add")),
+        faults("call_b", "ping", call_cancelled("ping")),
+    ]
+
+
+def test_cancelling_a_settled_run_changes_nothing() -> None:
+    settled = IN_PHASE[Settled]
+    assert step(settled, CANCEL) == Step(settled, (), ())
+
+
+@pytest.mark.parametrize("late", [REPLY, FAILURE, RESULT])
+def test_an_answer_that_comes_too_late_is_dropped_and_noted(
+    late: ReplyReceived | RequestFailed | ToolReturned,
+) -> None:
+    for cancelled in (step(state, CANCEL).state for state in IN_PHASE.values()):
+        assert step(cancelled, late) == Step(cancelled, (), (LateAnswer(late.ref),))
+
+
+def test_the_turn_limit_lets_the_last_tools_run() -> None:
+    plan = Plan.of(
+        model="m", messages="hi", tools=[ToolDefinition.of("ping")], config=LoopConfig(max_turns=1)
+    )
+    played = Playbook(plan).play(
+        asks(), replies_calling(PING), runs("call_b", "ping", {}), returns("pong"), finishes(MaxTurns(1))
+    )
+    last = list(played.state.messages.messages)[-2:]
+    assert last == [calling(PING), tells("call_b", "ping", {"value": "pong"})]
+
+
+def ending(*script: Turn) -> Playbook:
+    return Playbook(PLAN).play(asks(), *script)
+
+
+def every_ending() -> Iterable[Playbook]:
+    """One run for each way to end; between them they note all that can be noted."""
+    cut = replies("Half", finish="length")
+    refusal: Json = {"choices": [{"message": {"refusal": "No."}, "finish_reason": "stop"}]}
+    yield ending(replies("Hello."), finishes(Completed("Hello.")))
+    yield ending(replies(""), finishes(EmptyFinal()))
+    yield ending(cut, finishes(Truncated("Half")))
+    yield ending(replies_with(refusal), finishes(Refused("No.")))
+    yield ending(replies("x", finish="content_filter"), finishes(ContentFiltered("x")))
+    yield ending(replies_with({}), finishes(InvalidReply("NO_CHOICES", "the reply has no choices")))
+    yield ending(fails_to_send("connect", "no route"), finishes(TransportFailed("connect", None, "no route")))
+    yield ending(CANCEL, finishes(Cancelled("enough")), REPLY)
+    turns: list[Turn] = []
+    for turn in range(1, 5):
+        turns += [
+            replies_calling(("", "ping", "{}"), ("call_x", "pong", "{}"), content="Again."),
+            runs(f"call_{turn}_0", "ping", {}),
+            returns(turn),
+        ]
+        if turn < 4:
+            turns.append(
+                asks(
+                    calling((f"call_{turn}_0", "ping", "{}"), ("call_x", "pong", "{}")),
+                    tells(f"call_{turn}_0", "ping", {"value": turn}),
+                    faults("call_x", "pong", tool_not_found("pong", ("add", "ping"))),
+                )
+            )
+    yield ending(*turns, finishes(MaxTurns(4)))
+
+
+def test_every_outcome_and_every_note_can_be_reached() -> None:
+    played = list(every_ending())
+    phases = [playbook.state.phase for playbook in played]
+    outcomes = {type(phase.outcome) for phase in phases if isinstance(phase, Settled)}
+    assert outcomes == set(get_args(Outcome))
+    assert {type(note) for playbook in played for note in playbook.notes} == set(get_args(Note))
+
+
+def test_each_request_is_noted_with_its_digest() -> None:
+    played = list(every_ending())[-1]
+    sent = [note for note in played.notes if isinstance(note, RequestSent)]
+    assert [(note.turn, note.messages) for note in sent] == [(1, 1), (2, 4), (3, 7), (4, 10)]
+    assert len({note.digest for note in sent}) == 4

@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from tests.playbook import (
+    Given,
+    Playbook,
+    asks,
+    body_of,
+    calling,
+    fails_to_send,
+    faults,
+    finishes,
+    replies,
+    replies_calling,
+    replies_with,
+    returns,
+    runs,
+    tells,
+)
+from toolreel.config import LoopConfig
+from toolreel.faults import (
+    Fault,
+    arguments_not_json,
+    arguments_not_object,
+    arguments_too_deep,
+    arguments_truncated,
+)
+from toolreel.jsontext import Json
+from toolreel.messages import AssistantMessage, SentCall
+from toolreel.notes import (
+    CallRejected,
+    CallStarted,
+    ContentStripped,
+    RepairApplied,
+    ReplyRead,
+    RequestLost,
+    RunSettled,
+)
+from toolreel.outcome import (
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    InvalidReply,
+    Outcome,
+    Refused,
+    TransportFailed,
+    Truncated,
+)
+from toolreel.plan import Plan
+from toolreel.surface import ToolDefinition
+
+ANYTHING: Final[dict[str, Any]] = {"type": "object"}
+TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]
+DONE = (replies("Done."), finishes(Completed("Done.")))
+BOTH = LoopConfig(text_dialects=("hermes_json", "json_fenced"))
+
+
+def book(config: LoopConfig | None = None) -> Playbook:
+    return Playbook(Plan.of(model="m", messages="hi", tools=TOOLS, config=config))
+
+
+def test_a_final_text_completes_the_run_and_joins_the_history() -> None:
+    usage: dict[str, Any] = {"usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+    played = book().play(asks(), replies_with(body_of("Hello.") | usage), finishes(Completed("Hello.")))
+    assert played.state.messages.messages[-1] == AssistantMessage("Hello.")
+    assert played.notes[1:] == [ReplyRead(1, "stop", 0, 11, 7), RunSettled("completed")]
+    assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (11, 7)
+
+
+def test_tokens_are_counted_over_all_turns() -> None:
+    usage: dict[str, Any] = {"usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+    ping = ("call_a", "ping", "{}")
+    played = book().play(
+        asks(),
+        replies_with(body_of(None, ping) | usage),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(ping), tells("call_a", "ping", {"value": 1})),
+        replies_with(body_of("Done.") | usage),
+        finishes(Completed("Done.")),
+    )
+    assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (22, 14)
+
+
+def test_text_beside_calls_is_kept_out_of_the_history_and_noted() -> None:
+    text = "Let me see. " * 20
+    ping = ("call_a", "ping", "{}")
+    played = book().play(
+        asks(),
+        replies_calling(ping, content=text),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(ping), tells("call_a", "ping", {"value": 1})),
+        *DONE,
+    )
+    assert ContentStripped(1, 240, text[:200]) in played.notes
+
+
+def test_calls_without_text_strip_nothing() -> None:
+    played = book().play_up_to(asks(), replies_calling(("call_a", "ping", "{}")), runs("call_a", "ping", {}))
+    assert not [note for note in played.notes if isinstance(note, ContentStripped)]
+
+
+def test_the_models_own_argument_text_goes_back_byte_for_byte() -> None:
+    own = '{ "b": 1,\n"a": 2.50 }'
+    book().play(
+        asks(),
+        replies_calling(("call_a", "add", own)),
+        runs("call_a", "add", {"b": 1, "a": 2.5}),
+        returns(1),
+        asks(calling(("call_a", "add", own)), tells("call_a", "add", {"value": 1})),
+        *DONE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "sent"), [("", "{}"), ("null", "{}"), (None, "{}"), ({"a": 1}, '{"a":1}'), (" ", "{}")]
+)
+def test_arguments_that_were_no_text_of_an_object_go_back_as_one(own: Json, sent: str) -> None:
+    book().play(
+        asks(),
+        replies_with(body_of(None, ("call_a", "add", own))),
+        runs("call_a", "add", {"a": 1} if own == {"a": 1} else {}),
+        returns(1),
+        asks(calling(("call_a", "add", sent)), tells("call_a", "add", {"value": 1})),
+        *DONE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "fault"),
+    [
+        ('{"a":', arguments_not_json("add", "Expecting value at line 1, column 6")),
+        ("[1]", arguments_not_object("add", "a list")),
+        ('{"a":' * 65 + "1" + "}" * 65, arguments_too_deep("add", 64)),
+    ],
+)
+def test_arguments_that_could_not_be_read_never_go_back_raw(own: str, fault: Fault) -> None:
+    played = book().play(
+        asks(),
+        replies_calling(("call_a", "add", own)),
+        asks(calling(("call_a", "add", "{}")), faults("call_a", "add", fault)),
+        *DONE,
+    )
+    assert CallRejected(1, "call_a", "add", fault.code, fault.message) in played.notes
+
+
+def test_no_call_of_a_cut_reply_runs_even_if_its_json_is_whole() -> None:
+    played = book().play(
+        asks(),
+        replies_calling(("call_a", "ping", "{}"), ("call_b", "add", '{"a":'), finish="length"),
+        asks(
+            calling(("call_a", "ping", "{}"), ("call_b", "add", "{}")),
+            faults("call_a", "ping", arguments_truncated("ping")),
+            faults("call_b", "add", arguments_truncated("add")),
+        ),
+        *DONE,
+    )
+    assert played.state.tally.tool_calls == 0
+    assert played.state.tally.failed_calls == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ('One moment.\n<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>', "hermes_json"),
+        ('One moment.\n```json\n{"name": "add", "arguments": {"a": 1}}\n```', "json_fenced"),
+    ],
+)
+def test_a_call_written_as_text_goes_into_the_history_as_a_structured_one(text: str, dialect: str) -> None:
+    played = book(BOTH).play(
+        asks(),
+        replies(text),
+        runs("call_1_0", "add", {"a": 1}),
+        returns(2),
+        asks(calling(("call_1_0", "add", '{"a":1}')), tells("call_1_0", "add", {"value": 2})),
+        *DONE,
+    )
+    assert CallStarted(1, "call_1_0", "add", f"text:{dialect}") in played.notes
+    assert RepairApplied(1, "TEXT_CALL_READ") in played.notes
+    assert ContentStripped(1, 11, "One moment.") in played.notes
+    assert played.state.messages.messages[1] == AssistantMessage(
+        "", (SentCall("call_1_0", "add", '{"a":1}'),)
+    )
+
+
+def test_calls_without_ids_are_named_after_their_turn() -> None:
+    ping: dict[str, Any] = {"function": {"name": "ping"}}
+    body: dict[str, Any] = {"choices": [{"message": {"tool_calls": [ping]}, "finish_reason": "tool_calls"}]}
+    book().play_up_to(
+        asks(),
+        replies_with(body),
+        runs("call_1_0", "ping", {}),
+        returns(1),
+        asks(calling(("call_1_0", "ping", "{}")), tells("call_1_0", "ping", {"value": 1})),
+        replies_with(body),
+        runs("call_2_0", "ping", {}),
+    )
+
+
+def test_every_repair_is_noted_by_name() -> None:
+    message: dict[str, Any] = {"function_call": {"name": " ping", "arguments": {}}}
+    played = book().play_up_to(
+        asks(),
+        replies_with({"choices": [{"message": message, "finish_reason": "done"}]}),
+        runs("call_1_0", "ping", {}),
+    )
+    repairs = [note.code for note in played.notes if isinstance(note, RepairApplied)]
+    assert repairs == [
+        "LEGACY_FUNCTION_CALL",
+        "CALL_ID_MISSING",
+        "NAME_NORMALIZED",
+        "ARGUMENTS_NOT_STRING",
+        "FINISH_UNKNOWN",
+        "FINISH_MISMATCH",
+    ]
+
+
+REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome"),
+    [
+        (replies(""), EmptyFinal()),
+        (replies(" \n"), EmptyFinal()),
+        (replies("Half a sent", finish="length"), Truncated("Half a sent")),
+        (replies("Half", finish="content_filter"), ContentFiltered("Half")),
+        (replies_with(REFUSAL), Refused("I cannot.")),
+        (
+            replies_with({"error": {"message": "Overloaded.", "code": 502}}),
+            InvalidReply("PROVIDER_ERROR", "Overloaded."),
+        ),
+        (
+            replies_with({"error": {"message": "Slow down.", "code": 429}}),
+            InvalidReply("RATE_LIMITED", "Slow down."),
+        ),
+        (
+            replies_with("<html>"),
+            InvalidReply("INVALID_BODY", "Expecting value at line 1, column 1"),
+        ),
+        (replies_with({"choices": []}), InvalidReply("NO_CHOICES", "the reply has no choices")),
+        (
+            replies_with({"choices": [{}]}),
+            InvalidReply("NO_MESSAGE", "the first choice has no message"),
+        ),
+    ],
+)
+def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcome: Outcome) -> None:
+    played = book().play(asks(), given, finishes(outcome))
+    assert played.notes[-1] == RunSettled(outcome.name)
+
+
+def test_partial_text_stays_in_the_history_and_empty_text_does_not() -> None:
+    cut = book().play(asks(), replies("Half", finish="length"), finishes(Truncated("Half")))
+    assert cut.state.messages.messages[-1] == AssistantMessage("Half")
+    empty = book().play(asks(), replies(""), finishes(EmptyFinal()))
+    assert list(empty.state.messages.messages) == list(empty.plan.messages)
+
+
+@pytest.mark.parametrize("status", [None, 503])
+def test_a_request_that_got_no_reply_ends_the_run(status: int | None) -> None:
+    played = book().play(
+        asks(),
+        fails_to_send("status" if status else "timeout", "no luck", status),
+        finishes(TransportFailed("status" if status else "timeout", status, "no luck")),
+    )
+    assert played.notes[1:] == [
+        RequestLost(1, "status" if status else "timeout", status),
+        RunSettled("transport"),
+    ]
