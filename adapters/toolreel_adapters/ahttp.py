@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -58,12 +59,14 @@ class AsyncHttpEndpoint:
             return lost(effect.ref, error)
 
     async def _read(self, ref: int, response: httpx.Response) -> ReplyReceived | RequestFailed:
+        chunks = response.aiter_raw()
         try:
             decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
-            async for chunk in response.aiter_raw():
+            async for chunk in chunks:
                 decoder.feed(chunk)
             return answered(ref, response.status_code, decoder.finish())
         except (TooLarge, UndecodableBody) as error:
+            await _hang_up(response, chunks)
             return broken(ref, response.status_code, error)
 
     async def aclose(self) -> None:
@@ -77,3 +80,10 @@ class AsyncHttpEndpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+async def _hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close the response, then end the generators under it: trio warns of those that are dropped half-way."""
+    await response.aclose()
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        [_ async for _ in chunks]

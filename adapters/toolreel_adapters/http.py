@@ -58,9 +58,10 @@ class HttpEndpoint:
             return lost(effect.ref, error)
 
     def _read(self, ref: int, response: httpx.Response) -> ReplyReceived | RequestFailed:
+        chunks = response.iter_raw()
         try:
             decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
-            for chunk in response.iter_raw():
+            for chunk in chunks:
                 decoder.feed(chunk)
             return answered(ref, response.status_code, decoder.finish())
         except (TooLarge, UndecodableBody) as error:

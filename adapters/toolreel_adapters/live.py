@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
@@ -46,6 +46,12 @@ class Target:
     """Seconds to wait for a reply."""
 
     @property
+    def secrets(self) -> dict[str, str]:
+        """What must not be written: the key, whatever its variable is called, and what looks like one."""
+        key = os.environ.get(self.api_key_env or "", "").strip()
+        return known_secrets(os.environ) | ({str(self.api_key_env): key} if key else {})
+
+    @property
     def patience(self) -> httpx.Timeout:
         """The timeouts of one exchange."""
         return httpx.Timeout(min(30.0, self.timeout), read=self.timeout)
@@ -78,7 +84,7 @@ def go_live(
     :param overwrite: whether files of that name may be replaced
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
     """
-    files = _Files(record, plan, overwrite=overwrite) if record else None
+    files = _Files(record, plan, target.secrets, overwrite=overwrite) if record else None
     heard = _Heard(files)
     session = _Session(plan, target, tools, files.tape if files else None, heard, observe)
     try:
@@ -119,7 +125,7 @@ class _Files:
     :raises AdapterError: if the files exist already, or cannot be written
     """
 
-    def __init__(self, path: Path, plan: Plan, *, overwrite: bool) -> None:
+    def __init__(self, path: Path, plan: Plan, secrets: Mapping[str, str], *, overwrite: bool) -> None:
         self._path = path
         self._journal_path = companion(path)
         for taken in (path, self._journal_path):
@@ -128,7 +134,7 @@ class _Files:
                     f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
                 )
         self._before = self._journal_path.read_bytes() if self._journal_path.exists() else None
-        self._secrets = known_secrets(os.environ)
+        self._secrets = secrets
         self.tape = Recording.blank(path)
         self._journal = FileJournal(
             self._journal_path, plan, known_secrets=self._secrets, overwrite=overwrite

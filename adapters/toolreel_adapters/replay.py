@@ -10,17 +10,23 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel.errors import ReplayMismatch
+from toolreel.jsontext import Json, parse
+from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel_adapters.adrive import arun
+from toolreel_adapters.drift import first_change
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import CassetteError, JournalError, MissingExtra
 from toolreel_adapters.finished import Run
 from toolreel_adapters.journal import MemoryJournal, Recorded, read_journal
-from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint
+from toolreel_adapters.ports import AsyncEndpoint, Endpoint
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
+
+if TYPE_CHECKING:
+    from toolreel_adapters.apython_tools import AsyncPythonTools
 
 __all__ = ["DRIVERS", "Driver", "Replayed", "Toolset", "companion", "load_trio", "replay"]
 
@@ -108,6 +114,7 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
     with ExitStack() as stack:
         endpoint = stack.enter_context(_endpoint(cassette)) if cassette else None
         host = PythonTools(tools()) if tools else None
+        _check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = Rehearsal(recorded, endpoint=endpoint, tools=host)
         done = run(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
@@ -120,6 +127,7 @@ async def _areplay(
     async with AsyncExitStack() as stack:
         endpoint = await stack.enter_async_context(_aendpoint(cassette)) if cassette else None
         host = _async_tools(tools()) if tools else None
+        _check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tools=host)
         done = await arun(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
@@ -145,7 +153,7 @@ async def _aendpoint(cassette: Path) -> AsyncGenerator[AsyncEndpoint, None]:
             yield endpoint
 
 
-def _async_tools(tools: Iterable[Given]) -> AsyncToolHost:
+def _async_tools(tools: Iterable[Given]) -> AsyncPythonTools:
     from toolreel_adapters.apython_tools import AsyncPythonTools
 
     return AsyncPythonTools(tools)
@@ -161,6 +169,26 @@ def load_trio() -> ModuleType:
     except ImportError:
         raise MissingExtra.of("trio", "trio") from None
     return trio
+
+
+def _check_surface(recorded: Recorded, given: ToolSurface) -> None:
+    """Fail unless the tools are still what the model was shown; others may have come to them."""
+    now = {tool.name: tool for tool in given.definitions}
+    for was in recorded.plan.tools.definitions:
+        if was.name not in now:
+            there = f"there are: {', '.join(now)}" if now else "there are none"
+            raise ReplayMismatch(f"{recorded.source}: the run had a tool {was.name!r}; {there}")
+        change = first_change(_shown(was), _shown(now[was.name]))
+        if change:
+            raise ReplayMismatch(
+                f"{recorded.source}: the tool {was.name!r} is not what the model was shown; first change: "
+                f"{change.place}\n  recorded: {change.old}\n  now:      {change.new}\n"
+                "If the change is meant, record the session again."
+            )
+
+
+def _shown(tool: ToolDefinition) -> Json:
+    return {"description": tool.description, "parameters": parse(tool.parameters)}
 
 
 def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:

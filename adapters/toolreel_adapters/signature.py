@@ -68,26 +68,28 @@ def definition_of(function: Callable[..., object]) -> ToolDefinition:
     parameters = _parameters(function, f"tool {tool!r}")
     about, described = _words(inspect.getdoc(function) or "", parameters)
     properties: dict[str, Json] = {}
-    required: list[Json] = []
     for name, parameter in parameters.items():
         place = f"tool {tool!r}, parameter {name!r}"
         if name not in hints:
             raise ConfigError(f"{place}: has no type; annotate it, for example `{name}: str`")
-        try:
-            schema = dict(_schema(hints[name], place))
-        except RecursionError:
-            raise ConfigError(f"{place}: its type holds itself, and a schema cannot; use dict") from None
-        if name in described:
-            schema.setdefault("description", described[name])
-        if parameter.default is parameter.empty:
-            required.append(name)
-        elif parameter.default is not None:
-            schema["default"] = _plain(parameter.default, f"{place}: its default")
-        properties[name] = schema
+        properties[name] = _property(hints[name], parameter.default, described.get(name), place)
+    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     if required:
         tree["required"] = required
     return ToolDefinition.of(tool, about, {**tree, "additionalProperties": False})
+
+
+def _property(hint: object, default: object, words: str | None, place: str) -> Mapping[str, Json]:
+    try:
+        schema = dict(_schema(hint, place))
+    except RecursionError:
+        raise ConfigError(f"{place}: its type holds itself, and a schema cannot; use dict") from None
+    if words is not None:
+        schema.setdefault("description", words)
+    if default is not inspect.Parameter.empty and default is not None:
+        schema["default"] = _plain(default, f"{place}: its default")
+    return schema
 
 
 def _parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:

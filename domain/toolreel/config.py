@@ -8,8 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from toolreel.errors import ConfigError
-from toolreel.jsontext import Json
-from toolreel.jsontext import MAX_DEPTH
+from toolreel.jsontext import MAX_DEPTH, Json
 from toolreel.text_dialects import DIALECTS
 
 __all__ = ["LoopConfig", "unknown_name"]
@@ -59,7 +58,6 @@ class LoopConfig:
         if not _are_names(dialects):
             raise ConfigError(f"text_dialects: expected a list of names, got {dialects!r}")
         return cls(**{**changes, "text_dialects": tuple(dialects)})
-
 
     def changes(self) -> dict[str, Json]:
         """The settings that differ from their defaults.

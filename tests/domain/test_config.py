@@ -12,7 +12,7 @@ from toolreel.errors import ConfigError
 COUNTS = ["max_turns", "max_tool_args_bytes", "max_tool_output_bytes", "max_argument_depth"]
 
 
-def test_the_defaults_are_these() -> None:
+def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
     assert LoopConfig() == LoopConfig(
         max_turns=12,
         max_tool_args_bytes=200_000,
@@ -29,6 +29,13 @@ def test_changes_leave_all_else_as_it_is() -> None:
 
 def test_no_changes_are_the_defaults() -> None:
     assert LoopConfig.of({}) == LoopConfig()
+    assert LoopConfig().changes() == {}
+
+
+def test_the_changes_of_a_configuration_make_it_again() -> None:
+    changed = LoopConfig(max_tool_args_bytes=9, text_dialects=("json_fenced",))
+    assert changed.changes() == {"max_tool_args_bytes": 9, "text_dialects": ("json_fenced",)}
+    assert LoopConfig.of(changed.changes()) == changed
 
 
 @pytest.mark.parametrize("key", COUNTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
@@ -215,9 +216,8 @@ def demo(driver: Driver | None, as_machine: bool) -> int:
     from toolreel_adapters.demo.workspace import workspace
 
     cassette = demo_cassette()
-    replays = [
-        replay(cassette, driver=each, tools=workspace) for each in ([driver] if driver else demo_drivers())
-    ]
+    chosen: list[Driver] = [driver] if driver else demo_drivers()
+    replays = [replay(cassette, driver=each, tools=workspace) for each in chosen]
     drivers: list[Json] = [each.driver for each in replays]
     _show(replays[0].run, as_machine=as_machine, extra={"replay": {"drivers": drivers, "identical": True}})
     if not as_machine:
@@ -239,7 +239,7 @@ def _show(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
 def _show_saved(saved: tuple[Path, ...]) -> None:
     for name in saved:
         labelled(out, "saved", str(name))
-    labelled(out, "", f"next: toolreel replay {saved[0]}", "dim")
+    labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
 
 
 def _words(prompt: str) -> str:

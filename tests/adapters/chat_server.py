@@ -1,0 +1,224 @@
+"""A real server for chat completions, on this machine: it answers from a script and misbehaves on demand."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import socket
+import zlib
+from collections import deque
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event as Flag
+from threading import Lock, Thread
+from typing import Final
+from unittest.mock import patch
+
+import pytest
+
+from toolreel.effects import SendRequest
+from toolreel.events import Event, RequestFailed
+from toolreel.jsontext import Json, canonical
+from toolreel.loop import start
+from toolreel.outcome import FailureKind
+from toolreel.plan import Plan
+
+__all__ = [
+    "FAR_SIDES",
+    "LIMIT",
+    "Answer",
+    "ChatServer",
+    "FarSide",
+    "Seen",
+    "asking",
+    "bomb",
+    "nobody_listens",
+    "packed",
+    "replying",
+    "serving",
+]
+
+LIMIT: Final = 64 * 1024
+"""Bytes that an endpoint takes in, in these tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request as the server got it."""
+
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server does about one request."""
+
+    body: bytes = field(default=b"", repr=False)
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    promised: int | None = None
+    """The content length that is promised, where the connection drops before all of it has come."""
+    raw: bytes | None = None
+    """What is sent instead of HTTP; the connection is closed after it."""
+    delay: float = 0.0
+    """Seconds before anything is sent; cut short when the server is closed."""
+
+
+def replying(tree: Json, status: int = 200) -> Answer:
+    """A body of JSON."""
+    return Answer(canonical(tree).encode(), status, {"content-type": "application/json"})
+
+
+def packed(body: bytes, encoding: str) -> Answer:
+    """A compressed body: ``gzip``, ``deflate`` (zlib) or what some servers take for it, ``raw``."""
+    if encoding == "gzip":
+        return Answer(gzip.compress(body), headers={"content-encoding": "gzip"})
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS if encoding == "raw" else zlib.MAX_WBITS)
+    return Answer(packer.compress(body) + packer.flush(), headers={"content-encoding": "deflate"})
+
+
+def bomb(mebibytes: int) -> Answer:
+    """Zeros, gzipped to a thousandth."""
+    zeros = bytes(1024 * 1024)
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    block = packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)
+    head = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+    return Answer(head + block * mebibytes + packer.flush(), headers={"content-encoding": "gzip"})
+
+
+@dataclass(slots=True)
+class ChatServer:
+    """What the server is known by, and what it has seen."""
+
+    url: str
+    seen: list[Seen]
+    missing: int = 0
+    """Requests that the script had no answer for."""
+
+
+@contextmanager
+def serving(*script: Answer) -> Generator[ChatServer]:
+    """Answer one request after another from a script, all of which must be asked for."""
+    left, lock, closing = deque(script), Lock(), Flag()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle(self) -> None:
+            with suppress(ConnectionError):  # a client that has seen enough hangs up
+                super().handle()
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            with lock:
+                server.seen.append(Seen(self.path, headers, body))
+                server.missing += not left
+                answer = left.popleft() if left else Answer(b"the script is over", 599)
+            closing.wait(answer.delay)
+            self._give(answer)
+
+        def _give(self, answer: Answer) -> None:
+            if answer.raw is None:
+                self.send_response(answer.status)
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(answer.promised or len(answer.body)))
+                self.end_headers()
+            self.wfile.write(answer.body if answer.raw is None else answer.raw)
+            self.close_connection = answer.raw is not None or answer.promised is not None
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http, patch.dict(os.environ, {"NO_PROXY": "*"}):
+        server = ChatServer(f"http://127.0.0.1:{http.server_address[1]}", [])
+        thread = Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            closing.set()
+            http.shutdown()
+            thread.join()
+    if left or server.missing:
+        pytest.fail(f"{len(left)} answers were never asked for, {server.missing} requests too many came")
+
+
+@contextmanager
+def nobody_listens() -> Generator[str]:
+    """A URL on this machine at which no server answers."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, so that nobody else takes it, but not listening
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def asking(text: str = "hi", ref: int = 1) -> SendRequest:
+    """The effect that asks a model this."""
+    match start(Plan.of(model="m", messages=text)).effects:
+        case (SendRequest(_, request),):
+            return SendRequest(ref, request)
+        case effects:
+            raise AssertionError(effects)
+
+
+@dataclass(frozen=True, slots=True)
+class FarSide:
+    """Something that a server does, and the failure that it is to whoever asked."""
+
+    answer: Answer
+    failure: FailureKind
+    message: str
+    """A pattern for it: some of it are httpx's words."""
+    status: int | None = None
+    body: str = ""
+
+    def failed(self, ref: int, event: Event) -> RequestFailed:
+        """The event that is expected, in the words in which it came if they fit the pattern."""
+        said = event.message if isinstance(event, RequestFailed) else ""
+        message = said if re.search(self.message, said) else self.message
+        return RequestFailed(ref, self.failure, message, self.status, self.body)
+
+
+def _refusing(status: int, body: bytes, said: str) -> FarSide:
+    return FarSide(Answer(body, status), "status", f"^HTTP {status}: {said}$", status, body.decode())
+
+
+def _undecodable(encoding: str, body: bytes, said: str) -> FarSide:
+    return FarSide(Answer(body, headers={"content-encoding": encoding}), "broken", said, 200)
+
+
+_CUT = gzip.compress(b"a reply that is long enough to be cut")[:-9]
+
+FAR_SIDES: Final[Mapping[str, FarSide]] = {
+    "is silent": FarSide(Answer(delay=60), "timeout", "^ReadTimeout"),
+    "hangs up at once": FarSide(Answer(raw=b""), "broken", "^RemoteProtocolError: Server disconnected"),
+    "hangs up in the middle": FarSide(
+        Answer(b'{"choices":', promised=500), "broken", "^RemoteProtocolError: peer closed connection"
+    ),
+    "speaks no HTTP": FarSide(Answer(raw=b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), "broken", "^RemoteProtocolError"),
+    "sends too much": FarSide(
+        Answer(bytes(LIMIT + 1)), "too_large", f"^the response body is larger than {LIMIT} bytes", 200
+    ),
+    "sends too much, packed": FarSide(
+        packed(bytes(LIMIT + 1), "gzip"), "too_large", f"larger than {LIMIT} bytes when decoded$", 200
+    ),
+    "sends too much with an error": FarSide(Answer(bytes(LIMIT + 1), 502), "too_large", "larger than", 502),
+    "speaks brotli": _undecodable("br", b"\x0b\x02\x80hi\x03", "^content-encoding 'br' is not supported"),
+    "packs badly": _undecodable("gzip", b"<html>", "^the gzip body is corrupt"),
+    "packs half of it": _undecodable("gzip", _CUT, "^the gzip body was cut off"),
+    "refuses like OpenAI": _refusing(401, b'{"error":{"message":"No such key."}}', "No such key."),
+    "refuses like llama.cpp": _refusing(400, b'{"error":"too many tokens"}', "too many tokens"),
+    "refuses like FastAPI": _refusing(404, b'{"detail":"Not Found"}', "Not Found"),
+    "refuses like Mistral": _refusing(429, b'{"message":"Slow down."}', "Slow down."),
+    "refuses in HTML": _refusing(500, b"\n<h1>Oops</h1>\n", "<h1>Oops</h1>"),
+    "refuses without a word": _refusing(503, b"", "no text"),
+    "refuses with an empty word": _refusing(500, b'{"error":{"message":""}}', "no text"),
+    "points elsewhere": _refusing(307, b" ", "no text"),
+}

@@ -1,0 +1,307 @@
+"""One contract for everything that answers requests: live, recording, replaying and scripted endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import anyio
+import httpx
+import pytest
+
+from tests.adapters.chat_server import Answer, asking, replying, serving
+from toolreel.effects import SendRequest
+from toolreel.errors import ReplayMismatch
+from toolreel.events import Event, ReplyReceived, RequestFailed
+from toolreel.plan import Plan
+from toolreel_adapters.ahttp import AsyncHttpEndpoint
+from toolreel_adapters.cassette import (
+    AsyncRecordTransport,
+    AsyncReplayTransport,
+    RecordTransport,
+    ReplayTransport,
+    recording,
+    replaying,
+)
+from toolreel_adapters.http import HttpEndpoint
+from toolreel_adapters.immediate import ImmediateEndpoint
+from toolreel_adapters.journal import MemoryJournal, parse_journal
+from toolreel_adapters.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
+from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
+from toolreel_adapters.scripted import Lost, ScriptedEndpoint, saying
+
+HELLO: Final = replying(saying("hello"))
+BYE: Final = replying(saying("bye"))
+BUSY: Final = replying({"error": {"message": "Slow down."}}, 429)
+
+
+@dataclass(slots=True)
+class Scene:
+    """What the far side says to which request, and what has arrived there."""
+
+    folder: Path
+    script: Sequence[tuple[SendRequest, Answer]]
+    arrived: list[bytes] = field(default_factory=list)
+
+    @property
+    def cassette(self) -> Path:
+        return self.folder / "session.yaml"
+
+
+class Tap(httpx.BaseTransport):
+    """Notes every body on its way."""
+
+    def __init__(self, scene: Scene, inner: httpx.BaseTransport) -> None:
+        self._scene, self._inner = scene, inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._scene.arrived.append(request.read())
+        return self._inner.handle_request(request)
+
+
+class AsyncTap(httpx.AsyncBaseTransport):
+    """The same, awaited."""
+
+    def __init__(self, scene: Scene, inner: httpx.AsyncBaseTransport) -> None:
+        self._scene, self._inner = scene, inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._scene.arrived.append(await request.aread())
+        return await self._inner.handle_async_request(request)
+
+
+@contextmanager
+def live(scene: Scene) -> Generator[Endpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        with HttpEndpoint(server.url) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@asynccontextmanager
+async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@contextmanager
+def recorded(scene: Scene) -> Generator[Endpoint]:
+    with (
+        serving(*(answer for _, answer in scene.script)) as server,
+        recording(scene.cassette) as tape,
+        HttpEndpoint(server.url, transport=RecordTransport(tape, httpx.HTTPTransport())) as endpoint,
+    ):
+        yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@asynccontextmanager
+async def arecorded(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server, recording(scene.cassette) as tape:
+        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
+        async with AsyncHttpEndpoint(server.url, transport=transport) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+def record(scene: Scene) -> None:
+    with recorded(replace(scene, arrived=[])) as endpoint:
+        for effect, _ in scene.script:
+            endpoint.send(effect)
+
+
+@contextmanager
+def replayed(scene: Scene) -> Generator[Endpoint]:
+    record(scene)
+    with replaying(scene.cassette) as tape:
+        transport = Tap(scene, ReplayTransport(tape))
+        with HttpEndpoint("http://elsewhere.invalid/v1", transport=transport) as endpoint:
+            yield endpoint
+
+
+@asynccontextmanager
+async def areplayed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    record(scene)
+    with replaying(scene.cassette) as tape:
+        transport = AsyncTap(scene, AsyncReplayTransport(tape))
+        async with AsyncHttpEndpoint("http://elsewhere.invalid/v1", transport=transport) as endpoint:
+            yield endpoint
+
+
+@contextmanager
+def scripted(scene: Scene) -> Generator[ScriptedEndpoint]:
+    lines = [
+        answer.body.decode()
+        if answer.status == 200
+        else Lost("status", "HTTP 429: Slow down.", answer.status)
+        for _, answer in scene.script
+    ]
+    endpoint = ScriptedEndpoint(lines)
+    yield endpoint
+    scene.arrived += [effect.request.body.encode() for effect in endpoint.asked]
+    endpoint.finish()
+
+
+@asynccontextmanager
+async def immediate(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with scripted(scene) as endpoint:
+        yield ImmediateEndpoint(endpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class Performing:
+    """A performer that is asked for requests only."""
+
+    performer: Performer
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return _answer(self.performer.perform(effect))
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncPerforming:
+    """The same, awaited."""
+
+    performer: AsyncPerformer
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return _answer(await self.performer.perform(effect))
+
+
+def _answer(event: Event) -> ReplyReceived | RequestFailed:
+    assert isinstance(event, ReplyReceived | RequestFailed)
+    return event
+
+
+def journal_of(scene: Scene) -> str:
+    journal = MemoryJournal(Plan.of(model="m", messages="hi"))
+    with live(replace(scene, arrived=[])) as endpoint:
+        for effect, _ in scene.script:
+            journal.record(effect, endpoint.send(effect))
+    return journal.text
+
+
+@contextmanager
+def rehearsed(scene: Scene) -> Generator[Endpoint]:
+    rehearsal = Rehearsal(parse_journal(journal_of(scene)))
+    yield Performing(rehearsal)
+    rehearsal.finish()
+
+
+@asynccontextmanager
+async def arehearsed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    rehearsal = AsyncRehearsal(parse_journal(journal_of(scene)))
+    yield AsyncPerforming(rehearsal)
+    rehearsal.finish()
+
+
+Talk: TypeAlias = Callable[[Scene, Sequence[SendRequest]], "list[ReplyReceived | RequestFailed]"]
+"""Ask an endpoint one request after another, and let it go."""
+
+
+def sync(opened: Callable[[Scene], AbstractContextManager[Endpoint]]) -> Talk:
+    def talk(scene: Scene, asked: Sequence[SendRequest]) -> list[ReplyReceived | RequestFailed]:
+        with opened(scene) as endpoint:
+            return [endpoint.send(effect) for effect in asked]
+
+    return talk
+
+
+def on(backend: str, opened: Callable[[Scene], AbstractAsyncContextManager[AsyncEndpoint]]) -> Talk:
+    def talk(scene: Scene, asked: Sequence[SendRequest]) -> list[ReplyReceived | RequestFailed]:
+        async def conversation() -> list[ReplyReceived | RequestFailed]:
+            async with opened(scene) as endpoint:
+                return [await endpoint.send(effect) for effect in asked]
+
+        return anyio.run(conversation, backend=backend)
+
+    return talk
+
+
+LIVE: Final[dict[str, Talk]] = {
+    "http": sync(live),
+    "http on asyncio": on("asyncio", alive),
+    "http on trio": on("trio", alive),
+    "recording": sync(recorded),
+    "recording on asyncio": on("asyncio", arecorded),
+    "recording on trio": on("trio", arecorded),
+}
+SCRIPTED: Final[dict[str, Talk]] = {
+    "scripted": sync(scripted),
+    "immediate on asyncio": on("asyncio", immediate),
+    "immediate on trio": on("trio", immediate),
+}
+REPLAYED: Final[dict[str, Talk]] = {
+    "replaying": sync(replayed),
+    "replaying on asyncio": on("asyncio", areplayed),
+    "replaying on trio": on("trio", areplayed),
+}
+REHEARSED: Final[dict[str, Talk]] = {
+    "rehearsal": sync(rehearsed),
+    "rehearsal on asyncio": on("asyncio", arehearsed),
+    "rehearsal on trio": on("trio", arehearsed),
+}
+
+
+def each(*groups: dict[str, Talk]) -> pytest.MarkDecorator:
+    cases = [pytest.param(talk, id=name) for group in groups for name, talk in group.items()]
+    return pytest.mark.parametrize("talk", cases)
+
+
+@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+def test_a_reply_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking(), HELLO)])
+    assert talk(scene, [asking()]) == [ReplyReceived(1, 200, HELLO.body.decode())]
+
+
+@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+def test_a_refusal_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
+    (event,) = talk(Scene(tmp_path, [(asking(), BUSY)]), [asking()])
+    assert isinstance(event, RequestFailed)
+    assert replace(event, body="") == RequestFailed(1, "status", "HTTP 429: Slow down.", 429)
+
+
+@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+def test_every_event_carries_the_ref_of_its_request(talk: Talk, tmp_path: Path) -> None:
+    asked = [asking("one", ref=3), asking("two", ref=8), asking("three", ref=5)]
+    scene = Scene(tmp_path, [*zip(asked, (HELLO, BUSY, BYE), strict=True)])
+    assert [event.ref for event in talk(scene, asked)] == [3, 8, 5]
+
+
+@each(LIVE, SCRIPTED, REPLAYED)
+def test_the_body_arrives_byte_for_byte(talk: Talk, tmp_path: Path) -> None:
+    asked = [asking('\u2028 "é" \\ 🙂\n\x85'), asking("a" * 100_000)]
+    scene = Scene(tmp_path, [*zip(asked, (HELLO, BYE), strict=True)])
+    talk(scene, asked)
+    assert scene.arrived == [effect.request.body.encode() for effect in asked]
+
+
+@each(SCRIPTED, REPLAYED, REHEARSED)
+def test_asking_for_more_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking(), HELLO)])
+    with pytest.raises(ReplayMismatch):
+        talk(scene, [asking(), asking()])
+
+
+@each(SCRIPTED, REPLAYED, REHEARSED)
+def test_asking_for_less_than_was_recorded_is_found_at_the_end(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking("one"), HELLO), (asking("two"), BYE)])
+    with pytest.raises(ReplayMismatch):
+        talk(scene, [asking("one")])
+
+
+@each(REPLAYED, REHEARSED)
+def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking("hi"), HELLO)])
+    with pytest.raises(ReplayMismatch):
+        talk(scene, [asking("hi!")])

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import contextvars
+import json
+import math
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from tests.samples import complaint
+from toolreel.effects import RunTool
+from toolreel.errors import ConfigError
+from toolreel.events import ToolReturned
+from toolreel.jsontext import Json, canonical
+from toolreel.surface import ToolDefinition
+from toolreel_adapters.python_tools import DEADLINE, Given, PythonTools, Tool, Toolbox, ToolError
+
+
+def call(name: str, **arguments: Json) -> RunTool:
+    return RunTool(4, "call_a", name, canonical(arguments))
+
+
+def failing(code: str, message: str) -> ToolReturned:
+    return ToolReturned(
+        4, canonical({"ok": False, "data": {}, "errors": [{"code": code, "message": message}]})
+    )
+
+
+def add(a: int, b: int = 40) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def fetch(url: str) -> str:
+    """Fetch a page."""
+    return url
+
+
+class Fetcher:
+    """A callable object that is async."""
+
+    async def __call__(self) -> str:
+        return "page"
+
+
+in_and_out_of_a_thread = pytest.mark.parametrize("deadline", [DEADLINE, None], ids=["thread", "here"])
+
+
+@in_and_out_of_a_thread
+def test_a_tool_gets_its_arguments_by_name_and_its_value_comes_back(deadline: float | None) -> None:
+    tools = PythonTools([add], deadline=deadline)
+    assert tools.run(call("add", a=2)) == ToolReturned(4, "42")
+    assert tools.run(call("add", b=1, a=2)) == ToolReturned(4, "3")
+
+
+def test_the_surface_shows_the_tools_in_order() -> None:
+    ping = Tool(ToolDefinition.of("ping", "Is anybody there?"), lambda: "pong")
+    tools = PythonTools([ping, add])
+    assert tools.surface.names == ("ping", "add")
+    assert tools.surface.by_name["add"].description == "Add two numbers."
+    assert tools.run(call("ping")) == ToolReturned(4, '"pong"')
+
+
+def test_without_tools_there_is_an_empty_surface() -> None:
+    assert PythonTools().surface.names == ()
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, 1.5, "é\u2028", [1, {"a": []}], {"ok": True, "data": {"n": 1}}]
+)
+def test_whatever_is_json_comes_back_as_it_is(value: Json) -> None:
+    def give() -> Json:
+        return value
+
+    tools = PythonTools([Tool(ToolDefinition.of("give"), give)])
+    assert tools.run(call("give")) == ToolReturned(4, canonical(value))
+
+
+@dataclass
+class Point:
+    x: int
+
+
+def endless() -> list[object]:
+    values: list[object] = []
+    values.append(values)
+    return values
+
+
+def deep() -> Json:
+    value: Json = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (Point(1), "Object of type Point is not JSON serializable"),
+        (b"x", "Object of type bytes is not JSON serializable"),
+        ({1, 2}, "Object of type set is not JSON serializable"),
+        ({(1, 2): 3}, "keys must be str, int, float, bool or None, not tuple"),
+        (math.nan, "Out of range float values are not JSON compliant"),
+        (endless(), "Circular reference detected"),
+        (deep(), "maximum recursion depth exceeded"),
+    ],
+)
+def test_an_output_that_is_not_json_is_told(value: object, why: str) -> None:
+    tools = PythonTools([Tool(ToolDefinition.of("give"), lambda: value)])
+    (error,) = json.loads(tools.run(call("give")).output)["errors"]
+    assert error["code"] == "TOOL_OUTPUT_NOT_JSON"
+    assert error["message"].startswith(f"give ran, but its output is not JSON: {why}")
+
+
+def refuse() -> None:
+    raise ToolError("There is no such room; ask for a list first.")
+
+
+def refuse_by_code() -> None:
+    raise ToolError("The room is taken.", "CONFLICT")
+
+
+def crash() -> None:
+    raise KeyError("room")
+
+
+def time_out_by_itself() -> None:
+    raise TimeoutError("the far side is slow")
+
+
+@in_and_out_of_a_thread
+def test_a_tool_error_is_told_to_the_model_in_its_own_words(deadline: float | None) -> None:
+    tools = PythonTools([refuse, refuse_by_code], deadline=deadline)
+    assert tools.run(call("refuse")) == failing(
+        "ARGUMENT_ERROR", "There is no such room; ask for a list first."
+    )
+    assert tools.run(call("refuse_by_code")) == failing("CONFLICT", "The room is taken.")
+
+
+@in_and_out_of_a_thread
+def test_any_other_exception_is_an_internal_error(deadline: float | None) -> None:
+    tools = PythonTools([crash, time_out_by_itself, add], deadline=deadline)
+    assert tools.run(call("crash")) == failing("INTERNAL_ERROR", "crash failed with KeyError: 'room'")
+    assert tools.run(call("time_out_by_itself")) == failing(
+        "INTERNAL_ERROR", "time_out_by_itself failed with TimeoutError: the far side is slow"
+    )
+    told = tools.run(call("add", c=1)).output
+    assert "add failed with TypeError: add() got an unexpected keyword argument 'c'" in told
+
+
+@in_and_out_of_a_thread
+@pytest.mark.parametrize("stop", [SystemExit(3), KeyboardInterrupt()])
+def test_what_stops_a_program_stops_it(stop: BaseException, deadline: float | None) -> None:
+    def leave() -> None:
+        raise stop
+
+    with pytest.raises(type(stop)) as caught:
+        PythonTools([leave], deadline=deadline).run(call("leave"))
+    assert caught.value is stop
+
+
+def test_a_tool_that_hangs_is_left_behind_at_its_deadline() -> None:
+    released, ended = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        released.wait(60)
+        ended.set()
+
+    began = time.monotonic()
+    event = PythonTools([hang], deadline=0.05).run(call("hang"))
+    assert 0.05 <= time.monotonic() - began < 5
+    assert event == failing(
+        "TOOL_TIMEOUT",
+        "hang did not return within 0.05 s; it may still have effects. Check before you call it again.",
+    )
+    assert not ended.is_set()
+    released.set()
+    assert ended.wait(5)
+
+
+def test_the_thread_of_a_tool_does_not_keep_the_process() -> None:
+    def who() -> list[Json]:
+        thread = threading.current_thread()
+        return [thread.name, thread.daemon]
+
+    tools = PythonTools([Tool(ToolDefinition.of("who"), who)])
+    assert tools.run(call("who")) == ToolReturned(4, '["who",true]')
+
+
+def test_without_a_deadline_a_tool_runs_in_the_calling_thread() -> None:
+    def here() -> bool:
+        return threading.current_thread() is threading.main_thread()
+
+    assert PythonTools([here], deadline=None).run(call("here")) == ToolReturned(4, "true")
+    assert PythonTools([here]).run(call("here")) == ToolReturned(4, "false")
+
+
+USER = contextvars.ContextVar("USER", default="nobody")
+
+
+@in_and_out_of_a_thread
+def test_a_tool_sees_the_context_of_its_caller(deadline: float | None) -> None:
+    def whoami() -> str:
+        return USER.get()
+
+    token = USER.set("ada")
+    try:
+        assert PythonTools([whoami], deadline=deadline).run(call("whoami")) == ToolReturned(4, '"ada"')
+    finally:
+        USER.reset(token)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [fetch, Tool(ToolDefinition.of("fetch"), Fetcher()), Tool(ToolDefinition.of("fetch"), partial(fetch))],
+)
+def test_an_async_tool_is_sent_to_the_async_host(tool: Given) -> None:
+    assert complaint(ConfigError, lambda: PythonTools([tool])) == (
+        "tool 'fetch' is async; run it with arun and AsyncPythonTools"
+    )
+
+
+def test_two_tools_may_not_share_a_name() -> None:
+    assert complaint(ConfigError, lambda: PythonTools([add, add])) == (
+        "tool 'add' is defined twice; rename one of the two"
+    )
+
+
+def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
+    told = "this host has no tool 'sub'; make the plan with the host's own surface"
+    assert complaint(ConfigError, lambda: PythonTools([add]).run(call("sub"))) == told
+    assert complaint(ConfigError, lambda: Toolbox([add]).function("sub")) == told

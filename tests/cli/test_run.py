@@ -1,0 +1,179 @@
+"""``toolreel run`` against a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.chat_server import ChatServer, replying, serving
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
+from toolreel.jsontext import Json
+from toolreel_adapters.replay import DRIVERS
+from toolreel_adapters.scripted import saying
+
+KEY = "correct-horse-battery-staple"
+SK_KEY = "sk-" + "Zx9" * 10
+
+
+def running(server: ChatServer, tmp_path: Path, *options: str, prompt: str = "Which status?") -> Said:
+    return toolreel("run", prompt, "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+
+
+def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
+    tree: dict[str, Json] = json.loads(server.seen[at].body)
+    return tree
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: Path, driver: str) -> None:
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        said = toolreel(
+            *("run", "Which status?", "--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY"),
+            *(*WORKSPACE, "--system", "Be brief.", "--record", "kept/a session", "--driver", driver),
+            cwd=tmp_path,
+            env={"MY_KEY": KEY},
+        )
+    assert said.code == 0
+    assert [seen.headers["authorization"] for seen in server.seen] == [f"Bearer {KEY}"] * 2
+    lines = said.stdout.splitlines()
+    assert "system      Be brief." in lines
+    assert "user        Which status?" in lines
+    assert '            → state_get({"path":"/release/status"})' in lines
+    assert '            ← {"path":"/release/status","value":"draft","version":7}' in lines
+    assert "answer      It is a draft." in lines
+    assert "outcome     completed: the model gave a final answer" in lines
+    assert said.stderr.splitlines() == [
+        "turn 1: waiting for the model",
+        "turn 1: running state_get",
+        "turn 2: waiting for the model",
+    ]
+
+    kept = sorted((tmp_path / "kept").iterdir())
+    assert [file.name for file in kept] == ["a session.journal.jsonl", "a session.yaml"]
+    for text in (*(file.read_text() for file in kept), said.stdout, said.stderr):
+        assert KEY not in text
+        assert "authorization" not in text.lower()
+        assert "MY_KEY" not in text
+
+    assert "            next: toolreel replay 'kept/a session.yaml'" in lines
+    again = toolreel("replay", "kept/a session.yaml", "--driver", driver, cwd=tmp_path)
+    assert again.code == 0
+    assert again.stderr == ""
+    shown = [line for line in lines if not line.startswith(("saved", "            next:"))]
+    *told, proof = again.stdout.splitlines()
+    assert told == shown
+    assert proof.startswith(f"replay      identical on {driver}: 3 events, journal ")
+
+
+def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "chatty.py").write_text(
+        'def state_get(path: str) -> str:\n    """Read."""\n    print("a tool that prints")\n    return path\n'
+    )
+    with serving(replying(LOOKING_UP), replying(saying("größer 🙂 \x1b[31m"))) as server:
+        said = running(server, tmp_path, "--json", "--tools", "chatty:state_get", "--record", "kept")
+    assert said.code == 0
+    assert len(said.stdout.splitlines()) == 1
+    assert said.data["outcome"] == "completed"
+    assert said.data["detail"]["content"] == "größer 🙂 \x1b[31m"
+    assert "\x1b" not in said.stdout
+    assert said.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
+    assert [call["name"] for turn in said.data["turns"] for call in turn["calls"]] == ["state_get"]
+    assert said.stderr.splitlines() == [
+        "turn 1: waiting for the model",
+        "turn 1: running state_get",
+        "a tool that prints",
+        "turn 2: waiting for the model",
+    ]
+
+
+def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
+    with serving(replying(READY)) as server:
+        base = ("run", "-", "--model", "m", "--base-url", server.url, "--json")
+        said = toolreel(*base, cwd=tmp_path, stdin="Wie heißt es?\nSag es.\n".encode())
+    assert said.code == 0
+    assert body(server)["messages"] == [{"role": "user", "content": "Wie heißt es?\nSag es."}]
+
+
+def test_a_prompt_from_stdin_must_be_text_and_not_empty(tmp_path: Path) -> None:
+    base = ("run", "-", "--model", "m", "--base-url", "http://127.0.0.1:9")
+    assert_mistake(toolreel(*base, cwd=tmp_path, stdin=b"\xff\xfe"), "stdin is not UTF-8 at byte 0")
+    assert_mistake(toolreel(*base, cwd=tmp_path, stdin=b"\n"), "it is empty")
+
+
+def test_settings_reach_the_loop_the_options_and_the_body(tmp_path: Path) -> None:
+    settings = ("max_turns=1", "temperature=0", "stop=END", "body.cache_prompt=false", "body.n=1")
+    with serving(replying(LOOKING_UP)) as server:
+        said = running(server, tmp_path, "--json", *WORKSPACE, *(f"--set={each}" for each in settings))
+    assert said.code == 1
+    assert said.data["outcome"] == "max_turns"
+    assert "raise the limit with --set max_turns=2" in said.stderr
+    sent = body(server)
+    assert (sent["temperature"], sent["stop"], sent["cache_prompt"], sent["n"]) == (0, "END", False, 1)
+
+
+def test_a_preset_reads_calls_that_are_written_as_text(tmp_path: Path) -> None:
+    fenced = '```json\n{"name": "state_get", "arguments": {"path": "/release/status"}}\n```'
+    with serving(replying(saying(fenced)), replying(READY), replying(saying(fenced))) as server:
+        mended = running(server, tmp_path, "--json", *WORKSPACE, "--preset", "qwen2_5_coder")
+        plain = running(server, tmp_path, "--json", *WORKSPACE)
+    assert mended.data["tally"]["tool_calls"] == 1
+    assert mended.data["turns"][0]["calls"][0]["provenance"] == "text:json_fenced"
+    assert plain.data["tally"]["tool_calls"] == 0
+
+
+def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), replying(saying(f"The key is {SK_KEY}."))) as server:
+        said = running(server, tmp_path, *WORKSPACE, "--record", "kept/secret")
+    assert said.code == 2
+    assert "outcome     completed: the model gave a final answer" in said.stdout
+    assert "saved" not in said.stdout
+    assert "the session was not saved: kept/secret.journal.jsonl, line 4" in said.stderr
+    assert "API key" in said.stderr
+    assert SK_KEY not in said.stderr
+    assert [*(tmp_path / "kept").iterdir()] == []
+
+
+def test_a_key_that_the_server_repeats_is_not_written_whatever_its_variable_is_called(tmp_path: Path) -> None:
+    refusal: Json = {"error": {"message": f"Incorrect credentials: {KEY}"}}
+    with serving(replying(refusal, 401)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept")
+        said = toolreel(*base, "--api-key-env", "HORSE", cwd=tmp_path, env={"HORSE": KEY})
+    assert said.code == 2
+    assert "the session was not saved" in said.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_refused_recording_leaves_the_one_that_it_should_have_replaced(tmp_path: Path) -> None:
+    with serving(replying(READY), replying(saying(f"The key is {SK_KEY}."))) as server:
+        assert running(server, tmp_path, "--record", "kept").code == 0
+        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        assert running(server, tmp_path, "--record", "kept", "--overwrite").code == 2
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_recording_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    with serving(replying(READY), replying(saying("Another."))) as server:
+        assert running(server, tmp_path, "--record", "kept").code == 0
+        assert_mistake(
+            running(server, tmp_path, "--record", "kept"), "kept.yaml exists already", "--overwrite"
+        )
+        assert len(server.seen) == 1
+        said = running(server, tmp_path, "--record", "kept", "--overwrite", "--json")
+    assert said.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
+    assert "Another." in toolreel("replay", "kept", cwd=tmp_path).stdout
+
+
+def test_a_run_that_never_began_leaves_no_files(tmp_path: Path) -> None:
+    base = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--record", "kept")
+    assert_mistake(toolreel(*base, "--api-key-env", "NOT_SET", cwd=tmp_path), "NOT_SET is not set")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_stdout_that_is_not_utf8_is_written_to_as_far_as_it_goes(tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        said = toolreel(*base, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
+    assert said.code == 0
+    assert "\\u2192 state_get(" in said.stdout

@@ -1,0 +1,97 @@
+"""The recorded sessions, and how to hold one again without a look at its recorded events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, assert_never
+
+import httpx
+import trio
+
+from toolreel_adapters.adrive import arun
+from toolreel_adapters.ahttp import AsyncHttpEndpoint
+from toolreel_adapters.apython_tools import AsyncPythonTools
+from toolreel_adapters.cassette import AsyncReplayTransport, ReplayTransport, replaying
+from toolreel_adapters.demo.workspace import workspace
+from toolreel_adapters.drive import run
+from toolreel_adapters.finished import Run
+from toolreel_adapters.http import HttpEndpoint
+from toolreel_adapters.journal import MemoryJournal, read_journal
+from toolreel_adapters.perform import AsyncPorts, Ports
+from toolreel_adapters.python_tools import Given, PythonTools
+from toolreel_adapters.replay import DRIVERS, Driver, companion
+
+__all__ = ["CASSETTES", "FOLDER", "Held", "aheld", "cassette", "held", "held_on", "journals_by_driver"]
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
+CASSETTES: Final = sorted(FOLDER.glob("**/*.yaml"))
+
+_NOWHERE: Final = "http://replay.invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session that was held again: replies from the cassette, tools for real."""
+
+    run: Run
+    journal: bytes
+    """The journal that it wrote."""
+
+
+def cassette(scenario: str) -> Path:
+    """The recorded session of a scenario that has just one."""
+    (path,) = FOLDER.glob(f"{scenario}/*.yaml")
+    return path
+
+
+def held(path: Path, tools: Iterable[Given] | None = None) -> Held:
+    """Hold a session on the sync driver; only its plan is taken from the journal."""
+    plan = read_journal(companion(path)).plan
+    journal = MemoryJournal(plan)
+    with (
+        replaying(path) as tape,
+        HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape)) as endpoint,
+    ):
+        ports = Ports(endpoint, PythonTools(tools or workspace()))
+        return Held(run(plan, ports, journal=journal), journal.text.encode())
+
+
+async def aheld(
+    path: Path, through: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] = lambda tape: tape
+) -> Held:
+    """The same on the async driver, with the cassette behind another transport if wanted."""
+    plan = read_journal(companion(path)).plan
+    journal = MemoryJournal(plan)
+    with replaying(path) as tape:
+        transport = through(AsyncReplayTransport(tape))
+        async with AsyncHttpEndpoint(_NOWHERE, transport=transport) as endpoint:
+            ports = AsyncPorts(endpoint, AsyncPythonTools(workspace()))
+            return Held(await arun(plan, ports, journal=journal), journal.text.encode())
+
+
+def held_on(driver: Driver, path: Path) -> Held:
+    """The same on any driver."""
+    match driver:
+        case "sync":
+            return held(path)
+        case "asyncio":
+            return asyncio.run(aheld(path))
+        case "trio":
+            return trio.run(partial(aheld, path))
+        case _:
+            assert_never(driver)
+
+
+def journals_by_driver() -> str:
+    """JSON: the journal that each session writes on each driver, in this process."""
+    return json.dumps(
+        {
+            driver: {str(path): held_on(driver, path).journal.decode() for path in CASSETTES}
+            for driver in DRIVERS
+        }
+    )

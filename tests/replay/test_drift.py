@@ -1,0 +1,348 @@
+"""Copies of recorded sessions, changed or damaged, and what ``toolreel replay`` says of them."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from click.testing import CliRunner
+
+from tests.replay.sessions import cassette
+from toolreel_adapters.cli.main import toolreel
+from toolreel_adapters.replay import DRIVERS, companion
+
+DRIFT, USAGE = 3, 2
+
+Damage: TypeAlias = bytes | Callable[[bytes], bytes]
+"""What stands in a file's place: something else, or something made of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the command said and how it ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The cassette of a copy of the workspace session."""
+    for file in (cassette("workspace"), companion(cassette("workspace"))):
+        shutil.copy(file, tmp_path)
+    return tmp_path / cassette("workspace").name
+
+
+def replaying(path: Path, *options: str) -> Said:
+    result = CliRunner().invoke(toolreel, ["replay", str(path), *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return Said(result.exit_code, result.stdout, result.stderr)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Change the first place where a text stands."""
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def spoil(path: Path, damage: Damage) -> None:
+    good = path.read_bytes()
+    path.write_bytes(damage if isinstance(damage, bytes) else damage(good))
+    assert path.read_bytes() != good
+
+
+def assert_drift(said: Said, *parts: str) -> None:
+    assert said.code == DRIFT
+    assert said.stdout == ""
+    assert said.stderr.startswith("error: ")
+    for part in parts:
+        assert part in said.stderr
+
+
+def assert_unusable(said: Said, path: Path) -> str:
+    """One line that names the file, and nothing else."""
+    assert said.code == USAGE
+    assert said.stdout == ""
+    (line,) = said.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert str(path) in line
+    assert len(line) < 400
+    return line
+
+
+def test_the_copy_as_it_is_replays(copy: Path) -> None:
+    said = replaying(copy)
+    assert (said.code, said.stderr) == (0, "")
+    assert "identical on sync: 5 events" in said.stdout
+
+
+# A request that changed by one character.
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("You are a release assistant.", "You are a release assistent.", "messages[0].content"),
+        ("make one tool call now", "make one tool call NOW", "messages[1].content"),
+        ("description: The new value.", "description: The new valve.", None),
+        ("- path\n", "- pith\n", None),
+        ("temperature: 0\n", "temperature: 1\n", "temperature"),
+        ("seed: 7\n", "seed: 8\n", "seed"),
+    ],
+)
+def test_a_changed_request_is_a_drift_that_shows_the_place_and_both_sides(
+    copy: Path, old: str, new: str, place: str | None
+) -> None:
+    edit(copy, old, new)
+    assert_drift(replaying(copy), f"first change: {place or 'tools['}", "\n--- recorded\n+++ request\n")
+
+
+def test_a_changed_message_is_shown_as_it_was_and_as_it_is(copy: Path) -> None:
+    edit(copy, "make one tool call now", "make one tool call NOW")
+    said = replaying(copy)
+    assert_drift(said, str(copy), "interaction 1 of 3", "If the change is meant, record the session again.")
+    assert re.search(r"^  recorded: .*make one tool call NOW", said.stderr, re.MULTILINE)
+    assert re.search(r"^  request:  .*make one tool call now", said.stderr, re.MULTILINE)
+    assert re.search(r"^-.*make one tool call NOW", said.stderr, re.MULTILINE)
+    assert re.search(r"^\+.*make one tool call now", said.stderr, re.MULTILINE)
+
+
+def test_a_changed_tool_description_is_found_by_its_place(copy: Path) -> None:
+    edit(copy, "description: The new value.", "description: The new valve.")
+    assert_drift(
+        replaying(copy),
+        "first change: tools[1].function.parameters.properties.value.description\n"
+        '  recorded: "The new valve."\n'
+        '  request:  "The new value."\n',
+    )
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_changed_option_is_a_drift_on_every_driver(copy: Path, driver: str) -> None:
+    edit(copy, "seed: 7", "seed: 8")
+    assert_drift(replaying(copy, "--driver", driver), "first change: seed\n  recorded: 8\n  request:  7\n")
+
+
+def test_another_model_is_a_drift(copy: Path) -> None:
+    copy.write_text(copy.read_text().replace("model: qwen2.5-coder-1.5b\n", "model: qwen2.5-coder-1.5c\n"))
+    assert_drift(replaying(copy), "interaction 1 of 3", "first change: model\n")
+
+
+@pytest.fixture
+def tool_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Writes a module ``changed_tools`` that can be imported as long as the test runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "changed_tools", raising=False)
+
+    def write(text: str) -> None:
+        (tmp_path / "changed_tools.py").write_text(text)
+        importlib.invalidate_caches()
+
+    return write
+
+
+def test_a_tool_that_describes_itself_otherwise_than_it_did_is_a_drift(
+    copy: Path, tool_module: Callable[[str], None]
+) -> None:
+    tool_module(
+        "from toolreel_adapters.demo.workspace import Workspace\n"
+        "class Reworded(Workspace):\n"
+        "    def state_get(self, path: str) -> dict[str, object]:\n"
+        "        return super().state_get(path)\n"
+        "    state_get.__doc__ = Workspace.state_get.__doc__.replace('one value', 'a value')\n"
+        "TOOLS = [Reworded().state_get, Workspace().state_patch]\n"
+    )
+    assert_drift(
+        replaying(copy, "--tools", "changed_tools:TOOLS"),
+        "the tool 'state_get' is not what the model was shown; first change: description\n"
+        '  recorded: "Read one value of the workspace."\n'
+        '  now:      "Read a value of the workspace."\n',
+    )
+
+
+def test_a_tool_that_is_gone_is_a_drift_on_every_driver(
+    copy: Path, tool_module: Callable[[str], None]
+) -> None:
+    tool_module("from toolreel_adapters.demo.workspace import Workspace\nTOOLS = [Workspace().state_patch]\n")
+    for driver in DRIVERS:
+        said = replaying(copy, "--tools", "changed_tools:TOOLS", "--driver", driver)
+        assert_drift(said, "the run had a tool 'state_get'; there are: state_patch")
+
+
+# A reply, or a whole exchange, that changed.
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_another_tool_call_in_a_reply_is_a_drift_against_the_journal(copy: Path, driver: str) -> None:
+    edit(copy, '"path": "/release/status"', '"path": "/release/name"')
+    assert_drift(
+        replaying(copy, "--driver", driver),
+        f'{companion(copy)}, line 3: the run wants state_get({{"path":"/release/name"}})',
+        "not the run_tool recorded here",
+    )
+
+
+def test_a_call_that_is_no_longer_one_ends_the_run_too_early(copy: Path) -> None:
+    edit(copy, '"name": "state_get"', '"nome": "state_get"')
+    assert_drift(replaying(copy), "the run ended, but 4 recorded events are left, from line 3 (run_tool) on")
+
+
+def test_a_reply_that_differs_in_a_figure_only_is_a_drift_against_the_journal(copy: Path) -> None:
+    edit(copy, "completion_tokens: 30", "completion_tokens: 31")
+    said = replaying(copy)
+    assert_drift(said, f"{companion(copy)}, line 2: the replay differs from character ")
+    assert re.search(r'recorded …[^\n]*completion_tokens\\":30', said.stderr)
+    assert re.search(r'replayed …[^\n]*completion_tokens\\":31', said.stderr)
+
+
+def test_a_recorded_exchange_that_nobody_asks_for_is_a_drift(copy: Path) -> None:
+    text = copy.read_text()
+    last = text[text.rindex("- request:\n") : text.rindex("...")]
+    copy.write_text(text.removesuffix("...\n") + last + "...\n")
+    assert_drift(replaying(copy), "the session is over", "interaction 4 of 4: POST /chat/completions")
+
+
+def test_a_journal_that_stops_too_early_is_a_drift(copy: Path) -> None:
+    lines = companion(copy).read_text().splitlines(keepends=True)
+    companion(copy).write_text("".join(lines[:-1]))
+    assert_drift(replaying(copy), "the journal ends, but the run wants a request with 6 messages")
+    assert_drift(replaying(companion(copy)), "the journal ends, but the run wants a request with 6 messages")
+
+
+# Files that are no recordings.
+
+
+def test_a_cassette_that_was_cut_anywhere_is_refused(copy: Path) -> None:
+    whole = copy.read_bytes()
+    for cut in range(0, len(whole), len(whole) // 25):
+        copy.write_bytes(whole[:cut])
+        assert_unusable(replaying(copy), copy)
+
+
+BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 'x'}]\n" for n in range(12))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\n\n", id="blank"),
+        pytest.param(bytes(range(256)) * 8, id="binary"),
+        pytest.param(b"\x89PNG\r\n\x1a\n\0\0\0", id="a picture"),
+        pytest.param(lambda good: good.replace(b"Done", b"Fini\xe9"), id="not UTF-8"),
+        pytest.param(lambda good: good.decode().encode("utf-16"), id="UTF-16"),
+        pytest.param(lambda good: good.replace(b"Done", b"Do\0ne"), id="a null byte"),
+        pytest.param(b"- just\n- a list\n", id="other YAML"),
+        pytest.param(b"interactions: []\nversion: 1\n", id="stock vcrpy"),
+        pytest.param(b"[" * 100_000, id="deep"),
+        pytest.param(lambda good: BOMB.encode() + good, id="alias bomb before the rest"),
+        pytest.param((BOMB + "...\n").encode(), id="alias bomb alone"),
+        pytest.param(lambda good: good.replace(b"code: 200", b"code: '200'", 1), id="wrong type"),
+        pytest.param(lambda good: good.replace(b"    uri:", b"    url:", 1), id="wrong key"),
+    ],
+)
+def test_a_file_that_is_no_cassette_is_refused_in_one_line(copy: Path, damaged: Damage) -> None:
+    spoil(copy, damaged)
+    assert_unusable(replaying(copy), copy)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{proof}]]",
+        "!!python/object/apply:os.system ['touch {proof}']",
+        "!!python/object/new:os.system ['touch {proof}']",
+        "!!python/object/apply:subprocess.check_call [[touch, {proof}]]",
+        "!!python/name:os.system",
+        "!!python/module:os",
+    ],
+)
+@pytest.mark.parametrize("place", ["the whole file", "a value of a body"])
+def test_nothing_in_a_cassette_is_executed(copy: Path, tmp_path: Path, payload: str, place: str) -> None:
+    proof = tmp_path / "executed"
+    hostile = payload.format(proof=proof)
+    if place == "the whole file":
+        copy.write_text(hostile + "\n...\n")
+    else:
+        edit(copy, "qwen2.5-coder-1.5b", hostile)
+    line = assert_unusable(replaying(copy), copy)
+    assert "python/" in line
+    assert not proof.exists()
+
+
+def test_a_directory_is_no_recording(tmp_path: Path, copy: Path) -> None:
+    assert "is a directory" in assert_unusable(replaying(tmp_path), tmp_path)
+    copy.unlink()
+    copy.mkdir()
+    assert "is a directory" in assert_unusable(replaying(copy), copy)
+
+
+def test_a_file_that_is_not_there_is_named_with_the_way_to_make_it(tmp_path: Path) -> None:
+    line = assert_unusable(replaying(tmp_path / "nothing.yaml"), tmp_path / "nothing.yaml")
+    assert "toolreel run --record" in line
+    line = assert_unusable(replaying(tmp_path / "nothing.journal.jsonl"), tmp_path / "nothing.journal.jsonl")
+    assert "toolreel run --record" in line
+
+
+# Journals that cannot be read.
+
+
+def test_a_journal_that_was_cut_within_a_line_is_refused(copy: Path) -> None:
+    journal = companion(copy)
+    whole = journal.read_bytes()
+    for cut in range(0, len(whole), len(whole) // 25):
+        if whole[:cut].endswith(b"\n"):
+            continue
+        journal.write_bytes(whole[:cut])
+        assert_unusable(replaying(copy), journal)
+        assert_unusable(replaying(journal), journal)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(bytes(range(256)), id="binary"),
+        pytest.param(lambda good: good.replace(b"Done", b"Fini\xe9"), id="not UTF-8"),
+        pytest.param(lambda good: good.decode().encode("utf-16"), id="UTF-16"),
+        pytest.param(b"{}\n", id="no header"),
+        pytest.param(b"[]\n", id="no object"),
+        pytest.param(lambda good: b"null\n" + good, id="a line before"),
+        pytest.param(lambda good: good + b"\n", id="an empty line after"),
+        pytest.param(lambda good: good.replace(b"assistant", b"assistent", 1), id="an edited plan"),
+        pytest.param(
+            lambda good: b"".join(good.splitlines(keepends=True)[:2] + good.splitlines(keepends=True)[3:]),
+            id="a line is missing",
+        ),
+        pytest.param(lambda good: good.replace(b"tool_returned", b"tool_retuned", 1), id="unknown event"),
+        pytest.param(lambda good: good.replace(b'"codec":1', b'"codec":99', 1), id="other version"),
+        pytest.param(lambda good: good.replace(b'"n":1,', b'"n":' + b"1" * 5000 + b",", 1), id="long number"),
+        pytest.param(lambda good: good + b"[" * 100_000 + b"\n", id="deep"),
+    ],
+)
+def test_a_damaged_journal_is_refused_in_one_line(copy: Path, damaged: Damage) -> None:
+    journal = companion(copy)
+    spoil(journal, damaged)
+    assert_unusable(replaying(copy), journal)
+    assert_unusable(replaying(journal), journal)
+
+
+def test_a_cassette_without_its_journal_is_refused(copy: Path) -> None:
+    companion(copy).unlink()
+    assert "no such journal" in assert_unusable(replaying(copy), companion(copy))
+
+
+def test_a_directory_is_no_journal(copy: Path) -> None:
+    companion(copy).unlink()
+    companion(copy).mkdir()
+    assert_unusable(replaying(copy), companion(copy))
