@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -124,7 +124,13 @@ class FileJournal:
         with _writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._part.open("w", encoding="utf-8", newline="\n")
-        self._write(header)
+        try:
+            self._write(header)
+        except JournalError:
+            with suppress(OSError):
+                self._file.close()
+            self._part.unlink()
+            raise
 
     def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
         """Write an event and the effect that it answered.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import assert_never, cast
 
 from toolreel.jsontext import Json, JsonText, canonical, parse
 from toolreel.messages import AssistantMessage, Message, SentCall, ToolMessage
@@ -71,6 +71,8 @@ def _noted(turn: TurnTold, note: ReplyRead | RepairApplied | ContentStripped) ->
             return replace(turn, repairs=(*turn.repairs, note.code))
         case ContentStripped():
             return replace(turn, stripped=note.sample)
+        case _:
+            assert_never(note)
 
 
 def _calls(said: tuple[Message, ...], provenance: Mapping[str, str]) -> Iterator[tuple[CallTold, ...]]:

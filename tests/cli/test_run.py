@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.chat_server import ChatServer, replying, serving
-from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from toolreel.jsontext import Json
 from toolreel_adapters.replay import DRIVERS
 from toolreel_adapters.scripted import saying
@@ -17,8 +17,8 @@ KEY = "correct-horse-battery-staple"
 SK_KEY = "sk-" + "Zx9" * 10
 
 
-def running(server: ChatServer, tmp_path: Path, *options: str, prompt: str = "Which status?") -> Said:
-    return toolreel("run", prompt, "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+def running(server: ChatServer, tmp_path: Path, *options: str) -> Said:
+    return toolreel("run", "Which status?", "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
 
 
 def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
@@ -69,7 +69,8 @@ def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: P
 
 def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "chatty.py").write_text(
-        'def state_get(path: str) -> str:\n    """Read."""\n    print("a tool that prints")\n    return path\n'
+        "def state_get(path: str) -> str:\n"
+        '    """Read."""\n    print("a tool that prints")\n    return path\n'
     )
     with serving(replying(LOOKING_UP), replying(saying("größer 🙂 \x1b[31m"))) as server:
         said = running(server, tmp_path, "--json", "--tools", "chatty:state_get", "--record", "kept")
@@ -116,8 +117,8 @@ def test_settings_reach_the_loop_the_options_and_the_body(tmp_path: Path) -> Non
 def test_a_preset_reads_calls_that_are_written_as_text(tmp_path: Path) -> None:
     fenced = '```json\n{"name": "state_get", "arguments": {"path": "/release/status"}}\n```'
     with serving(replying(saying(fenced)), replying(READY), replying(saying(fenced))) as server:
-        mended = running(server, tmp_path, "--json", *WORKSPACE, "--preset", "qwen2_5_coder")
-        plain = running(server, tmp_path, "--json", *WORKSPACE)
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *WORKSPACE)
+        mended, plain = said_by_each([(*base, "--preset", "qwen2_5_coder"), base], tmp_path)
     assert mended.data["tally"]["tool_calls"] == 1
     assert mended.data["turns"][0]["calls"][0]["provenance"] == "text:json_fenced"
     assert plain.data["tally"]["tool_calls"] == 0
@@ -145,24 +146,19 @@ def test_a_key_that_the_server_repeats_is_not_written_whatever_its_variable_is_c
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_refused_recording_leaves_the_one_that_it_should_have_replaced(tmp_path: Path) -> None:
-    with serving(replying(READY), replying(saying(f"The key is {SK_KEY}."))) as server:
-        assert running(server, tmp_path, "--record", "kept").code == 0
-        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-        assert running(server, tmp_path, "--record", "kept", "--overwrite").code == 2
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-def test_a_recording_is_replaced_only_when_asked(tmp_path: Path) -> None:
-    with serving(replying(READY), replying(saying("Another."))) as server:
-        assert running(server, tmp_path, "--record", "kept").code == 0
-        assert_mistake(
-            running(server, tmp_path, "--record", "kept"), "kept.yaml exists already", "--overwrite"
-        )
-        assert len(server.seen) == 1
-        said = running(server, tmp_path, "--record", "kept", "--overwrite", "--json")
-    assert said.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
-    assert "Another." in toolreel("replay", "kept", cwd=tmp_path).stdout
+def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(tmp_path: Path) -> None:
+    answers = (replying(READY), replying(saying("Another.")), replying(saying(f"The key is {SK_KEY}.")))
+    with serving(*answers) as server:
+        record = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", "--record", "kept")
+        replace, replay = (*record, "--overwrite"), ("replay", "kept", "--json")
+        commands = (record, record, replay, replace, replay, replace, replay)
+        first, taken, once, second, again, refused, still = said_by_each(commands, tmp_path)
+    assert (first.code, once.data["detail"]["content"]) == (0, "It is a draft.")
+    assert_mistake(taken, "kept.yaml exists already", "--overwrite")
+    assert second.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
+    assert again.data["detail"]["content"] == "Another."
+    assert (refused.code, refused.data["saved"]) == (2, [])
+    assert still == again
 
 
 def test_a_run_that_never_began_leaves_no_files(tmp_path: Path) -> None:

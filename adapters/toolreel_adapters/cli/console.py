@@ -42,7 +42,11 @@ def labelled(console: Console, label: str, text: str, style: str = "", *, mark: 
     indent = " " * (_MARGIN + len(mark))
     body = Text(printable(text), style=style)
     width = max(_NARROWEST, console.width - len(indent))
-    lines = body.wrap(console, width, overflow="fold") if console.is_terminal else body.split("\n")
+    lines = body.split("\n", allow_blank=True)
+    if console.is_terminal:
+        lines = body.wrap(console, width, overflow="fold")
+        for line in lines:
+            line.rstrip()
     head = Text(f"{label:<{_MARGIN}}", style="bold blue") + Text(mark, style=style)
     console.print(head + Text(f"\n{indent}").join(lines))
 

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from tests.adapters.chat_server import replying, serving
+from tests.adapters.test_drive import PLAN, SUM, Stopping, Watched, add
+from toolreel.effects import RunTool
+from toolreel.errors import ReplayMismatch
+from toolreel.events import CancelRequested, ToolReturned
+from toolreel.notes import Note
+from toolreel.outcome import Cancelled, Completed
+from toolreel_adapters.adrive import arun
+from toolreel_adapters.ahttp import AsyncHttpEndpoint
+from toolreel_adapters.apython_tools import AsyncPythonTools
+from toolreel_adapters.drive import run
+from toolreel_adapters.immediate import ImmediateEndpoint, ImmediatePerformer
+from toolreel_adapters.journal import MemoryJournal, parse_journal
+from toolreel_adapters.perform import AsyncPorts, Ports
+from toolreel_adapters.python_tools import PythonTools
+from toolreel_adapters.scripted import ScriptedEndpoint
+
+
+@pytest.mark.anyio
+async def test_every_driver_makes_the_same_run_and_the_same_journal() -> None:
+    here, there = MemoryJournal(PLAN), MemoryJournal(PLAN)
+    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=here)
+    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
+    assert await arun(PLAN, ports, journal=there) == ended
+    assert there.text == here.text
+
+
+@pytest.mark.anyio
+async def test_a_whole_session_over_http() -> None:
+    with serving(*map(replying, SUM)) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
+            ended = await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools([add])))
+    assert ended.outcome == Completed("It is 42.")
+    assert len(server.seen) == 2
+
+
+@pytest.mark.anyio
+async def test_runs_side_by_side_do_not_meet() -> None:
+    outcomes: list[object] = []
+
+    async def go() -> None:
+        ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
+        outcomes.append((await arun(PLAN, ports)).outcome)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(go)
+    assert outcomes == [Completed("It is 42.")] * 20
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("at", [1, 2, 3])
+async def test_a_run_is_cancelled_at_any_effect(at: int) -> None:
+    journal = MemoryJournal(PLAN)
+    stopping = Stopping(Ports(ScriptedEndpoint(SUM), PythonTools([add])), at=at)
+    ended = await arun(PLAN, ImmediatePerformer(stopping), journal=journal)
+    assert ended.outcome == Cancelled("enough")
+    assert parse_journal(journal.text).events[-1] == CancelRequested("enough")
+
+
+@pytest.mark.anyio
+async def test_every_event_is_in_the_journal_before_the_run_goes_on() -> None:
+    journal = MemoryJournal(PLAN)
+    watched = Watched(Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal)
+    await arun(PLAN, ImmediatePerformer(watched), journal=journal)
+    assert watched.lines == [1, 2, 3]
+
+
+@pytest.mark.anyio
+async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
+    class Hanging:
+        async def run(self, effect: RunTool) -> ToolReturned:
+            await anyio.sleep_forever()
+            raise AssertionError(effect)
+
+    journal = MemoryJournal(PLAN)
+    with anyio.move_on_after(0.05) as scope:
+        await arun(PLAN, AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), Hanging()), journal=journal)
+    assert scope.cancelled_caught
+    assert [record.kind for record in parse_journal(journal.text).records] == ["send_request"]
+
+
+@pytest.mark.anyio
+async def test_a_recording_that_disagrees_is_raised() -> None:
+    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint([])), AsyncPythonTools([add]))
+    with pytest.raises(ReplayMismatch, match="request 1 was sent"):
+        await arun(PLAN, ports)
+
+
+@pytest.mark.anyio
+async def test_an_observer_that_fails_does_not_disturb_the_run() -> None:
+    def faint(note: Note) -> None:
+        raise ValueError(type(note).__name__)
+
+    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
+    with pytest.warns(RuntimeWarning, match="^the observer failed on"):
+        ended = await arun(PLAN, ports, observe=faint)
+    assert ended.outcome == Completed("It is 42.")

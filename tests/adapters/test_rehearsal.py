@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.test_drive import PLAN, SUM, Stopping, add
+from tests.samples import complaint
+from toolreel.effects import RunTool
+from toolreel.errors import ReplayMismatch
+from toolreel.events import CancelRequested, ReplyReceived, ToolReturned
+from toolreel.jsontext import canonical
+from toolreel.outcome import Cancelled
+from toolreel.plan import Plan
+from toolreel_adapters.adrive import arun
+from toolreel_adapters.apython_tools import AsyncPythonTools
+from toolreel_adapters.drive import run
+from toolreel_adapters.finished import retold
+from toolreel_adapters.immediate import ImmediateEndpoint, ImmediateTools
+from toolreel_adapters.journal import MemoryJournal, Recorded, parse_journal
+from toolreel_adapters.perform import Ports
+from toolreel_adapters.python_tools import PythonTools
+from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
+from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools, calling, saying
+
+
+def recorded(*, stopped_at: int = 99) -> Recorded:
+    journal = MemoryJournal(PLAN)
+    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
+    run(PLAN, Stopping(ports, at=stopped_at), journal=journal)
+    return parse_journal(journal.text, "j")
+
+
+def drift(plan: Plan, rehearsal: Rehearsal) -> str:
+    return complaint(ReplayMismatch, lambda: run(plan, rehearsal))
+
+
+def test_a_journal_answers_for_everything() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    rehearsal = Rehearsal(tape)
+    assert run(tape.plan, rehearsal, journal=journal) == retold(tape.plan, tape.events)
+    rehearsal.finish()
+    assert journal.text == tape.text
+
+
+@pytest.mark.anyio
+async def test_a_journal_answers_for_everything_awaited() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    rehearsal = AsyncRehearsal(tape)
+    assert await arun(tape.plan, rehearsal, journal=journal) == retold(tape.plan, tape.events)
+    rehearsal.finish()
+    assert journal.text == tape.text
+
+
+def test_an_endpoint_and_tools_answer_in_its_stead() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    endpoint, tools = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
+    rehearsal = Rehearsal(tape, endpoint=endpoint, tools=tools)
+    run(tape.plan, rehearsal, journal=journal)
+    for part in (rehearsal, endpoint, tools):
+        part.finish()
+    assert journal.text == tape.text
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_and_tools_answer_in_its_stead_awaited() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    endpoint, tools = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
+    rehearsal = AsyncRehearsal(tape, endpoint=ImmediateEndpoint(endpoint), tools=ImmediateTools(tools))
+    await arun(tape.plan, rehearsal, journal=journal)
+    for part in (rehearsal, endpoint, tools):
+        part.finish()
+    assert journal.text == tape.text
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_cancelled_run_is_cancelled_again_at_the_same_place(at: int) -> None:
+    tape, journal = recorded(stopped_at=at), MemoryJournal(PLAN)
+    endpoint, ran = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
+    rehearsal = Rehearsal(tape, endpoint=endpoint, tools=ran)
+    assert run(tape.plan, rehearsal, journal=journal).outcome == Cancelled("enough")
+    rehearsal.finish()
+    assert journal.text == tape.text
+    assert len(endpoint.asked) + len(ran.ran) == at - 1, "what was cancelled is not performed"
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_run_is_cancelled_again_awaited() -> None:
+    tape, journal = recorded(stopped_at=2), MemoryJournal(PLAN)
+    rehearsal = AsyncRehearsal(tape, tools=AsyncPythonTools([add]))
+    assert (await arun(tape.plan, rehearsal, journal=journal)).outcome == Cancelled("enough")
+    rehearsal.finish()
+    assert journal.text == tape.text
+
+
+def test_another_prompt_is_not_the_recorded_request() -> None:
+    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
+    assert drift(other, Rehearsal(recorded())) == (
+        "j, line 2: the run wants a request with 1 messages, but that is not the send_request recorded here; "
+        "the plan, a tool or toolreel has changed: record again"
+    )
+
+
+def test_another_tool_result_shows_in_the_next_request() -> None:
+    rehearsal = Rehearsal(recorded(), tools=ScriptedTools({"add": [43]}))
+    assert drift(PLAN, rehearsal).startswith(
+        "j, line 4: the run wants a request with 3 messages, but that is not"
+    )
+
+
+def test_a_tool_is_never_run_for_another_call_than_the_recorded_one() -> None:
+    tools = ScriptedTools({"add": [43]})
+    endpoint = ScriptedEndpoint([calling(("add", {"a": 2, "b": 41})), saying("It is 43.")])
+    rehearsal = Rehearsal(recorded(), endpoint=endpoint, tools=tools)
+    assert drift(PLAN, rehearsal) == (
+        'j, line 3: the run wants add({"a":2,"b":41}), but that is not the run_tool recorded here; '
+        "the plan, a tool or toolreel has changed: record again"
+    )
+    assert tools.ran == []
+
+
+def test_an_endpoint_that_answers_another_request_is_found() -> None:
+    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
+    assert drift(other, Rehearsal(recorded(), endpoint=ScriptedEndpoint(SUM))).startswith(
+        "j, line 2: the run"
+    )
+
+
+def test_what_the_endpoint_says_of_a_difference_comes_first() -> None:
+    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
+    assert drift(other, Rehearsal(recorded(), endpoint=ScriptedEndpoint([]))).startswith("request 1 was sent")
+
+
+@pytest.mark.anyio
+async def test_drift_is_found_awaited() -> None:
+    tools = ScriptedTools({"add": [43]})
+    endpoint = ScriptedEndpoint([calling(("add", {"a": 2, "b": 41}))])
+    rehearsal = AsyncRehearsal(recorded(), endpoint=ImmediateEndpoint(endpoint), tools=ImmediateTools(tools))
+    with pytest.raises(ReplayMismatch, match=r"line 3: the run wants add\("):
+        await arun(PLAN, rehearsal)
+    assert tools.ran == []
+
+
+def test_an_event_of_another_kind_than_the_effect_is_a_mismatch() -> None:
+    effect = RunTool(1, "call_a", "add", canonical({}))
+    assert complaint(ReplayMismatch, lambda: Rehearsal(recorded()).perform(effect)) == (
+        "j, line 2: the run wants add({}), but that is not the send_request recorded here; "
+        "the plan, a tool or toolreel has changed: record again"
+    )
+
+
+def shortened(lines: int) -> Recorded:
+    text = "".join(line + "\n" for line in recorded().text.splitlines()[:lines])
+    return parse_journal(text, "j")
+
+
+def test_a_run_that_goes_on_after_the_journal_is_a_mismatch() -> None:
+    assert (
+        drift(PLAN, Rehearsal(shortened(1)))
+        == "j: the journal ends, but the run wants a request with 1 messages"
+    )
+    assert (
+        drift(PLAN, Rehearsal(shortened(2))) == 'j: the journal ends, but the run wants add({"a":2,"b":40})'
+    )
+
+
+def test_a_run_that_ends_before_the_journal_is_a_mismatch() -> None:
+    rehearsal = Rehearsal(recorded(), endpoint=ScriptedEndpoint([saying("42, I know.")]))
+    run(PLAN, rehearsal)
+    assert complaint(ReplayMismatch, rehearsal.finish) == (
+        "j: the run ended, but 2 recorded events are left, from line 3 (run_tool) on"
+    )
+
+
+@pytest.mark.anyio
+async def test_a_run_that_ends_before_the_journal_is_a_mismatch_awaited() -> None:
+    rehearsal = AsyncRehearsal(recorded(), endpoint=ImmediateEndpoint(ScriptedEndpoint([saying("42.")])))
+    await arun(PLAN, rehearsal)
+    assert complaint(ReplayMismatch, rehearsal.finish).startswith("j: the run ended, but 2 recorded events")
+
+
+def test_events_that_nobody_asked_for_answer_no_effect() -> None:
+    journal = MemoryJournal(PLAN)
+    journal.record(None, ToolReturned(1, "42"))
+    told = drift(PLAN, Rehearsal(parse_journal(journal.text, "j")))
+    assert "that is not the tool_returned recorded here" in told
+
+
+def test_a_cancelled_event_needs_no_effect() -> None:
+    journal = MemoryJournal(PLAN)
+    journal.record(None, CancelRequested("Ctrl-C"))
+    again = MemoryJournal(PLAN)
+    run(PLAN, Rehearsal(parse_journal(journal.text)), journal=again)
+    assert again.text == journal.text
+
+
+def test_replies_are_taken_from_the_record_to_the_byte() -> None:
+    (first, *_) = recorded().events
+    assert isinstance(first, ReplyReceived)
+    assert first.body == canonical(SUM[0])

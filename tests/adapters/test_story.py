@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from tests.adapters.test_drive import PLAN, SUM, Stopping, add
+from toolreel.config import LoopConfig
+from toolreel.events import CancelRequested
+from toolreel.jsontext import canonical
+from toolreel.messages import AssistantMessage, SentCall, ToolMessage, UserMessage
+from toolreel.notes import RequestSent
+from toolreel.plan import Plan
+from toolreel_adapters.drive import run
+from toolreel_adapters.finished import Run, retold
+from toolreel_adapters.perform import Ports
+from toolreel_adapters.python_tools import PythonTools, ToolError
+from toolreel_adapters.scripted import Line, Lost, ScriptedEndpoint, calling, saying
+from toolreel_adapters.story import CallTold, TurnTold, story
+
+
+def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnTold, ...]:
+    return story(ended(*script, plan=plan))
+
+
+def ended(*script: Line, plan: Plan = PLAN) -> Run:
+    return run(plan, Ports(ScriptedEndpoint(script), PythonTools([add, divide])))
+
+
+def divide(a: int, b: int) -> float:
+    """Divide."""
+    if not b:
+        raise ToolError("b must not be 0.")
+    return a / b
+
+
+BOTH = Plan.of(model="m", messages="Go.", tools=PythonTools([add, divide]).surface)
+
+
+def test_a_run_is_told_turn_by_turn() -> None:
+    run = ended(*SUM)
+    sent = [note for note in run.notes if isinstance(note, RequestSent)]
+    call = CallTold("add", '{"a":2,"b":40}', "structured", True, '{"value":42}')
+    assert story(run) == (TurnTold(1, 1, sent[0].digest, calls=(call,)), TurnTold(2, 3, sent[1].digest))
+
+
+def test_tokens_are_counted_by_turn() -> None:
+    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 5}}
+    first, second = told({**SUM[0], **usage}, SUM[1])
+    assert (first.prompt_tokens, first.completion_tokens) == (7, 5)
+    assert (second.prompt_tokens, second.completion_tokens) == (0, 0)
+
+
+def test_a_call_that_failed_says_why() -> None:
+    (turn, _) = told(calling(("divide", {"a": 1, "b": 0}), ("add", {"a": 1, "b": 2})), saying("3"), plan=BOTH)
+    assert turn.calls == (
+        CallTold("divide", '{"a":1,"b":0}', "structured", False, "ARGUMENT_ERROR: b must not be 0."),
+        CallTold("add", '{"a":1,"b":2}', "structured", True, '{"value":3}'),
+    )
+
+
+def test_a_call_that_never_ran_has_no_provenance() -> None:
+    (turn, _) = told(calling(("sub", {"a": 1})), saying("No."))
+    (call,) = turn.calls
+    assert (call.name, call.provenance, call.ok) == ("sub", "", False)
+    assert call.result.startswith("TOOL_NOT_FOUND: There is no tool 'sub'.")
+
+
+def test_what_was_mended_and_stripped_is_told() -> None:
+    body = canonical(calling(("add", {"a": 2, "b": 40}), text="Let me add them."))
+    turn, _ = told(body.replace('"finish_reason":"tool_calls"', '"finish_reason":"stop"'), saying("42"))
+    assert turn.stripped == "Let me add them."
+    assert turn.repairs == ("FINISH_MISMATCH",)
+    assert [call.name for call in turn.calls] == ["add"]
+
+
+def test_calls_written_as_text_are_told_with_their_dialect() -> None:
+    plan = Plan.of(
+        model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(text_dialects=("hermes_json",))
+    )
+    text = '<tool_call>{"name":"add","arguments":{"a":1,"b":2}}</tool_call>'
+    turn, _ = told(saying(text), saying("3"), plan=plan)
+    assert [(call.name, call.provenance) for call in turn.calls] == [("add", "text:hermes_json")]
+
+
+def test_a_request_that_was_lost_is_a_turn_in_which_nothing_came() -> None:
+    (turn,) = told(Lost("connect", "refused"))
+    assert (turn.number, turn.messages, turn.calls) == (1, 1, ())
+
+
+def test_an_empty_last_turn_is_told() -> None:
+    *_, last = told(SUM[0], saying(""))
+    assert (last.number, last.calls) == (2, ())
+
+
+def test_calls_that_were_cancelled_are_told_as_such() -> None:
+    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
+    (turn,) = story(run(PLAN, Stopping(ports, at=2)))
+    assert [(call.ok, call.result.partition(":")[0]) for call in turn.calls] == [(False, "TOOL_CANCELLED")]
+
+
+def test_a_run_that_was_cancelled_at_once_has_one_turn() -> None:
+    assert [turn.number for turn in story(retold(PLAN, [CancelRequested()]))] == [1]
+
+
+def test_what_was_said_before_the_run_is_no_turn_of_it() -> None:
+    before = (
+        UserMessage("What is 1 + 1?"),
+        AssistantMessage("", (SentCall("call_0", "add", '{"a":1,"b":1}'),)),
+        ToolMessage("call_0", '{"ok":true}'),
+        AssistantMessage("2"),
+        UserMessage("And 2 + 40?"),
+    )
+    plan = Plan.of(model="m", messages=before, tools=PLAN.tools)
+    first, second = told(*SUM, plan=plan)
+    assert (first.messages, second.messages) == (5, 7)
+    assert [call.arguments for call in first.calls] == ['{"a":2,"b":40}']

@@ -1,0 +1,99 @@
+"""Sync and async twins are alike line by line: what is mended in one must be mended in the other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from difflib import unified_diff
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from toolreel_adapters import adrive, ahttp, drive, http, perform, ports, rehearsal
+
+MODULES: Final = [(drive, adrive), (http, ahttp)]
+CLASSES: Final = [
+    (ports, "Endpoint"),
+    (ports, "ToolHost"),
+    (ports, "Performer"),
+    (perform, "Ports"),
+    (rehearsal, "Rehearsal"),
+]
+
+OTHER_NAMES: Final = {
+    "arun": "run",
+    "aclose": "close",
+    "aiter_raw": "iter_raw",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+}
+"""Names that differ by more than the prefix ``Async``."""
+
+ONLY_ASYNC: Final = {"_hang_up", "AsyncIterator", "suppress"}
+"""What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not."""
+
+
+def tree_of(module: ModuleType) -> ast.Module:
+    return ast.parse(Path(str(module.__file__)).read_text("utf-8"))
+
+
+def uncoloured(tree: ast.Module) -> list[str]:
+    """The lines of a module as Python itself would lay them out, without what makes it async."""
+    tree.body = [node for node in tree.body if getattr(node, "name", "") not in ONLY_ASYNC]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+        elif isinstance(node, ast.ImportFrom):
+            node.names = [alias for alias in node.names if alias.name not in ONLY_ASYNC]
+            node.names.sort(key=lambda alias: alias.name.removeprefix("Async"))
+    tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.names]
+    text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))
+    text = re.sub(r"\w+", lambda word: OTHER_NAMES.get(word[0], word[0]), text)
+    return [line for line in text.splitlines() if line.strip() != "_hang_up(response, chunks)"]
+
+
+def lines_of_class(module: ModuleType, name: str) -> list[str]:
+    body = [node for node in tree_of(module).body if isinstance(node, ast.ClassDef) and node.name == name]
+    return uncoloured(ast.Module([*body], []))
+
+
+def compare(one: list[str], other: list[str]) -> None:
+    assert len(one) > 2
+    if one != other:
+        pytest.fail("\n".join(unified_diff(one, other, "sync", "async", lineterm="")), pytrace=False)
+
+
+@pytest.mark.parametrize(("one", "other"), MODULES)
+def test_the_modules_are_alike(one: ModuleType, other: ModuleType) -> None:
+    compare(uncoloured(tree_of(one)), uncoloured(tree_of(other)))
+
+
+@pytest.mark.parametrize(("module", "name"), CLASSES)
+def test_the_classes_are_alike(module: ModuleType, name: str) -> None:
+    compare(lines_of_class(module, name), lines_of_class(module, f"Async{name}"))
+
+
+def test_every_class_that_has_a_twin_is_compared() -> None:
+    twins = [
+        (module, node.name.removeprefix("Async"))
+        for module in (ports, perform, rehearsal)
+        for node in tree_of(module).body
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Async")
+    ]
+    assert twins == CLASSES
+
+
+SYNC: Final = "class A:\n  def f(self):\n    with self.a as b:\n      b(1)\n"
+
+
+def test_colour_is_no_difference() -> None:
+    coloured = "class AsyncA:\n  async def f(self):\n    async with self.a as b:\n      await b(1)\n"
+    compare(uncoloured(ast.parse(SYNC)), uncoloured(ast.parse(coloured)))
+
+
+@pytest.mark.parametrize("change", ["await b(2)", "b()", "await b(1)\n      b(1)", "pass"])
+def test_anything_else_is_a_difference(change: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match="--- sync"):
+        compare(uncoloured(ast.parse(SYNC)), uncoloured(ast.parse(SYNC.replace("b(1)", change))))

@@ -1,0 +1,100 @@
+"""Ctrl-C while the server holds its reply back: what had happened is kept, and replays."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.chat_server import Answer, replying, serving
+from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, said_by_each
+from toolreel_adapters.replay import DRIVERS
+
+PATIENCE = 30.0
+
+
+def interrupted(
+    arguments: tuple[str, ...], cwd: Path, when: Callable[[], bool], env: Mapping[str, str] | None = None
+) -> Said:
+    """What a command says to a SIGINT that comes as soon as a condition holds."""
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=environment(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        end = time.monotonic() + PATIENCE
+        while not when():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end, "the moment never came"
+            time.sleep(0.01)
+        time.sleep(0.1)  # the client now waits for what does not come
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
+    return Said(process.returncode, stdout, stderr)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(driver: str, tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), Answer(delay=60)) as server:
+        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        said = interrupted(
+            (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2
+        )
+    assert said.code == 1
+    assert "Traceback" not in said.stderr
+    assert "error: interrupted from the keyboard" in said.stderr
+    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
+    assert '            ← {"path":"/release/status","value":"draft","version":7}' in said.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.journal.jsonl", "kept.yaml"]
+
+    shown = [line for line in said.stdout.splitlines() if not line.startswith(("saved", "            next:"))]
+    for again in said_by_each((("replay", "kept", "--driver", each) for each in DRIVERS), tmp_path):
+        assert (again.code, again.stderr) == (0, "")
+        assert again.stdout.splitlines()[:-1] == shown
+        assert "identical on" in again.stdout
+
+
+def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_path: Path) -> None:
+    (tmp_path / "kept.yaml").write_text("of an earlier run")
+    with serving(Answer(delay=60)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept", "--overwrite")
+        said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
+    assert said.code == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
+    (again,) = said_by_each([("replay", "kept")], tmp_path)
+    assert again.code == 0
+    assert "outcome     cancelled: interrupted from the keyboard" in again.stdout
+
+
+SOCKETS = Path("/proc/net/tcp")
+FORGETFUL = {"PYTHONWARNINGS": "error,ignore::ResourceWarning"}
+"""``socket.create_connection`` closes its socket on an ``OSError``, and not on Ctrl-C."""
+
+
+def connecting(port: int) -> bool:
+    """Whether somebody is waiting to be let in at this port, in the state SYN_SENT."""
+    return f":{port:04X} 02 " in SOCKETS.read_text()
+
+
+@pytest.mark.skipif(not SOCKETS.exists(), reason="only Linux tells when a connection is under way")
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_run_is_interrupted_while_it_still_connects(driver: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        port = full.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):  # the backlog is full: the next one hangs
+            base = ("run", "hi", "--model", "m", "--base-url", f"http://127.0.0.1:{port}")
+            said = interrupted(
+                (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: connecting(port), FORGETFUL
+            )
+    assert said.code == 1
+    assert "Traceback" not in said.stderr
+    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]

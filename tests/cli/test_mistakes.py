@@ -1,0 +1,154 @@
+"""What a user can get wrong, and what the command says to it. One process tries all that needs no server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.adapters.chat_server import Answer, nobody_listens, replying, serving
+from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
+from toolreel.jsontext import Json
+
+RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")
+
+MODULES: Final = {
+    "broken_syntax.py": "def f(:\n",
+    "needs_more.py": "import no_such_package\n",
+    "explodes.py": "raise RuntimeError('no database')\n",
+    "my_tools.py": (
+        "VERSION = 3\n"
+        "def untyped(path): ...\n"
+        'def greet(name: str) -> str:\n    """Greet."""\n    return name\n'
+    ),
+    "a_file": "",
+    "taken.yaml": "",
+    "taken_too.journal.jsonl": "",
+}
+
+MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "no such command": (("rum",), ("No such command 'rum'", "run")),
+    "no model": (("run", "hi", "--base-url", "http://x"), ("Missing option '--model'",)),
+    "no server": (("run", "hi", "--model", "m"), ("Missing option '--base-url'",)),
+    "a URL without http": (
+        ("run", "hi", "--model", "m", "--base-url", "localhost:8080"),
+        ("base URL 'localhost:8080'", "expected http:// or https://"),
+    ),
+    "a password in the URL": (
+        ("run", "hi", "--model", "m", "--base-url", "http://me:pass@host"),
+        ("leave user and password out of it",),
+    ),
+    "an unset key": ((*RUN, "--api-key-env", "NOT_SET"), ("variable NOT_SET is not set",)),
+    "a preset": ((*RUN, "--preset", "qwen2_5_codr"), ("no preset 'qwen2_5_codr'", "'qwen2_5_coder'")),
+    "a setting of the loop": ((*RUN, "--set", "max_turn=3"), ("did you mean 'max_turns'?",)),
+    "an option": ((*RUN, "--set", "temperatur=0"), ("did you mean 'temperature'?", "body.temperatur")),
+    "a setting without a value": ((*RUN, "--set", "max_turns"), ("expected key=value",)),
+    "a setting out of range": ((*RUN, "--set", "max_turns=0"), ("max_turns: expected", "at least 1, got 0")),
+    "a key of the run's own": ((*RUN, "--set", "body.messages=[]"), ("'messages' is set by the run itself",)),
+    "a driver": ((*RUN, "--driver", "curio"), ("'curio' is not one of", "'trio'")),
+    "a timeout": ((*RUN, "--timeout", "0"), ("--timeout",)),
+    "an empty prompt": (("run", "", *RUN[2:]), ("PROMPT", "it is empty")),
+    "tools that are not there": ((*RUN, "--tools", "no_such:tool"), ("cannot import no_such",)),
+    "tools that need more": ((*RUN, "--tools", "needs_more:f"), ("needs_more", "no_such_package")),
+    "tools with a syntax error": (
+        (*RUN, "--tools", "broken_syntax:f"),
+        ("importing broken_syntax failed with SyntaxError", "broken_syntax.py, line 1"),
+    ),
+    "tools that explode": (
+        (*RUN, "--tools", "explodes:f"),
+        ("failed with RuntimeError: no database (line 1 of ", "explodes.py)"),
+    ),
+    "an attribute": ((*RUN, "--tools", "my_tools:great"), ("has no 'great'", "did you mean 'greet'?")),
+    "a tool that is none": (
+        (*RUN, "--tools", "my_tools:VERSION"),
+        ("3 is not a tool", "expected a function"),
+    ),
+    "a tool without types": ((*RUN, "--tools", "my_tools:untyped"), ("'path'", "has no type")),
+    "a tool without a colon": ((*RUN, "--tools", "my_tools"), ("for example my_tools:TOOLS",)),
+    "a tool twice": ((*RUN, *("--tools", "my_tools:greet") * 2), ("'greet' is defined twice",)),
+    "a recording that exists": ((*RUN, "--record", "taken"), ("taken.yaml exists already", "--overwrite")),
+    "a journal that exists": (
+        (*RUN, "--record", "taken_too"),
+        ("taken_too.journal.jsonl exists", "overwrite"),
+    ),
+    "a folder that cannot be made": ((*RUN, "--record", "a_file/kept"), ("a_file/kept", "cannot be written")),
+    "a folder for a name": ((*RUN, "--record", "folder/"), ("--record", "'folder/' names no file")),
+    "a secret in the prompt": (
+        ("run", "My key is sk-" + "Zx9" * 10, *RUN[2:], "--record", "kept"),
+        ("kept.journal.jsonl, line 1: not written", "API key"),
+    ),
+    "a file that is not there": (("replay", "nothing"), ("nothing: there is no such recording", "--record")),
+    "tools for a replay": (("replay", "nothing", "--tools", "no_such:tool"), ("cannot import no_such",)),
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
+    """What each mistake leads to."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    for name, text in MODULES.items():
+        (folder / name).write_text(text)
+    done = said_by_each((arguments for arguments, _ in MISTAKES.values()), folder)
+    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {*MODULES}, "a file was left behind"
+    return dict(zip(MISTAKES, done, strict=True))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_with_what_to_do_about_it(mistake: str, said: dict[str, Said]) -> None:
+    assert_mistake(said[mistake], *MISTAKES[mistake][1])
+
+
+def openai_error(message: str, code: str) -> Json:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+
+
+NO_KEY = replying(openai_error("You didn't provide an API key.", "invalid_api_key"), 401)
+WRONG_KEY = replying(openai_error("Incorrect API key provided.", "invalid_api_key"), 401)
+NO_MODEL = replying(openai_error("The model `m` does not exist.", "model_not_found"), 404)
+TOO_LONG = replying(openai_error("This model's maximum context length is 8 tokens.", "context_length"), 400)
+NO_PATH = Answer(b"<h1>Not Found</h1>", 404, {"content-type": "text/html"})
+A_PAGE = Answer(b"<h1>Welcome</h1>", 200, {"content-type": "text/html"})
+BUSY = replying(openai_error("Slow down.", "rate_limit"), 429)
+BROKEN = Answer(b"oops", 500)
+MOVED = Answer(b"", 308, {"location": "/elsewhere"})
+
+
+def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "not-the-right-key")
+    answers = (NO_KEY, WRONG_KEY, NO_MODEL, TOO_LONG, NO_PATH, A_PAGE, BUSY, BROKEN, MOVED)
+    with serving(*answers) as server, nobody_listens() as nowhere:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        keyed = (*base, "--api-key-env", "MY_KEY")
+        silent = ("run", "hi", "--model", "m", "--base-url", nowhere)
+        commands = [base, keyed, *[base] * (len(answers) - 2), silent, (*silent, "--json")]
+        no_key, wrong_key, no_model, long, no_path, page, busy, broken, moved, nobody, machine = said_by_each(
+            commands, tmp_path
+        )
+
+    assert_mistake(no_key, "didn't provide an API key", "with --api-key-env", code=1)
+    assert_mistake(wrong_key, "Incorrect API key", "the key in MY_KEY was not accepted", code=1)
+    assert_mistake(no_model, "The model `m` does not exist", "/v1/models", "correct --model", code=1)
+    assert_mistake(long, "maximum context length", "the server refused the request", code=1)
+    assert_mistake(no_path, "HTTP 404", f"nothing is at {server.url}: correct --base-url", code=1)
+    assert_mistake(page, "INVALID_BODY", "is --base-url that of an OpenAI-compatible server?", code=1)
+    assert_mistake(busy, "Slow down.", "wait, then try again", code=1)
+    assert_mistake(broken, "HTTP 500: oops", "the server failed: try again", code=1)
+    assert_mistake(moved, "HTTP 308", "sends requests elsewhere: correct --base-url", code=1)
+    assert_mistake(nobody, "Connection refused", f"no server answers at {nowhere}: start it", code=1)
+    assert "outcome     transport: ConnectError" in nobody.stdout
+    assert_mistake(machine, f"no server answers at {nowhere}", code=1)
+    assert machine.data["outcome"] == "transport"
+
+
+def test_a_server_that_is_too_slow_is_told_with_the_option_that_helps(tmp_path: Path) -> None:
+    with serving(Answer(delay=60)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        said = toolreel(*base, "--timeout", "0.2", "--record", "slow", cwd=tmp_path)
+    assert_mistake(said, "ReadTimeout", "raise --timeout", code=1)
+    again = toolreel("replay", "slow", cwd=tmp_path)
+    assert again.code == 0
+    assert "outcome     transport: ReadTimeout" in again.stdout

@@ -1,0 +1,70 @@
+"""Colour, the spinner and the layout: on a terminal, and not in a pipe."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.chat_server import replying, serving
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, on_terminal, toolreel
+from toolreel_adapters.scripted import saying
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def plain(text: str) -> str:
+    return ESCAPES.sub("", text)
+
+
+def test_a_terminal_gets_colour_and_lines_that_fit_it(tmp_path: Path) -> None:
+    code, shown = on_terminal("demo", cwd=tmp_path)
+    assert code == 0
+    assert "\x1b[" in shown
+    lines = plain(shown).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "system      You are a release assistant. You work on the workspace with tools." in lines
+    assert "            Write each tool call as a ```json block and nothing else. When a" in lines
+
+
+def test_a_pipe_gets_neither_colour_nor_wrapped_lines(tmp_path: Path) -> None:
+    said = toolreel("demo", cwd=tmp_path)
+    assert "\x1b" not in said.stdout + said.stderr
+    assert "When state_patch succeeds, you are finished." in said.stdout
+    assert max(map(len, said.stdout.splitlines())) > 80
+
+
+def test_the_spinner_shows_the_turn_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with serving(replace(replying(LOOKING_UP), delay=0.5), replace(replying(READY), delay=0.5)) as server:
+        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        code, shown = on_terminal(*base, cwd=tmp_path)
+    assert code == 0
+    seen = plain(shown)
+    assert re.search(r"[⠀-⣿] turn 1: waiting for the model +0:00:0\d", seen)
+    assert re.search(r"[⠀-⣿] turn 2: waiting for the model +0:00:0\d", seen)
+    assert re.search(r"\r\x1b\[2K", shown), "the spinner's line was not cleared"
+    report = seen[seen.index("model       m") :]
+    assert "waiting" not in report
+
+
+@pytest.mark.parametrize("columns", [20, 40, 132])
+def test_the_layout_fits_narrow_and_wide_terminals(tmp_path: Path, columns: int) -> None:
+    code, shown = on_terminal("demo", "--driver", "sync", cwd=tmp_path, columns=columns)
+    assert code == 0
+    report = plain(shown).partition("replay ")[0]
+    assert max(map(len, report.splitlines())) <= max(columns, 34)
+
+
+def test_what_a_model_writes_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    hostile = "\x1b]0;owned\x07 \x1b[2J gone\rback \x9b31m"
+    with serving(replying(saying(hostile)), replying(saying(hostile))) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        _, shown = on_terminal(*base, cwd=tmp_path)
+        piped = toolreel(*base, cwd=tmp_path)
+    for text in (shown, piped.stdout):
+        assert "\\x1b]0;owned\\x07 \\x1b[2J gone\\x0dback \\x9b31m" in plain(text)
+        assert "\x1b]" not in text
+        assert "\x1b[2J" not in text
+        assert "\x9b" not in text
