@@ -49,7 +49,7 @@ _Value = TypeVar("_Value")
 
 def member(kind: type[_Value]) -> st.SearchStrategy[_Value]:
     """Values of a class, with every field drawn, those that have a default too."""
-    drawn: dict[str, Any] = {item.name: ... for item in fields(kind) if item.init}  # type: ignore[arg-type]
+    drawn: dict[str, Any] = {item.name: ... for item in fields(kind) if item.init}  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     return st.builds(kind, **drawn)
 
 

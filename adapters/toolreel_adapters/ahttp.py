@@ -57,6 +57,8 @@ class AsyncHttpEndpoint:
                 return await self._read(effect.ref, response)
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
+        except TooLarge as error:  # from a transport that records, which reads the body itself
+            return broken(effect.ref, None, error)
 
     async def _read(self, ref: int, response: httpx.Response) -> ReplyReceived | RequestFailed:
         chunks = response.aiter_raw()

@@ -18,7 +18,7 @@ from toolreel.errors import ReplayMismatch
 from toolreel_adapters import cassette_format
 from toolreel_adapters.cassette_file import CassetteFile
 from toolreel_adapters.cassette_key import canonical_body, endpoint, request_key, scrubbed_url
-from toolreel_adapters.drift import agreement, drift
+from toolreel_adapters.drift import difference, drift
 from toolreel_adapters.errors import CassetteError, MissingExtra
 from toolreel_adapters.secret_scan import known_secrets as known_secrets_of
 
@@ -205,7 +205,7 @@ class Recording:
     def _nearest(self, asked: str, body: bytes, candidates: Iterable[int]) -> int:
         def likeness(index: int) -> tuple[bool, int]:
             request = self._cassette.data[index][0]
-            return _name(request) == asked, agreement(canonical_body(request.body or b""), body)
+            return _name(request) == asked, -difference(canonical_body(request.body or b""), body)
 
         return max(candidates, key=likeness)
 

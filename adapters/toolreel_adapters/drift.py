@@ -13,7 +13,7 @@ from returns.pipeline import is_successful
 
 from toolreel.jsontext import Json, canonical, read
 
-__all__ = ["ABSENT", "Change", "agreement", "drift", "first_change"]
+__all__ = ["ABSENT", "Change", "agreement", "difference", "drift", "first_change"]
 
 ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""
@@ -93,6 +93,16 @@ def agreement(one: bytes, other: bytes) -> int:
         else:
             high = middle - 1
     return low
+
+
+def difference(one: bytes, other: bytes) -> int:
+    """How many bytes of two bodies lie between a common beginning and a common end.
+
+    >>> difference(b"abcde", b"abxxde")
+    2
+    """
+    common = agreement(one, other) + agreement(one[::-1], other[::-1])
+    return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
 def _first_member(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Change | None:

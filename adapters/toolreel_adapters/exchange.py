@@ -133,7 +133,7 @@ def answered(ref: int, status: int, body: bytes) -> ReplyReceived | RequestFaile
     return RequestFailed(ref, "status", f"HTTP {status}: {_complaint(text)}", status, text)
 
 
-def broken(ref: int, status: int, error: TooLarge | UndecodableBody) -> RequestFailed:
+def broken(ref: int, status: int | None, error: TooLarge | UndecodableBody) -> RequestFailed:
     """The event for a response whose body was not taken in."""
     kind: FailureKind = "too_large" if isinstance(error, TooLarge) else "broken"
     return RequestFailed(ref, kind, str(error), status)

@@ -56,6 +56,8 @@ class HttpEndpoint:
                 return self._read(effect.ref, response)
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
+        except TooLarge as error:  # from a transport that records, which reads the body itself
+            return broken(effect.ref, None, error)
 
     def _read(self, ref: int, response: httpx.Response) -> ReplyReceived | RequestFailed:
         chunks = response.iter_raw()

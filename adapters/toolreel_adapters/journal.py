@@ -190,7 +190,7 @@ def read_journal(path: Path) -> Recorded:
     :raises JournalError: if it cannot be read; names the line and the remedy
     """
     try:
-        return parse_journal(path.read_text("utf-8"), str(path))
+        return parse_journal(path.read_bytes().decode("utf-8"), str(path))
     except FileNotFoundError:
         raise JournalError(
             f"{path}: there is no such journal; record one with `toolreel run --record`"

@@ -67,5 +67,6 @@ def parse_settings(items: Iterable[str]) -> Settings:
             options[key.removeprefix("body.")] = value
         else:
             hint = unknown_name("setting", key, [*known, *OPTIONS])
-            raise ConfigError(f"--set {item}: {hint}; another key of the body is written body.{key}")
+            stop = "" if hint.endswith("?") else "."
+            raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
     return Settings(config, options)

@@ -35,7 +35,7 @@ def _load(name: str) -> list[Given]:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise ToolModuleError(f"--tools {name}: cannot import {module_name}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ToolModuleError(
             f"--tools {name}: importing {module_name} failed with {type(error).__name__}: {error}{_at(error)}"
         ) from error
@@ -48,6 +48,8 @@ def _load(name: str) -> list[Given]:
 
 def _at(error: BaseException) -> str:
     """Where in the module the error arose."""
+    if isinstance(error, SyntaxError):
+        return ""  # its own text has the place
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

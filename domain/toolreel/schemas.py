@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, JsonText, canonical, nesting, parse
@@ -106,7 +106,7 @@ def _check_references(tree: Mapping[str, Json]) -> None:
     pending: list[_Located] = [(tree, Registry().resolver_with_root(DRAFT202012.create_resource(tree)))]
     while pending:
         for schema, resolver in _applied(*pending.pop(), (), checked):
-            pending += _located(DRAFT202012.subresources_of(schema), resolver)
+            pending += _located(DRAFT202012.subresources_of(cast("Mapping[str, Any]", schema)), resolver)
 
 
 def _applied(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import runpy
 import sys
 import tracemalloc
+from pathlib import Path
 
 import anyio
 import httpx
@@ -24,6 +25,7 @@ from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel_adapters import ahttp
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
+from toolreel_adapters.cassette import AsyncRecordTransport, recording
 from toolreel_adapters.errors import EndpointConfigError, MissingExtra
 from toolreel_adapters.scripted import saying
 
@@ -119,6 +121,17 @@ async def test_a_cancelled_request_is_no_event() -> None:
             with anyio.move_on_after(0.1) as scope:
                 await endpoint.send(asking())
     assert scope.cancelled_caught
+
+
+@pytest.mark.anyio
+async def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
+    with serving(Answer(bytes(LIMIT + 1))) as server, recording(tmp_path / "a.yaml") as tape:
+        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport(), limit=LIMIT)
+        async with AsyncHttpEndpoint(server.url, transport=transport) as endpoint:
+            event = await endpoint.send(asking())
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, event.status) == ("too_large", None)
+    assert tape.total == 0
 
 
 @pytest.mark.anyio

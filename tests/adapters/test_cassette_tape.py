@@ -78,6 +78,13 @@ def test_a_miss_shows_how_the_nearest_unplayed_request_differs(tmp_path: Path) -
     ]
 
 
+def test_a_miss_is_compared_with_the_request_of_its_own_turn(tmp_path: Path) -> None:
+    bodies = [b'{"model":"a","messages":["x"]}', b'{"model":"b","messages":["x","y"]}']
+    tape = recorded(tmp_path / "a", *(("POST", CHAT, body) for body in bodies))
+    with pytest.raises(ReplayMismatch, match="interaction 1 of 2:\nfirst change: model"):
+        tape.play("POST", CHAT, b'{"model":"b","messages":["x"]}')
+
+
 def test_a_miss_with_nothing_left_or_asked_for_again_says_so(tmp_path: Path) -> None:
     tape = recorded(tmp_path / "a", ("POST", CHAT, b"{}"), ("GET", CHAT, b""))
     tape.play("POST", CHAT, b"{}")

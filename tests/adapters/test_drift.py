@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel.jsontext import Json, canonical
-from toolreel_adapters.drift import ABSENT, Change, agreement, drift, first_change
+from toolreel_adapters.drift import ABSENT, Change, agreement, difference, drift, first_change
 
 SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}
 TOOL: dict[str, Json] = {"function": {"name": "f", "parameters": {"type": "object"}}}
@@ -125,3 +125,11 @@ def test_agreement_is_the_length_of_the_common_beginning(one: bytes, other: byte
     assert (start + one)[length : length + 1] != (start + other)[
         length : length + 1
     ] or start + one == start + other
+
+
+@given(one=st.binary(max_size=30), other=st.binary(max_size=30), shared=st.binary(max_size=30))
+def test_the_difference_leaves_out_what_is_shared_at_both_ends(
+    one: bytes, other: bytes, shared: bytes
+) -> None:
+    assert difference(shared + one + shared, shared + other + shared) <= max(len(one), len(other))
+    assert (difference(one, other) == 0) == (one == other)

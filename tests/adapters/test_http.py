@@ -3,6 +3,7 @@ from __future__ import annotations
 import runpy
 import sys
 import tracemalloc
+from pathlib import Path
 
 import httpx
 import pytest
@@ -23,6 +24,7 @@ from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.plan import Plan
 from toolreel_adapters import exchange, http
+from toolreel_adapters.cassette import RecordTransport, recording
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import EndpointConfigError, MissingExtra
 from toolreel_adapters.http import HttpEndpoint
@@ -106,6 +108,16 @@ def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory() -> None:
     assert isinstance(event, RequestFailed)
     assert event.failure == "too_large"
     assert peak < 4 * cap
+
+
+def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
+    with serving(Answer(bytes(LIMIT + 1))) as server, recording(tmp_path / "a.yaml") as tape:
+        transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+        with HttpEndpoint(server.url, transport=transport) as endpoint:
+            event = endpoint.send(asking())
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, event.status) == ("too_large", None)
+    assert tape.total == 0
 
 
 def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model() -> None:

@@ -309,6 +309,13 @@ def test_a_missing_file_is_named_with_the_command_that_makes_one(tmp_path: Path)
     )
 
 
+def test_other_line_ends_are_another_journal(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    journal = MemoryJournal(PLAN)
+    path.write_bytes(journal.text.replace("\n", "\r\n").encode())
+    assert read_journal(path).text != journal.text
+
+
 def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     path.write_bytes(b"\x89PNG\r\n")

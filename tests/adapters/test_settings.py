@@ -59,7 +59,7 @@ def test_an_item_without_key_or_value_is_refused_with_an_example(item: str) -> N
 
 def test_an_unknown_key_is_refused_with_the_nearest_one_and_the_way_around() -> None:
     assert complaint(ConfigError, lambda: parse_settings(["temprature=1"])) == (
-        "--set temprature=1: there is no setting 'temprature'; did you mean 'temperature'?; "
-        "another key of the body is written body.temprature"
+        "--set temprature=1: there is no setting 'temprature'; did you mean 'temperature'? "
+        "Another key of the body is written body.temprature."
     )
     assert "there is no setting 'body.'" in complaint(ConfigError, lambda: parse_settings(["body.=1"]))

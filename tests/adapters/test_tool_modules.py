@@ -99,9 +99,16 @@ def test_a_module_that_breaks_on_import_is_named_with_the_line(here: Path) -> No
 
 def test_a_module_that_is_no_python_is_named(here: Path) -> None:
     (here / "odd.py").write_text("a = = 1\n")
-    told = refusal("odd:a")
-    assert told.startswith(
+    assert refusal("odd:a") == (
         "--tools odd:a: importing odd failed with SyntaxError: invalid syntax (odd.py, line 1)"
+    )
+
+
+def test_a_module_that_wants_to_end_the_program_is_named(here: Path) -> None:
+    path = here / "leaving.py"
+    path.write_text("raise SystemExit(3)\n")
+    assert refusal("leaving:a") == (
+        f"--tools leaving:a: importing leaving failed with SystemExit: 3 (line 1 of {path})"
     )
 
 
