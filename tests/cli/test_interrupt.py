@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,14 @@ def interrupted(
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=PATIENCE)
     return Said(process.returncode, stdout, stderr)
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Generator[None]:
+    """A background job ignores SIGINT, and so would every process that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
