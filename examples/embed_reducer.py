@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from toolreel import (
+    ApprovalGiven,
+    AskApproval,
     Completed,
     Event,
     Finish,
@@ -19,6 +21,8 @@ from toolreel import (
     SendRequest,
     ToolDefinition,
     ToolReturned,
+    Wait,
+    WaitElapsed,
     dump,
     load_effect,
     load_state,
@@ -36,13 +40,17 @@ REPLIES = [
 ]
 
 
-def perform(effect: SendRequest | RunTool, replies: list[str]) -> Event:
-    """Do what an effect asks for; a real worker would call a model and a warehouse."""
+def perform(effect: SendRequest | RunTool | AskApproval | Wait, replies: list[str]) -> Event:
+    """Do what an effect asks for; a real worker would call a model and a warehouse, and sleep."""
     match effect:
         case SendRequest():
             return ReplyReceived(effect.ref, 200, replies.pop(0))
         case RunTool():
             return ToolReturned(effect.ref, str(STOCK["pin"]))
+        case AskApproval():
+            return ApprovalGiven(effect.ref, approved=False, reason="this warehouse is closed")
+        case Wait():
+            return WaitElapsed(effect.ref)
         case _:
             assert_never(effect)
 
@@ -57,7 +65,7 @@ def work(plan: Plan) -> Outcome:
         match wanted:
             case Finish():
                 return wanted.outcome
-            case SendRequest() | RunTool():
+            case SendRequest() | RunTool() | AskApproval() | Wait():
                 at = step(load_state(state), perform(wanted, replies))
                 print(f"{type(wanted).__name__:12} {len(state):5} bytes of state")
             case _:

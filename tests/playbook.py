@@ -13,23 +13,33 @@
     )
 
 Effects are compared whole, with the refs and the request that the script implies. A script
-that ends before the run does, or goes on after it, fails.
+that ends before the run does, or goes on after it, fails. An answer goes to the last effect, one
+of several to the call that :func:`of` names; :func:`at` says when it came.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from typing import TypeAlias, assert_never
 
 import pytest
 
 from toolreel.codec import encode
-from toolreel.effects import Effect, Finish, RunTool, SendRequest
+from toolreel.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
 from toolreel.envelope import Envelope, failed
-from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
 from toolreel.faults import Fault
 from toolreel.jsontext import Json, canonical
 from toolreel.loop import start, step
@@ -42,26 +52,37 @@ from toolreel.state import Settled, State
 from toolreel.transcript import Transcript
 
 __all__ = [
+    "Answer",
     "Asks",
     "Finishes",
     "Given",
+    "Of",
     "Playbook",
     "Runs",
+    "SeeksApproval",
     "Turn",
+    "Waits",
     "Wanted",
+    "approves",
     "asks",
+    "at",
     "body_of",
     "calling",
+    "denies",
+    "elapses",
     "fails_to_send",
     "faults",
     "finishes",
+    "of",
     "replies",
     "replies_calling",
     "replies_with",
     "returns",
     "returns_text",
     "runs",
+    "seeks_approval",
     "tells",
+    "waits",
 ]
 
 
@@ -70,6 +91,8 @@ class Asks:
     """The model is asked, with these messages more than the last time."""
 
     news: tuple[Message, ...]
+    tools: bool
+    """Whether the request lets it call tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +105,45 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class SeeksApproval:
+    """Somebody is asked whether a tool may run."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Time shall pass."""
+
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finishes:
     """The run ends."""
 
     outcome: Outcome
 
 
-Wanted: TypeAlias = Asks | Runs | Finishes
+Wanted: TypeAlias = Asks | Runs | SeeksApproval | Waits | Finishes
 """An expected effect, less what the script implies."""
 
-Given: TypeAlias = Event | Callable[[int], Event]
-"""An event, or one that answers the last effect, given that effect's ref."""
+Answer: TypeAlias = Callable[[int], Event]
+"""The event that answers an effect, given its ref."""
+
+
+@dataclass(frozen=True, slots=True)
+class Of:
+    """The answer to one of several calls that run at the same time."""
+
+    call_id: str
+    answer: Answer
+
+
+Given: TypeAlias = Event | Answer | Of
+"""An event, or an answer to the last effect or to a call."""
 
 Turn: TypeAlias = Wanted | Given
 
@@ -107,6 +158,8 @@ class Playbook:
     """Everything that the run has noted, in order."""
     _said: Transcript = field(init=False)
     _ref: int = field(init=False, default=0)
+    _refs: dict[str, int] = field(init=False, default_factory=dict)
+    """The ref of the latest effect for a call, by the call's id."""
     _turn: int = field(init=False, default=0)
     _emitted: tuple[Effect, ...] = field(init=False)
 
@@ -127,7 +180,7 @@ class Playbook:
         """Play a part of a run."""
         wanted: list[Wanted] = []
         for turn in script:
-            if isinstance(turn, Asks | Runs | Finishes):
+            if isinstance(turn, Asks | Runs | SeeksApproval | Waits | Finishes):
                 wanted.append(turn)
             else:
                 self._compare(wanted)
@@ -137,7 +190,10 @@ class Playbook:
         return self
 
     def _give(self, given: Given) -> None:
-        event = given(self._ref) if callable(given) else given
+        if isinstance(given, Of):
+            event = given.answer(self._refs[given.call_id])
+        else:
+            event = given(self._ref) if callable(given) else given
         self._turn += 1
         taken = step(self.state, event)
         self.state, self._emitted = taken.state, taken.effects
@@ -152,30 +208,62 @@ class Playbook:
 
     def _effect(self, wanted: Wanted) -> Effect:
         match wanted:
-            case Asks(news):
-                self._ref += 1
+            case Asks(news, tools):
                 self._said = self._said.append(*news)
-                return SendRequest(self._ref, Request(self.plan.model, self._said, self.plan.request_options))
+                options = self.plan.request_options if tools else self.plan.options_without_tools
+                return SendRequest(self._next_ref(), Request(self.plan.model, self._said, options))
             case Runs(call_id, name, arguments):
-                self._ref += 1
-                return RunTool(self._ref, call_id, name, canonical(arguments))
+                return RunTool(self._next_ref(call_id), call_id, name, canonical(arguments))
+            case SeeksApproval(call_id, name, arguments):
+                return AskApproval(self._next_ref(call_id), call_id, name, canonical(arguments))
+            case Waits(ms):
+                return Wait(self._next_ref(), ms)
             case Finishes(outcome):
                 return Finish(outcome)
             case _:
                 assert_never(wanted)
 
+    def _next_ref(self, call_id: str = "") -> int:
+        self._ref += 1
+        self._refs[call_id] = self._ref
+        return self._ref
 
-def asks(*news: Message) -> Asks:
+
+def asks(*news: Message, tools: bool = True) -> Asks:
     """The model is asked: the conversation so far, and these messages."""
-    return Asks(news)
+    return Asks(news, tools)
 
 
 def runs(call_id: str, name: str, arguments: Mapping[str, Json]) -> Runs:
     return Runs(call_id, name, arguments)
 
 
+def seeks_approval(call_id: str, name: str, arguments: Mapping[str, Json]) -> SeeksApproval:
+    return SeeksApproval(call_id, name, arguments)
+
+
+def waits(ms: int) -> Waits:
+    return Waits(ms)
+
+
 def finishes(outcome: Outcome) -> Finishes:
     return Finishes(outcome)
+
+
+def of(call_id: str, answer: Answer) -> Of:
+    """The answer to this call, whichever effect was the last."""
+    return Of(call_id, answer)
+
+
+def at(ms: int, answer: Answer) -> Answer:
+    """The answer, so many milliseconds after the run began."""
+
+    def timed(ref: int) -> Event:
+        event = answer(ref)
+        assert not isinstance(event, RunStarted | CancelRequested)
+        return replace(event, at_ms=ms)
+
+    return timed
 
 
 def calling(*calls: tuple[str, str, str]) -> AssistantMessage:
@@ -205,33 +293,53 @@ def body_of(content: Json = None, *calls: tuple[str, str, Json], finish: str = "
     return {"choices": [{"index": 0, "message": message, "finish_reason": reason}]}
 
 
-def replies(content: str, *, finish: str = "stop") -> Given:
+def replies(content: str, *, finish: str = "stop") -> Answer:
     return replies_with(body_of(content, finish=finish))
 
 
-def replies_calling(*calls: tuple[str, str, str], content: Json = None, finish: str = "tool_calls") -> Given:
+def replies_calling(*calls: tuple[str, str, str], content: Json = None, finish: str = "tool_calls") -> Answer:
     """The model answers with calls: each an id, a name and the arguments' text."""
     return replies_with(body_of(content, *calls, finish=finish))
 
 
-def replies_with(body: Json, *, status: int = 200) -> Given:
+def replies_with(body: Json, *, status: int = 200) -> Answer:
     """The endpoint answers with a body of any shape; a string stands for the body's text."""
     text = body if isinstance(body, str) else canonical(body)
     return lambda ref: ReplyReceived(ref, status, text)
 
 
-def fails_to_send(failure: FailureKind, message: str, status: int | None = None) -> Given:
-    return lambda ref: RequestFailed(ref, failure, message, status)
+def fails_to_send(
+    failure: FailureKind,
+    message: str,
+    status: int | None = None,
+    *,
+    body: str = "",
+    retry_after_ms: int | None = None,
+) -> Answer:
+    return lambda ref: RequestFailed(ref, failure, message, status, body, retry_after_ms)
 
 
-def returns(value: Json) -> Given:
+def returns(value: Json) -> Answer:
     """The tool returns a value."""
     return returns_text(canonical(value))
 
 
-def returns_text(output: str) -> Given:
+def returns_text(output: str) -> Answer:
     """The tool's host hands over this text, JSON or not."""
     return lambda ref: ToolReturned(ref, output)
+
+
+def approves() -> Answer:
+    return lambda ref: ApprovalGiven(ref, True)
+
+
+def denies(reason: str = "") -> Answer:
+    return lambda ref: ApprovalGiven(ref, False, reason)
+
+
+def elapses() -> Answer:
+    """The time that was waited for is over."""
+    return WaitElapsed
 
 
 def _difference(turn: int, expected: tuple[Effect, ...], emitted: tuple[Effect, ...]) -> str:

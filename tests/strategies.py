@@ -6,15 +6,24 @@ States come from short runs, so that only what can happen is drawn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final, TypeVar, assert_never, get_args
 
 from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
-from toolreel.config import LoopConfig
+from toolreel.config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel.effects import Effect
-from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed, RunStarted, ToolReturned
+from toolreel.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
 from toolreel.jsontext import Json, JsonText, canonical
 from toolreel.loop import start, step
 from toolreel.messages import Message
@@ -22,14 +31,26 @@ from toolreel.notes import Note
 from toolreel.outcome import FailureKind, Outcome
 from toolreel.plan import Plan
 from toolreel.request import RequestOptions
-from toolreel.state import AwaitingReply, AwaitingTools, Idle, Settled, State, Step
-from toolreel.surface import ToolSurface
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Settled,
+    State,
+    Step,
+    Waiting,
+)
+from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel.transcript import Transcript
 
 __all__ = [
     "answers",
+    "complaints",
+    "configs",
     "effects",
     "events",
+    "failures",
     "json_objects",
     "json_texts",
     "json_values",
@@ -41,6 +62,7 @@ __all__ = [
     "replies",
     "runs",
     "states",
+    "times",
     "transcripts",
 ]
 
@@ -67,6 +89,8 @@ json_objects: Final[st.SearchStrategy[Mapping[str, Json]]] = st.dictionaries(
 )
 json_texts: Final[st.SearchStrategy[JsonText]] = json_objects.map(canonical)
 st.register_type_strategy(JsonText, json_texts)
+# Finite, as JSON wants it, and without -0.0, which equals 0.0 and is written otherwise.
+st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False).map(abs))
 
 messages: Final[st.SearchStrategy[Message]] = _members(Message)
 transcripts: Final[st.SearchStrategy[Transcript]] = st.lists(messages, max_size=4).map(Transcript.of)
@@ -74,21 +98,64 @@ st.register_type_strategy(Transcript, transcripts)
 st.register_type_strategy(RequestOptions, json_texts.map(RequestOptions))
 
 _limits: Final = st.integers(1, 100)
-_configs: Final = st.builds(
+_maybe: Final = st.none() | st.integers(1, 6)
+configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
     LoopConfig,
+    tool_use_mode=st.sampled_from(get_args(ToolUseMode)),
+    tool_failure_policy=st.sampled_from(get_args(ToolFailurePolicy)),
     max_turns=st.integers(1, 4),
+    max_tool_calls_per_turn=_maybe,
     max_tool_args_bytes=_limits,
     max_tool_output_bytes=_limits,
     max_argument_depth=_limits,
+    max_total_tokens=st.none() | st.integers(1, 200),
+    max_cost=st.none() | st.floats(0.001, 2),
+    max_wall_ms=st.none() | st.integers(1, 5_000),
+    max_tool_calls=_maybe,
+    repetition_warn=st.none() | st.integers(2, 3),
+    repetition_stop=st.none() | st.integers(4, 5),
+    nudge_no_tool_calls=st.integers(0, 2),
+    fix_empty_final=st.booleans(),
+    fix_empty_final_disable_tools=st.booleans(),
+    fix_empty_final_text=st.sampled_from(["Say it.", "Und das Ergebnis?"]),
+    max_tries=st.integers(1, 3),
+    retry_base_ms=st.integers(0, 2_000),
+    retry_cap_ms=st.integers(2_000, 60_000),
+    fallback_without_tools=st.booleans(),
+    parallel_tools=st.booleans(),
+    context_window_tokens=st.none() | st.integers(60, 500),
+    reserved_response_tokens=st.integers(0, 50),
     text_dialects=st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
+)
+"""Every setting, drawn so that most runs go on for a while."""
+
+_traits: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
+    {
+        "read_only": st.booleans(),
+        "polling": st.booleans(),
+        "needs_approval": st.sampled_from([False] * 3 + [True]),
+    }
+)
+
+
+def _with_traits(tool: ToolDefinition) -> st.SearchStrategy[ToolDefinition]:
+    return _traits.map(lambda traits: replace(tool, **traits))
+
+
+_surfaces: Final[st.SearchStrategy[ToolSurface]] = (
+    st.sampled_from([(), (ECHO,), (ECHO, PING), (ECHO, PING)])
+    .flatmap(lambda tools: st.tuples(*map(_with_traits, tools)))
+    .map(ToolSurface)
 )
 plans: Final[st.SearchStrategy[Plan]] = st.builds(
     Plan,
     model=st.text(min_size=1),
     messages=st.lists(messages, min_size=1, max_size=3).map(tuple),
-    options=st.dictionaries(st.sampled_from(["temperature", "top_p", "user"]), json_values).map(canonical),
-    tools=st.sampled_from([(), (ECHO,), (ECHO, PING)]).map(ToolSurface),
-    config=_configs,
+    options=st.dictionaries(
+        st.sampled_from(["temperature", "user", "max_tokens", "parallel_tool_calls"]), json_values
+    ).map(canonical),
+    tools=_surfaces,
+    config=configs,
     seed=st.integers(),
 )
 
@@ -117,10 +184,36 @@ _choices: Final = st.fixed_dictionaries(
 )
 _bodies: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
     {"choices": st.lists(_choices, max_size=2)},
-    optional={"usage": st.fixed_dictionaries({"prompt_tokens": _limits, "completion_tokens": _limits})},
+    optional={
+        "usage": st.fixed_dictionaries(
+            {"prompt_tokens": _limits, "completion_tokens": _limits},
+            optional={"cost": st.floats(0, 1)},
+        ),
+        "error": st.sampled_from([{"code": 503, "message": "Overloaded."}, {"code": "odd"}]),
+    },
 )
 replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | _bodies.map(canonical)
 """Bodies of replies: calls, good and bad, final texts, empty ones, and what is no reply at all."""
+
+
+complaints: Final = st.text(max_size=5) | st.sampled_from(["tools are not supported", "bad tool_choice"])
+"""What a failed request says; some of it refuses tools."""
+
+times: Final[st.SearchStrategy[int | None]] = st.none() | st.integers(0, 6_000)
+
+
+def failures(ref: int) -> st.SearchStrategy[RequestFailed]:
+    """Ways in which the request with this ref may fail."""
+    return st.builds(
+        RequestFailed,
+        st.just(ref),
+        st.sampled_from(get_args(FailureKind)),
+        complaints,
+        st.none() | st.sampled_from([400, 404, 429, 503]) | st.integers(400, 599),
+        st.text(max_size=5),
+        st.none() | st.integers(0, 70_000),
+        times,
+    )
 
 
 def answers(state: State) -> st.SearchStrategy[Event]:
@@ -129,20 +222,21 @@ def answers(state: State) -> st.SearchStrategy[Event]:
     match state.phase:
         case Idle():
             return st.just(RunStarted())
-        case AwaitingReply(ref):
-            failed = st.builds(
-                RequestFailed,
-                st.just(ref),
-                st.sampled_from(get_args(FailureKind)),
-                st.text(),
-                st.none() | st.integers(400, 599),
-            )
-            return st.builds(ReplyReceived, st.just(ref), st.just(200), replies) | failed | cancelled
-        case AwaitingTools(ref):
+        case AwaitingReply() as phase:
+            ref = st.just(phase.ref)
+            replied = st.builds(ReplyReceived, ref, st.just(200), replies, times)
+            return replied | replied | failures(phase.ref) | cancelled
+        case Waiting() as phase:
+            return st.builds(WaitElapsed, st.just(phase.ref), times) | cancelled
+        case AwaitingTools() as phase:
             outputs = json_values.map(canonical) | st.text()
-            return st.builds(ToolReturned, st.just(ref), outputs) | cancelled
+            refs = [flight.ref for flight in phase.running if flight.result is None]
+            return st.builds(ToolReturned, st.sampled_from(refs), outputs, times) | cancelled
+        case AwaitingApproval() as phase:
+            given = st.builds(ApprovalGiven, st.just(phase.ref), st.booleans(), st.text(max_size=5), times)
+            return given | cancelled
         case Settled():
-            return st.builds(ToolReturned, st.integers(1, 9), st.just("{}")) | cancelled
+            return st.builds(ToolReturned, st.integers(1, 9), st.just("{}"), times) | cancelled
         case _:
             assert_never(state.phase)
 

@@ -8,6 +8,8 @@ module              does
 ``http``, ``ahttp`` ``SendRequest`` over HTTP, with httpx
 ``cassette``        httpx transports that record and replay HTTP, with vcrpy
 ``python_tools``    ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
+``call_context``    what a tool may know of its call, such as the idempotency key
+``msgspec_schema``  tool schemas from msgspec structs
 ``journal``         events to and from JSON lines
 ``rehearsal``       both effects from a journal, with or without a cassette
 ``scripted``        fakes of both, for tests
@@ -17,8 +19,9 @@ module              does
 Importing this package loads no HTTP library; each module that needs an extra says which.
 """
 
-from toolreel_adapters.adrive import arun
-from toolreel_adapters.drive import run
+from toolreel_adapters.adrive import ago_on, arun
+from toolreel_adapters.call_context import CurrentCall, current_call
+from toolreel_adapters.drive import go_on, run
 from toolreel_adapters.finished import Run
 from toolreel_adapters.journal import FileJournal, MemoryJournal, read_journal
 from toolreel_adapters.perform import AsyncPorts, Ports
@@ -27,6 +30,7 @@ from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools
 
 __all__ = [
     "AsyncPorts",
+    "CurrentCall",
     "FileJournal",
     "MemoryJournal",
     "Ports",
@@ -36,7 +40,10 @@ __all__ = [
     "ScriptedTools",
     "Tool",
     "ToolError",
+    "ago_on",
     "arun",
+    "current_call",
+    "go_on",
     "read_journal",
     "run",
 ]

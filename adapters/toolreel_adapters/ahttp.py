@@ -66,7 +66,7 @@ class AsyncHttpEndpoint:
             decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
             async for chunk in chunks:
                 decoder.feed(chunk)
-            return answered(ref, response.status_code, decoder.finish())
+            return answered(ref, response.status_code, response.headers, decoder.finish())
         except (TooLarge, UndecodableBody) as error:
             await _hang_up(response, chunks)
             return broken(ref, response.status_code, error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -31,6 +32,7 @@ __all__ = [
     "chat_url",
     "lost",
     "request_headers",
+    "retry_after_ms",
 ]
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
@@ -122,7 +124,7 @@ def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict
     return {**headers, "authorization": f"Bearer {key}"}
 
 
-def answered(ref: int, status: int, body: bytes) -> ReplyReceived | RequestFailed:
+def answered(ref: int, status: int, headers: Mapping[str, str], body: bytes) -> ReplyReceived | RequestFailed:
     """The event for a response that came whole.
 
     A status outside 2xx is a failure, and its message is the provider's own where it gives one.
@@ -130,7 +132,26 @@ def answered(ref: int, status: int, body: bytes) -> ReplyReceived | RequestFaile
     text = body.decode("utf-8", "replace")
     if 200 <= status < 300:
         return ReplyReceived(ref, status, text)
-    return RequestFailed(ref, "status", f"HTTP {status}: {_complaint(text)}", status, text)
+    told = f"HTTP {status}: {_complaint(text)}"
+    return RequestFailed(ref, "status", told, status, text, retry_after_ms(headers))
+
+
+def retry_after_ms(headers: Mapping[str, str]) -> int | None:
+    """How long the server asks to be left alone, as seconds or as a date (RFC 9110, 10.2.3).
+
+    A date counts from the server's own ``date``; without that it says nothing, since clocks differ.
+
+    >>> retry_after_ms({"retry-after": "1.5"})
+    1500
+    """
+    told = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", told):
+        return round(float(told) * 1000)
+    try:
+        then, now = parsedate_to_datetime(told), parsedate_to_datetime(headers.get("date", ""))
+        return max(0, round((then - now).total_seconds() * 1000))
+    except (ValueError, TypeError):
+        return None
 
 
 def broken(ref: int, status: int | None, error: TooLarge | UndecodableBody) -> RequestFailed:

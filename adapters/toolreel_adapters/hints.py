@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from toolreel.outcome import (
+    BudgetSpent,
     Cancelled,
+    CapabilityRefused,
     Completed,
     ContentFiltered,
+    ContextOverflow,
     EmptyFinal,
     InvalidReply,
     MaxTurns,
+    NoToolCalls,
     Outcome,
     Refused,
+    RepeatedCall,
+    ToolFailed,
     TransportFailed,
     Truncated,
 )
@@ -23,7 +29,9 @@ _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
 _UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
 
 
-def told(outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None) -> tuple[str, str]:
+def told(  # noqa: PLR0912 - one sentence an outcome
+    outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None
+) -> tuple[str, str]:
     """How a run ended, in words, and what to do about it; the latter is empty where nothing is to be done.
 
     >>> told(MaxTurns(3))
@@ -37,6 +45,21 @@ def told(outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None
         case MaxTurns():
             doubled = f"raise the limit with --set max_turns={outcome.limit * 2}"
             return f"the model still called tools after {outcome.limit} turns", doubled
+        case NoToolCalls():
+            return "the model called no tool", "ask it once more with --set nudge_no_tool_calls=1"
+        case ToolFailed():
+            failed = ", ".join(outcome.tools) or "every tool"
+            return f"tools failed: {failed}", "one success is enough with --set tool_failure_policy=tolerated"
+        case RepeatedCall():
+            times = f"{outcome.times} times in a row, with the same result"
+            return f"the model called {outcome.tool} {times}", ""
+        case BudgetSpent():
+            return f"the budget of {outcome.kind} is used up: {outcome.used:g} of {outcome.limit:g}", ""
+        case ContextOverflow():
+            room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
+            return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
+        case CapabilityRefused():
+            return f"the server takes no tools: {outcome.message}", "try --set fallback_without_tools=true"
         case Truncated():
             return "the answer was cut at the output token limit", "raise it with --set max_tokens=…"
         case Refused():

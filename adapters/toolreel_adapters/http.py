@@ -65,7 +65,7 @@ class HttpEndpoint:
             decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
             for chunk in chunks:
                 decoder.feed(chunk)
-            return answered(ref, response.status_code, decoder.finish())
+            return answered(ref, response.status_code, response.headers, decoder.finish())
         except (TooLarge, UndecodableBody) as error:
             return broken(ref, response.status_code, error)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel.effects import RunTool, SendRequest
-from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
-from toolreel_adapters.ports import Endpoint, Performer, ToolHost
+from toolreel.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel.events import ApprovalGiven, Event, ReplyReceived, RequestFailed, ToolReturned, WaitElapsed
+from toolreel_adapters.ports import Approver, Clock, Endpoint, Performer, ToolHost, Wanted
 
-__all__ = ["ImmediateEndpoint", "ImmediatePerformer", "ImmediateTools"]
+__all__ = ["ImmediateApprover", "ImmediateClock", "ImmediateEndpoint", "ImmediatePerformer", "ImmediateTools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,33 @@ class ImmediateTools:
 
 
 @dataclass(frozen=True, slots=True)
+class ImmediateApprover:
+    """An approver that never waits, awaited."""
+
+    approver: Approver
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Answer at once."""
+        return self.approver.decide(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateClock:
+    """A clock on which no time passes, awaited."""
+
+    clock: Clock
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Answer at once."""
+        return self.clock.wait(effect)
+
+
+@dataclass(frozen=True, slots=True)
 class ImmediatePerformer:
     """A performer that never waits, awaited."""
 
     performer: Performer
 
-    async def perform(self, effect: SendRequest | RunTool) -> Event:
+    async def perform(self, effect: Wanted) -> Event | None:
         """Answer at once."""
         return self.performer.perform(effect)

@@ -18,14 +18,14 @@ from typing import Final, Self
 
 from toolreel.codec import VERSION, decode_event, decode_plan, encode, tag
 from toolreel.digest import digest
-from toolreel.effects import ANSWERS, RunTool, SendRequest, fingerprint
+from toolreel.effects import ANSWERS, fingerprint
 from toolreel.errors import CodecError
 from toolreel.events import Event
 from toolreel.jsontext import Json, canonical, read
 from toolreel.pipeline import either
 from toolreel.plan import Plan
 from toolreel_adapters.errors import JournalError, SecretFound
-from toolreel_adapters.ports import Journal
+from toolreel_adapters.ports import Journal, Wanted
 from toolreel_adapters.secret_scan import leaks
 
 __all__ = [
@@ -84,7 +84,7 @@ class MemoryJournal:
     def __init__(self, plan: Plan) -> None:
         self.lines = [_header(plan)]
 
-    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:
         """Keep an event and the effect that it answered."""
         self.lines.append(_line(len(self.lines), effect, event))
 
@@ -132,7 +132,7 @@ class FileJournal:
             self._part.unlink()
             raise
 
-    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:
         """Write an event and the effect that it answered.
 
         :raises SecretFound: if the line holds a secret; it is not written
@@ -178,7 +178,7 @@ class TeeJournal:
     def __init__(self, *journals: Journal) -> None:
         self._journals = journals
 
-    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:
         """Keep the event in each."""
         for journal in self._journals:
             journal.record(effect, event)
@@ -229,7 +229,7 @@ def _header(plan: Plan) -> str:
     )
 
 
-def _line(n: int, effect: SendRequest | RunTool | None, event: Event) -> str:
+def _line(n: int, effect: Wanted | None, event: Event) -> str:
     if effect is None or not isinstance(event, ANSWERS[type(effect)]):
         return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": encode(event)})
     return canonical({"n": n, "kind": tag(type(effect)), "fp": fingerprint(effect), "event": encode(event)})

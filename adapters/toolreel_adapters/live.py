@@ -9,24 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-from toolreel.effects import RunTool, SendRequest
 from toolreel.events import CancelRequested, Event
 from toolreel.plan import Plan
 from toolreel.state import Settled
 from toolreel_adapters.adrive import arun
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
+from toolreel_adapters.approving import Later
 from toolreel_adapters.apython_tools import AsyncPythonTools
 from toolreel_adapters.cassette import AsyncRecordTransport, Recording, RecordTransport
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import AdapterError, CassetteError, MissingExtra
 from toolreel_adapters.finished import Run, retold
 from toolreel_adapters.http import HttpEndpoint
+from toolreel_adapters.immediate import ImmediateApprover
 from toolreel_adapters.journal import FileJournal
 from toolreel_adapters.perform import AsyncPorts, Ports
-from toolreel_adapters.ports import Journal, Observer
+from toolreel_adapters.ports import Approver, AsyncPerformer, Journal, Observer, Performer, Wanted
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.replay import Driver, companion, load_trio
 from toolreel_adapters.secret_scan import known_secrets
+from toolreel_adapters.stopwatch import AsyncStopwatch, Stopwatch
 
 try:
     import httpx
@@ -74,19 +76,22 @@ def go_live(
     tools: Sequence[Given] = (),
     *,
     driver: Driver = "sync",
+    approver: Approver | None = None,
     record: Path | None = None,
     overwrite: bool = False,
     observe: Observer | None = None,
 ) -> Live:
     """Run a plan against an endpoint.
 
+    :param approver: decides about tools that need approval; without one, the run rests there
     :param record: the cassette to write, ``<name>.yaml``; its journal goes beside it
     :param overwrite: whether files of that name may be replaced
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
     """
     files = _Files(record, plan, target.secrets, overwrite=overwrite) if record else None
     heard = _Heard(files)
-    session = _Session(plan, target, tools, files.tape if files else None, heard, observe)
+    tape = files.tape if files else None
+    session = _Session(plan, target, tools, approver or Later(), tape, heard, observe)
     try:
         ended = _ended(session, heard, driver)
     finally:
@@ -111,7 +116,7 @@ class _Heard:
         self.events: list[Event] = []
         self._files = files
 
-    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:
         self.events.append(event)
         if self._files:
             self._files.record(effect, event)
@@ -141,7 +146,7 @@ class _Files:
         )
         self.refused: AdapterError | None = None
 
-    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:
         """Write an event, until one may not be written."""
         if self.refused:
             return
@@ -183,6 +188,7 @@ class _Session:
     plan: Plan
     target: Target
     tools: Sequence[Given]
+    approver: Approver
     tape: Recording | None
     journal: Journal
     observe: Observer | None
@@ -205,8 +211,9 @@ class _Session:
         with HttpEndpoint(
             target.base_url, api_key_env=target.api_key_env, timeout=target.patience, transport=transport
         ) as endpoint:
-            ports = Ports(endpoint, PythonTools(self.tools))
-            return run(self.plan, ports, journal=self.journal, observe=self.observe)
+            ports: Performer = Ports(endpoint, PythonTools(self.tools), self.approver)
+            timed = Stopwatch(ports) if self.plan.config.max_wall_ms else ports
+            return run(self.plan, timed, journal=self.journal, observe=self.observe)
 
     async def _arun(self) -> Run:
         transport = AsyncRecordTransport(self.tape, httpx.AsyncHTTPTransport()) if self.tape else None
@@ -214,5 +221,7 @@ class _Session:
         async with AsyncHttpEndpoint(
             target.base_url, api_key_env=target.api_key_env, timeout=target.patience, transport=transport
         ) as endpoint:
-            ports = AsyncPorts(endpoint, AsyncPythonTools(self.tools))
-            return await arun(self.plan, ports, journal=self.journal, observe=self.observe)
+            approver = ImmediateApprover(self.approver)
+            ports: AsyncPerformer = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
+            timed = AsyncStopwatch(ports) if self.plan.config.max_wall_ms else ports
+            return await arun(self.plan, timed, journal=self.journal, observe=self.observe)

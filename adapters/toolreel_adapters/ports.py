@@ -6,22 +6,30 @@ recording that disagrees with the run (:class:`~toolreel.errors.ReplayMismatch`)
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from toolreel.effects import RunTool, SendRequest
-from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel.events import ApprovalGiven, Event, ReplyReceived, RequestFailed, ToolReturned, WaitElapsed
 from toolreel.notes import Note
 
 __all__ = [
+    "Approver",
+    "AsyncApprover",
+    "AsyncClock",
     "AsyncEndpoint",
     "AsyncPerformer",
     "AsyncToolHost",
+    "Clock",
     "Endpoint",
     "Journal",
     "Observer",
     "Performer",
     "ToolHost",
+    "Wanted",
 ]
+
+Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
+"""An effect that somebody has to perform: any but ``Finish``."""
 
 
 class Endpoint(Protocol):
@@ -56,26 +64,58 @@ class AsyncToolHost(Protocol):
         ...
 
 
+class Approver(Protocol):
+    """Somebody who decides whether a tool may run."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """The decision, or ``None`` for "not now": the run then rests, and can go on later."""
+        ...
+
+
+class AsyncApprover(Protocol):
+    """The same as :class:`Approver`, awaited."""
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """The decision, or ``None`` for "not now": the run then rests, and can go on later."""
+        ...
+
+
+class Clock(Protocol):
+    """Something that lets time pass."""
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Come back when the time is over."""
+        ...
+
+
+class AsyncClock(Protocol):
+    """The same as :class:`Clock`, awaited."""
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Come back when the time is over."""
+        ...
+
+
 class Performer(Protocol):
     """All that a driver knows of the world."""
 
-    def perform(self, effect: SendRequest | RunTool) -> Event:
-        """Perform the effect; the event answers it, or cancels the run."""
+    def perform(self, effect: Wanted) -> Event | None:
+        """Perform the effect; the event answers it, or cancels the run. ``None`` lets the run rest."""
         ...
 
 
 class AsyncPerformer(Protocol):
     """The same as :class:`Performer`, awaited."""
 
-    async def perform(self, effect: SendRequest | RunTool) -> Event:
-        """Perform the effect; the event answers it, or cancels the run."""
+    async def perform(self, effect: Wanted) -> Event | None:
+        """Perform the effect; the event answers it, or cancels the run. ``None`` lets the run rest."""
         ...
 
 
 class Journal(Protocol):
     """Something that keeps the events of a run, in order."""
 
-    def record(self, effect: SendRequest | RunTool | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event) -> None:
         """Keep an event, and which effect it answered; ``None`` for one that nobody asked for."""
         ...
 

@@ -9,20 +9,22 @@ a tool last, so that none is run for another call than the recorded one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import Lock
 from typing import assert_never
 
 from toolreel.codec import tag
-from toolreel.effects import RunTool, SendRequest, fingerprint
+from toolreel.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
 from toolreel.errors import ReplayMismatch
-from toolreel.events import CancelRequested, Event
+from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
 from toolreel_adapters.journal import Record, Recorded
-from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost
+from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost, Wanted
 
 __all__ = ["AsyncRehearsal", "Rehearsal"]
 
 
 class Rehearsal:
-    """A performer that replays a journal.
+    """A performer that replays a journal; nobody is asked again, and no time passes.
 
     :param endpoint: answers requests in the journal's stead
     :param tools: runs tools in the journal's stead
@@ -35,22 +37,26 @@ class Rehearsal:
         self._endpoint = endpoint
         self._tools = tools
 
-    def perform(self, effect: SendRequest | RunTool) -> Event:
-        """The event that followed when the run was recorded.
+    def perform(self, effect: Wanted) -> Event | None:
+        """The event that followed when the run was recorded; ``None`` where the record of a resting run ends.
 
         :raises toolreel.ReplayMismatch: if another effect was wanted then, or none
         """
         record = self._script.next(effect)
+        if record is None:
+            return None
         if isinstance(record.event, CancelRequested):
             return record.event
         match effect:
             case SendRequest():
-                told = self._endpoint.send(effect) if self._endpoint else None
-                answer = self._script.answer(effect, record)
-                return told or answer
+                by_wire = self._endpoint is not None and _went_over_the_wire(record.event)
+                told = self._endpoint.send(effect) if self._endpoint and by_wire else None
+                return self._script.answer(effect, record, told)
             case RunTool():
                 answer = self._script.answer(effect, record)
-                return self._tools.run(effect) if self._tools else answer
+                return _timed(self._tools.run(effect), record) if self._tools else answer
+            case AskApproval() | Wait():
+                return self._script.answer(effect, record)
             case _:
                 assert_never(effect)
 
@@ -73,22 +79,26 @@ class AsyncRehearsal:
         self._endpoint = endpoint
         self._tools = tools
 
-    async def perform(self, effect: SendRequest | RunTool) -> Event:
-        """The event that followed when the run was recorded.
+    async def perform(self, effect: Wanted) -> Event | None:
+        """The event that followed when the run was recorded; ``None`` where the record of a resting run ends.
 
         :raises toolreel.ReplayMismatch: if another effect was wanted then, or none
         """
         record = self._script.next(effect)
+        if record is None:
+            return None
         if isinstance(record.event, CancelRequested):
             return record.event
         match effect:
             case SendRequest():
-                told = await self._endpoint.send(effect) if self._endpoint else None
-                answer = self._script.answer(effect, record)
-                return told or answer
+                by_wire = self._endpoint is not None and _went_over_the_wire(record.event)
+                told = await self._endpoint.send(effect) if self._endpoint and by_wire else None
+                return self._script.answer(effect, record, told)
             case RunTool():
                 answer = self._script.answer(effect, record)
-                return await self._tools.run(effect) if self._tools else answer
+                return _timed(await self._tools.run(effect), record) if self._tools else answer
+            case AskApproval() | Wait():
+                return self._script.answer(effect, record)
             case _:
                 assert_never(effect)
 
@@ -97,46 +107,71 @@ class AsyncRehearsal:
         self._script.finish()
 
 
+def _went_over_the_wire(event: Event) -> bool:
+    """Whether a cassette holds what the event tells: an exchange that broke off is in the journal alone."""
+    return not isinstance(event, RequestFailed) or event.failure == "status"
+
+
+def _timed(told: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
+    """What was told now, at the time at which it was told when the run was recorded."""
+    match record.event:
+        case ReplyReceived() | RequestFailed() | ToolReturned():
+            return replace(told, at_ms=record.event.at_ms)
+        case _:
+            return told
+
+
 class _Script:
     """The lines of a journal, each of which is reached once."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
-        self._reached = 0
+        self._left = dict(enumerate(recorded.records))
+        self._lock = Lock()
 
-    def next(self, effect: SendRequest | RunTool) -> Record:
-        """The line that follows."""
-        if self._reached >= len(self._recorded.records):
-            raise ReplayMismatch(
-                f"{self._recorded.source}: the journal ends, but the run wants {_shown(effect)}"
-            )
-        record = self._recorded.records[self._reached]
-        self._reached += 1
-        return record
+    def next(self, effect: Wanted) -> Record | None:
+        """The line that answers the effect, else the first that was not reached; ``None`` after the last."""
+        wanted = fingerprint(effect)
+        with self._lock:
+            places = (place for place, record in self._left.items() if record.fp == wanted)
+            place = next(places, None)
+            if place is None:
+                place = next(iter(self._left), None)
+            if place is not None:
+                return self._left.pop(place)
+        if isinstance(effect, AskApproval):
+            return None
+        raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {_shown(effect)}")
 
-    def answer(self, effect: SendRequest | RunTool, record: Record) -> Event:
-        """The recorded event, if it answered just this effect."""
+    def answer(
+        self, effect: Wanted, record: Record, told: ReplyReceived | RequestFailed | None = None
+    ) -> Event:
+        """What was told now, or the recorded event, if that answered just this effect."""
         if (record.kind, record.fp) != (tag(type(effect)), fingerprint(effect)):
             raise ReplayMismatch(
                 f"{self._recorded.source}, line {record.n + 1}: the run wants {_shown(effect)}, but that is "
                 f"not the {record.kind} recorded here; the plan, a tool or toolreel has changed: record again"
             )
-        return record.event
+        return record.event if told is None else _timed(told, record)
 
     def finish(self) -> None:
         """Fail if a line is left."""
-        if left := self._recorded.records[self._reached :]:
+        if left := list(self._left.values()):
             raise ReplayMismatch(
                 f"{self._recorded.source}: the run ended, but {len(left)} recorded events are left, "
                 f"from line {left[0].n + 1} ({left[0].kind}) on"
             )
 
 
-def _shown(effect: SendRequest | RunTool) -> str:
+def _shown(effect: Wanted) -> str:
     match effect:
         case SendRequest():
             return f"a request with {len(effect.request.messages.texts)} messages"
         case RunTool():
             return f"{effect.name}({effect.arguments})"
+        case AskApproval():
+            return f"approval of {effect.name}({effect.arguments})"
+        case Wait():
+            return f"to wait {effect.ms} ms"
         case _:
             assert_never(effect)

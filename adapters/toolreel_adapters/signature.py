@@ -26,7 +26,7 @@ from toolreel.errors import ConfigError
 from toolreel.jsontext import Json
 from toolreel.surface import ToolDefinition
 
-__all__ = ["definition_of"]
+__all__ = ["definition_of", "documented"]
 
 _SCALARS: Final[Mapping[object, str]] = {
     str: "string",
@@ -78,6 +78,12 @@ def definition_of(function: Callable[..., object]) -> ToolDefinition:
     if required:
         tree["required"] = required
     return ToolDefinition.of(tool, about, {**tree, "additionalProperties": False})
+
+
+def documented(function: Callable[..., object]) -> str:
+    """What the docstring of a function says about it as a whole."""
+    about, _ = _words(inspect.getdoc(function) or "", ())
+    return about
 
 
 def _property(hint: object, default: object, words: str | None, place: str) -> Mapping[str, Json]:

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never, cast
+from itertools import takewhile
+from typing import TypeAlias, assert_never, cast
 
 from toolreel.jsontext import Json, JsonText, canonical, parse
-from toolreel.messages import AssistantMessage, Message, SentCall, ToolMessage
-from toolreel.notes import CallStarted, ContentStripped, RepairApplied, ReplyRead, RequestSent
+from toolreel.messages import AssistantMessage, SentCall, ToolMessage
+from toolreel.notes import (
+    ApprovalAsked,
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    CallRepeated,
+    CallsIgnored,
+    CallStarted,
+    ContentStripped,
+    LateAnswer,
+    ModelNudged,
+    Note,
+    RecoveryTried,
+    RepairApplied,
+    ReplyRead,
+    RequestAbandoned,
+    RequestLost,
+    RequestSent,
+    RetryPlanned,
+    RunSettled,
+    ToolsDropped,
+)
 from toolreel_adapters.finished import Run
 
 __all__ = ["CallTold", "TurnTold", "story"]
@@ -43,27 +65,52 @@ class TurnTold:
     stripped: str = ""
     """Beginning of the text that stood beside calls and was kept out of the history."""
     calls: tuple[CallTold, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What else was decided in this turn, in words."""
+
+    def remarked(self, text: str) -> TurnTold:
+        """This turn with one more remark."""
+        return replace(self, remarks=(*self.remarks, text))
 
 
 def story(run: Run) -> tuple[TurnTold, ...]:
-    """The turns of a run, in order."""
+    """The turns of a run, in order; one that rests tells what has happened so far."""
     turns: dict[int, TurnTold] = {}
     for note in run.notes:
         match note:
             case RequestSent():
-                turns[note.turn] = TurnTold(note.turn, note.messages, note.digest)
-            case ReplyRead() | RepairApplied() | ContentStripped():
-                turns[note.turn] = _noted(turns[note.turn], note)
-            case _:
+                told = TurnTold(note.turn, note.messages, note.digest)
+                turns[note.turn] = turns.get(note.turn, told)
+            case LateAnswer() | RunSettled():
                 continue
-    said = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
-    provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, CallStarted)}
-    for number, calls in enumerate(_calls(said, provenance), 1):
+            case _:
+                turns[note.turn] = _noted(turns[note.turn], note)
+    for number, calls in zip(_calling(run.notes), _calls(run), strict=True):
         turns[number] = replace(turns[number], calls=calls)
     return tuple(turns.values())
 
 
-def _noted(turn: TurnTold, note: ReplyRead | RepairApplied | ContentStripped) -> TurnTold:
+Told: TypeAlias = (
+    ReplyRead
+    | RequestAbandoned
+    | RequestLost
+    | RepairApplied
+    | ContentStripped
+    | CallRejected
+    | CallStarted
+    | CallEnded
+    | CallAbandoned
+    | ApprovalAsked
+    | CallsIgnored
+    | CallRepeated
+    | RetryPlanned
+    | ModelNudged
+    | RecoveryTried
+    | ToolsDropped
+)
+
+
+def _noted(turn: TurnTold, note: Told) -> TurnTold:  # noqa: PLR0912 - one sentence a note
     match note:
         case ReplyRead():
             return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
@@ -71,18 +118,48 @@ def _noted(turn: TurnTold, note: ReplyRead | RepairApplied | ContentStripped) ->
             return replace(turn, repairs=(*turn.repairs, note.code))
         case ContentStripped():
             return replace(turn, stripped=note.sample)
+        case RequestAbandoned():
+            return turn.remarked("nobody waited for the reply: the run was cancelled")
+        case RequestLost():
+            return turn.remarked(f"no reply: {note.failure}" + (f" {note.status}" if note.status else ""))
+        case RetryPlanned():
+            return turn.remarked(f"try {note.attempt} failed, the next follows after {note.ms} ms")
+        case CallsIgnored():
+            return turn.remarked(f"ignored ({note.why}): {', '.join(note.names)}")
+        case CallRepeated():
+            return turn.remarked(
+                f"{note.name} has had the same result {note.times} times; the model was warned"
+            )
+        case ModelNudged():
+            return turn.remarked(f"the model is asked to call a tool ({note.why})")
+        case RecoveryTried():
+            return turn.remarked("an empty answer; the model is asked for it once more")
+        case ToolsDropped():
+            return turn.remarked(f"the server takes no tools, so the run goes on without: {note.message}")
+        case ApprovalAsked():
+            return turn.remarked(f"{note.name} needs approval")
+        case CallRejected() | CallStarted() | CallEnded() | CallAbandoned():
+            return turn
         case _:
             assert_never(note)
 
 
-def _calls(said: tuple[Message, ...], provenance: Mapping[str, str]) -> Iterator[tuple[CallTold, ...]]:
-    """The calls of each assistant message: every turn but an empty last one says exactly one."""
+def _calling(notes: Iterable[Note]) -> tuple[int, ...]:
+    """The turns whose reply had calls that were heard, in order."""
+    heard = (CallRejected, CallStarted, CallAbandoned, ApprovalAsked)
+    return tuple(dict.fromkeys(note.turn for note in notes if isinstance(note, heard)))
+
+
+def _calls(run: Run) -> Iterator[tuple[CallTold, ...]]:
+    """The calls of each assistant message that has some, as far as they have come back."""
+    provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, CallStarted)}
+    said = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
     for at, message in enumerate(said):
-        if isinstance(message, AssistantMessage):
-            results = said[at + 1 : at + 1 + len(message.calls)]
+        if isinstance(message, AssistantMessage) and message.calls:
+            results = takewhile(lambda later: isinstance(later, ToolMessage), said[at + 1 :])
             yield tuple(
                 _call(call, result, provenance.get(call.id, ""))
-                for call, result in zip(message.calls, results, strict=True)
+                for call, result in zip(message.calls, results, strict=False)
                 if isinstance(result, ToolMessage)
             )
 

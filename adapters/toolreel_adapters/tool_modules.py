@@ -17,9 +17,12 @@ __all__ = ["load_tools"]
 def load_tools(names: Iterable[str]) -> list[Given]:
     """The tools that the names stand for: each a function, a :class:`Tool`, or a list of them.
 
+    Each comes as a :class:`Tool` whose definition has the name as its source.
+
     The working directory is searched as well, as ``python -m`` does.
 
     :raises ToolModuleError: if a module cannot be imported, or has nothing of that name that is a tool
+    :raises ConfigError: if a signature makes no schema
     """
     here = str(Path.cwd())
     if here not in sys.path:
@@ -64,5 +67,6 @@ def _tools(found: object, name: str) -> list[Given]:
             raise ToolModuleError(
                 f"--tools {name}: {candidate!r} is not a tool; expected a function, a Tool or a list of them"
             )
-        tools.append(candidate)
+        tool = candidate if isinstance(candidate, Tool) else Tool.of(candidate)
+        tools.append(tool.from_source(name))
     return tools

@@ -6,18 +6,21 @@ package performs I/O; :mod:`toolreel_adapters` does.
 """
 
 from toolreel.calls import ToolCall
+from toolreel.catalog import ToolSource, compose, masked
 from toolreel.codec import dump, load_effect, load_event, load_note, load_plan, load_state
 from toolreel.config import LoopConfig
-from toolreel.effects import ANSWERS, Effect, Finish, RunTool, SendRequest, fingerprint
+from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
 from toolreel.envelope import Envelope
 from toolreel.errors import CodecError, ConfigError, ProtocolError, ReplayMismatch, ToolreelError
 from toolreel.events import (
+    ApprovalGiven,
     CancelRequested,
     Event,
     ReplyReceived,
     RequestFailed,
     RunStarted,
     ToolReturned,
+    WaitElapsed,
 )
 from toolreel.loop import fold, start, step
 from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
@@ -26,14 +29,29 @@ from toolreel.outcome import Completed, Outcome
 from toolreel.plan import Plan
 from toolreel.presets import PRESETS, Preset, configured, preset
 from toolreel.reply import Reply, normalize_reply
-from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Step, Tally
-from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel.resuming import pending
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Phase,
+    Settled,
+    State,
+    Step,
+    Tally,
+    Waiting,
+)
+from toolreel.surface import ToolDefinition, ToolFlags, ToolSurface
 from toolreel.text_dialects import TextCalls, text_calls
 
 __all__ = [
     "ANSWERS",
     "PRESETS",
+    "ApprovalGiven",
+    "AskApproval",
     "AssistantMessage",
+    "AwaitingApproval",
     "AwaitingReply",
     "AwaitingTools",
     "CancelRequested",
@@ -69,11 +87,17 @@ __all__ = [
     "TextCalls",
     "ToolCall",
     "ToolDefinition",
+    "ToolFlags",
     "ToolMessage",
     "ToolReturned",
+    "ToolSource",
     "ToolSurface",
     "ToolreelError",
     "UserMessage",
+    "Wait",
+    "WaitElapsed",
+    "Waiting",
+    "compose",
     "configured",
     "dump",
     "fingerprint",
@@ -83,7 +107,9 @@ __all__ = [
     "load_note",
     "load_plan",
     "load_state",
+    "masked",
     "normalize_reply",
+    "pending",
     "preset",
     "start",
     "step",

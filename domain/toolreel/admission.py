@@ -1,12 +1,13 @@
 """Which calls may run: the checks that stand between a model and a tool.
 
-In this order, on one frozen value: the tool exists, the arguments are small enough, they could
-be read, they fit the schema. What passes is byte for byte what runs.
+In this order, on one frozen value: the tool exists and is not masked, the arguments are small
+enough, they could be read, they fit the schema. What passes is byte for byte what runs.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from collections.abc import Mapping
+from typing import TypeAlias, assert_never, cast
 
 from returns.result import Failure, Result, Success
 
@@ -21,11 +22,13 @@ from toolreel.faults import (
     arguments_too_large,
     arguments_truncated,
     arguments_violate_schema,
+    tool_not_allowed,
     tool_not_found,
 )
-from toolreel.jsontext import JsonText
+from toolreel.jsontext import Json, JsonText, canonical, parse
 from toolreel.pipeline import either
-from toolreel.schemas import violations
+from toolreel.plan import Plan
+from toolreel.schemas import refused_nulls, violations
 from toolreel.surface import ToolDefinition, ToolSurface
 
 __all__ = ["Admission", "admit"]
@@ -34,13 +37,14 @@ Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or what the model is told instead."""
 
 
-def admit(call: ToolCall, tools: ToolSurface, config: LoopConfig) -> Admission:
+def admit(call: ToolCall, plan: Plan) -> Admission:
     """Check one call."""
     return either(
-        _known(call, tools).bind(
+        _known(call, plan.tools).bind(
             lambda tool: (
-                _small_enough(call, config)
-                .bind(lambda small: _readable(small, config))
+                _small_enough(call, plan.config)
+                .bind(lambda small: _readable(small, plan))
+                .map(lambda arguments: _meant(tool, arguments, plan.config))
                 .bind(lambda arguments: _fitting(tool, arguments))
             )
         )
@@ -49,7 +53,10 @@ def admit(call: ToolCall, tools: ToolSurface, config: LoopConfig) -> Admission:
 
 def _known(call: ToolCall, tools: ToolSurface) -> Result[ToolDefinition, Fault]:
     tool = tools.by_name.get(call.name)
-    return Success(tool) if tool else Failure(tool_not_found(call.name, tools.names))
+    if tool is not None:
+        return Success(tool)
+    fault = tool_not_allowed if call.name in tools.known else tool_not_found
+    return Failure(fault(call.name, tools.names))
 
 
 def _small_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]:
@@ -57,28 +64,37 @@ def _small_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]
     return Success(call) if size <= limit else Failure(arguments_too_large(call.name, size, limit))
 
 
-def _readable(call: ToolCall, config: LoopConfig) -> Result[JsonText, Fault]:
+def _readable(call: ToolCall, plan: Plan) -> Result[JsonText, Fault]:
     match call.arguments:
         case ArgumentError() as error:
-            return Failure(_fault(call.name, error, config))
+            return Failure(_fault(call.name, error, plan))
         case JsonText() as arguments:
             return Success(arguments)
         case _:
             assert_never(call.arguments)
 
 
-def _fault(name: str, error: ArgumentError, config: LoopConfig) -> Fault:
+def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
     match error.code:
         case "ARGUMENTS_INVALID_JSON":
             return arguments_not_json(name, error.detail)
         case "ARGUMENTS_NOT_OBJECT":
             return arguments_not_object(name, error.detail)
         case "ARGUMENTS_TOO_DEEP":
-            return arguments_too_deep(name, config.max_argument_depth)
+            return arguments_too_deep(name, plan.config.max_argument_depth)
         case "ARGUMENTS_TRUNCATED":
-            return arguments_truncated(name)
+            return arguments_truncated(name, plan.output_cap)
         case _:
             assert_never(error.code)
+
+
+def _meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> JsonText:
+    """The arguments without nulls that mean "not given", if the configuration reads them so."""
+    gone = refused_nulls(tool.parameters, arguments) if config.null_for_optional_is_absent else ()
+    if not gone:
+        return arguments
+    tree = cast("Mapping[str, Json]", parse(arguments))
+    return canonical({name: value for name, value in tree.items() if name not in gone})
 
 
 def _fitting(tool: ToolDefinition, arguments: JsonText) -> Result[JsonText, Fault]:

@@ -16,6 +16,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
+from pyrsistent import PMap, pmap
+
 from toolreel.effects import Effect
 from toolreel.errors import CodecError, ConfigError
 from toolreel.events import Event
@@ -106,12 +108,14 @@ def decode_event(tree: Json) -> Event:
 def encode(value: object) -> Json:
     """The stored form of a value, as parsed JSON."""
     match value:
-        case None | bool() | int() | str():
+        case None | bool() | int() | float() | str():
             return value
         case Transcript():
             return [encode(message) for message in value.messages]
         case tuple():
             return [encode(item) for item in value]
+        case PMap():
+            return {key: encode(value[key]) for key in sorted(value)}
         case _ if is_dataclass(value):
             given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
             stored = {item.name: encode(content) for item, content in given if content != item.default}
@@ -153,6 +157,8 @@ def _reader(hint: object) -> _Reader:
         return _read_json_text
     if get_origin(hint) in {Union, UnionType}:
         return _union_reader(get_args(hint))
+    if get_origin(hint) is PMap:
+        return _map_reader(_reader(get_args(hint)[1]))
     if get_origin(hint) is Literal:
         return _literal_reader(get_args(hint))
     if get_origin(hint) is tuple:
@@ -175,7 +181,7 @@ def _read_json_text(tree: Json, place: str) -> JsonText:
 
 def _scalar_reader(kind: type) -> _Reader:
     def read_scalar(tree: Json, place: str) -> object:
-        if type(tree) is not kind:
+        if type(tree) is not kind and not (kind is float and type(tree) is int):
             raise _wrong(place, kind.__name__, tree)
         return tree
 
@@ -198,6 +204,15 @@ def _tuple_reader(item: _Reader) -> _Reader:
         return tuple(item(value, f"{place}[{index}]") for index, value in enumerate(tree))
 
     return read_tuple
+
+
+def _map_reader(item: _Reader) -> _Reader:
+    def read_map(tree: Json, place: str) -> object:
+        if not isinstance(tree, Mapping):
+            raise _wrong(place, "an object", tree)
+        return pmap({key: item(value, f"{place}.{key}") for key, value in tree.items()})
+
+    return read_map
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> _Reader:

@@ -7,16 +7,16 @@ the events that :data:`ANSWERS` names, carrying the same ``ref``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias, assert_never
 
 from toolreel.digest import chain
-from toolreel.events import Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel.events import ApprovalGiven, Event, ReplyReceived, RequestFailed, ToolReturned, WaitElapsed
 from toolreel.jsontext import JsonText, canonical
 from toolreel.outcome import Outcome
 from toolreel.request import Request
 
-__all__ = ["ANSWERS", "Effect", "Finish", "RunTool", "SendRequest", "fingerprint"]
+__all__ = ["ANSWERS", "AskApproval", "Effect", "Finish", "RunTool", "SendRequest", "Wait", "fingerprint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,32 @@ class RunTool:
     ref: int
     call_id: str
     name: str
+    """The tool's inner name."""
     arguments: JsonText
     """A JSON object that fits the tool's schema."""
+    key: str = field(default="", compare=False)
+    """Names the call for ever, so that a tool that is asked twice can act once. It follows from the plan,
+    the turn and the place of the call, so it is no part of what the effect is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskApproval:
+    """Ask somebody whether a tool may run with just these arguments."""
+
+    ref: int
+    call_id: str
+    name: str
+    """The tool's inner name."""
+    arguments: JsonText
+    """What will run, byte for byte, if it is approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass before a request is tried again."""
+
+    ref: int
+    ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +69,13 @@ class Finish:
     outcome: Outcome
 
 
-Effect: TypeAlias = SendRequest | RunTool | Finish
+Effect: TypeAlias = SendRequest | RunTool | AskApproval | Wait | Finish
 
 ANSWERS: Final[Mapping[type[Effect], tuple[type[Event], ...]]] = {
     SendRequest: (ReplyReceived, RequestFailed),
     RunTool: (ToolReturned,),
+    AskApproval: (ApprovalGiven,),
+    Wait: (WaitElapsed,),
     Finish: (),
 }
 """Which events answer which effect."""
@@ -62,6 +88,10 @@ def fingerprint(effect: Effect) -> str:
             return chain("send_request", str(effect.ref), effect.request.digest)
         case RunTool():
             return chain("run_tool", str(effect.ref), effect.call_id, effect.name, effect.arguments)
+        case AskApproval():
+            return chain("ask_approval", str(effect.ref), effect.call_id, effect.name, effect.arguments)
+        case Wait():
+            return chain("wait", str(effect.ref), str(effect.ms))
         case Finish():
             return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
         case _:

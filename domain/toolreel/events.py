@@ -13,12 +13,14 @@ from toolreel.jsontext import sound
 from toolreel.outcome import FailureKind
 
 __all__ = [
+    "ApprovalGiven",
     "CancelRequested",
     "Event",
     "ReplyReceived",
     "RequestFailed",
     "RunStarted",
     "ToolReturned",
+    "WaitElapsed",
 ]
 
 
@@ -35,6 +37,8 @@ class ReplyReceived:
     status: int
     body: str
     """The response body as it came, decoded from UTF-8 with undecodable bytes replaced."""
+    at_ms: int | None = None
+    """Milliseconds since the run began; drivers say so when the plan limits its time."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", sound(self.body))
@@ -51,6 +55,9 @@ class RequestFailed:
     status: int | None = None
     body: str = ""
     """The body of an error response."""
+    retry_after_ms: int | None = None
+    """How long the server asks to be left alone."""
+    at_ms: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", sound(self.message))
@@ -64,9 +71,32 @@ class ToolReturned:
     ref: int
     output: str
     """JSON text: an envelope, an object or any other value."""
+    at_ms: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "output", sound(self.output))
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven:
+    """Somebody decided about an ``AskApproval``."""
+
+    ref: int
+    approved: bool
+    reason: str = ""
+    """Why not, for the model to read."""
+    at_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", sound(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class WaitElapsed:
+    """The time of a ``Wait`` is over."""
+
+    ref: int
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +109,6 @@ class CancelRequested:
         object.__setattr__(self, "reason", sound(self.reason))
 
 
-Event: TypeAlias = RunStarted | ReplyReceived | RequestFailed | ToolReturned | CancelRequested
+Event: TypeAlias = (
+    RunStarted | ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed | CancelRequested
+)

@@ -23,14 +23,18 @@ __all__ = [
     "arguments_too_large",
     "arguments_truncated",
     "arguments_violate_schema",
+    "call_abandoned",
     "call_cancelled",
+    "call_denied",
     "output_not_json",
     "output_too_large",
+    "tool_not_allowed",
     "tool_not_found",
 ]
 
 FaultCode: TypeAlias = Literal[
     "TOOL_NOT_FOUND",
+    "TOOL_NOT_ALLOWED",
     "ARGUMENTS_JSON_PARSE_ERROR",
     "ARGUMENTS_NOT_OBJECT",
     "ARGUMENTS_TRUNCATED",
@@ -39,6 +43,7 @@ FaultCode: TypeAlias = Literal[
     "ARGUMENTS_SCHEMA_ERROR",
     "TOOL_OUTPUT_TOO_LARGE",
     "TOOL_OUTPUT_NOT_JSON",
+    "TOOL_DENIED",
     "TOOL_CANCELLED",
 ]
 """Faults that the loop itself finds. A tool adds its own (``ARGUMENT_ERROR``, ``TOOL_TIMEOUT``,
@@ -67,6 +72,15 @@ def tool_not_found(name: str, known: Sequence[str]) -> Fault:
     return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}. Available: {', '.join(known)}. {hint}")
 
 
+def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
+    """There is such a tool, but this run may not call it."""
+    if not allowed:
+        rest = "This run may call no tools. Answer in text."
+    else:
+        rest = f"You may call: {', '.join(allowed)}. Call one of these, or answer in text."
+    return Fault("TOOL_NOT_ALLOWED", f"{name} was not run: it is not allowed here. {rest}")
+
+
 def arguments_not_json(name: str, why: str) -> Fault:
     """The arguments cannot be parsed."""
     return Fault(
@@ -83,11 +97,12 @@ def arguments_not_object(name: str, why: str) -> Fault:
     )
 
 
-def arguments_truncated(name: str) -> Fault:
+def arguments_truncated(name: str, cap: int | None = None) -> Fault:
     """The reply was cut at the token limit, so nothing in it can be trusted to be whole."""
+    limit = "the output token limit" if cap is None else f"the limit of {cap} output tokens"
     return Fault(
         "ARGUMENTS_TRUNCATED",
-        f"Your reply was cut at the output token limit, so {name} was not run. "
+        f"Your reply was cut at {limit}, so {name} was not run. "
         f"Call {name} again with shorter arguments, or do the work in several smaller calls.",
     )
 
@@ -137,6 +152,17 @@ def output_not_json(name: str, why: str) -> Fault:
     )
 
 
+def call_denied(name: str, reason: str) -> Fault:
+    """Somebody was asked, and said no."""
+    why = f": {reason}" if reason else ""
+    return Fault("TOOL_DENIED", f"{name} was not run, it was not approved{why}. Go on without it.")
+
+
+def call_abandoned(name: str) -> Fault:
+    """The run ended before the call's turn came."""
+    return Fault("TOOL_CANCELLED", f"The run ended before {name} was started. Nothing was done.")
+
+
 def call_cancelled(name: str) -> Fault:
-    """The run was cancelled while the call was under way or waiting."""
+    """The run was cancelled while the call was under way."""
     return Fault("TOOL_CANCELLED", f"The run was cancelled before {name} returned. It may have had effects.")

@@ -7,27 +7,41 @@ case can be left out unnoticed; refused phases are named; handlers live next doo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
+from dataclasses import replace
+from typing import TypeAlias, assert_never
 
-from toolreel.asking import ask
+from toolreel.asking import ask, ask_again
 from toolreel.errors import ProtocolError
 from toolreel.events import (
+    ApprovalGiven,
     CancelRequested,
     Event,
     ReplyReceived,
     RequestFailed,
     RunStarted,
     ToolReturned,
+    WaitElapsed,
 )
-from toolreel.notes import LateAnswer
+from toolreel.notes import LateAnswer, RequestAbandoned
 from toolreel.outcome import Cancelled
 from toolreel.plan import Plan
-from toolreel.results import abandon_calls, tool_returned
+from toolreel.results import approval_given, cut_running, cut_short, tool_returned
 from toolreel.settle import settle
-from toolreel.state import AwaitingReply, AwaitingTools, Idle, Settled, State, Step
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Settled,
+    State,
+    Step,
+    Waiting,
+)
 from toolreel.turns import reply_received, request_failed
 
 __all__ = ["fold", "start", "step"]
+
+Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 
 
 def start(plan: Plan) -> Step:
@@ -57,11 +71,15 @@ def step(state: State, event: Event) -> Step:
         case RunStarted():
             return _run_started(state, event)
         case ReplyReceived():
-            return _reply_received(state, event)
+            return _reply_received(_at(state, event.at_ms), event)
         case RequestFailed():
-            return _request_failed(state, event)
+            return _request_failed(_at(state, event.at_ms), event)
         case ToolReturned():
-            return _tool_returned(state, event)
+            return _tool_returned(_at(state, event.at_ms), event)
+        case ApprovalGiven():
+            return _approval_given(_at(state, event.at_ms), event)
+        case WaitElapsed():
+            return _wait_elapsed(_at(state, event.at_ms), event)
         case CancelRequested():
             return _cancel_requested(state, event)
         case _:
@@ -72,7 +90,7 @@ def _run_started(state: State, event: RunStarted) -> Step:
     match state.phase:
         case Idle():
             return ask(state)
-        case AwaitingReply() | AwaitingTools() | Settled():
+        case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
             raise _refusal(state, event)
         case _:
             assert_never(state.phase)
@@ -82,10 +100,10 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
-            return reply_received(state, event)
+            return reply_received(state, phase, event)
         case Settled():
-            return Step(state, (), (LateAnswer(event.ref),))
-        case Idle() | AwaitingTools():
+            return _late(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
             raise _refusal(state, event)
         case _:
             assert_never(state.phase)
@@ -95,10 +113,10 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
-            return request_failed(state, event)
+            return request_failed(state, phase, event)
         case Settled():
-            return Step(state, (), (LateAnswer(event.ref),))
-        case Idle() | AwaitingTools():
+            return _late(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
             raise _refusal(state, event)
         case _:
             assert_never(state.phase)
@@ -107,11 +125,37 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
 def _tool_returned(state: State, event: ToolReturned) -> Step:
     match state.phase:
         case AwaitingTools() as phase:
-            _check_ref(state, event, phase.ref)
+            _check_ref(state, event, *(flight.ref for flight in phase.running if flight.result is None))
             return tool_returned(state, phase, event)
         case Settled():
-            return Step(state, (), (LateAnswer(event.ref),))
-        case Idle() | AwaitingReply():
+            return _late(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingApproval():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _approval_given(state: State, event: ApprovalGiven) -> Step:
+    match state.phase:
+        case AwaitingApproval() as phase:
+            _check_ref(state, event, phase.ref)
+            return approval_given(state, phase, event)
+        case Settled():
+            return _late(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingTools():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
+    match state.phase:
+        case Waiting() as phase:
+            _check_ref(state, event, phase.ref)
+            return ask_again(state, phase)
+        case Settled():
+            return _late(state, event)
+        case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval():
             raise _refusal(state, event)
         case _:
             assert_never(state.phase)
@@ -119,21 +163,36 @@ def _tool_returned(state: State, event: ToolReturned) -> Step:
 
 def _cancel_requested(state: State, event: CancelRequested) -> Step:
     match state.phase:
-        case Idle() | AwaitingReply():
+        case Idle():
             return settle(state, Cancelled(event.reason))
+        case AwaitingReply() | Waiting():
+            return settle(state, Cancelled(event.reason), (RequestAbandoned(state.tally.turns),))
         case AwaitingTools() as phase:
-            return settle(abandon_calls(state, phase), Cancelled(event.reason))
+            return cut_running(state, phase, Cancelled(event.reason))
+        case AwaitingApproval() as phase:
+            return cut_short(state, (phase.call, *phase.waiting), Cancelled(event.reason))
         case Settled():
             return Step(state, (), ())
         case _:
             assert_never(state.phase)
 
 
-def _check_ref(state: State, event: ReplyReceived | RequestFailed | ToolReturned, ref: int) -> None:
-    if event.ref != ref:
-        phase = type(state.phase).__name__
+def _at(state: State, at_ms: int | None) -> State:
+    """The state, with the time that an event tells; after the end, nothing changes any more."""
+    if at_ms is None or isinstance(state.phase, Settled):
+        return state
+    return replace(state, tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
+
+
+def _late(state: State, event: Answer) -> Step:
+    return Step(state, (), (LateAnswer(event.ref),))
+
+
+def _check_ref(state: State, event: Answer, *refs: int) -> None:
+    if event.ref not in refs:
+        phase, awaited = type(state.phase).__name__, " or ".join(map(str, refs))
         raise ProtocolError(
-            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {ref}"
+            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {awaited}"
         )
 
 

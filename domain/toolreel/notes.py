@@ -7,24 +7,39 @@ changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel.outcome import FailureKind
 from toolreel.reply import Finish
 
 __all__ = [
+    "ApprovalAsked",
+    "CallAbandoned",
     "CallEnded",
     "CallRejected",
+    "CallRepeated",
     "CallStarted",
+    "CallsIgnored",
     "ContentStripped",
+    "IgnoreReason",
     "LateAnswer",
+    "ModelNudged",
     "Note",
+    "NudgeReason",
+    "RecoveryTried",
     "RepairApplied",
     "ReplyRead",
+    "RequestAbandoned",
     "RequestLost",
     "RequestSent",
+    "RetryPlanned",
     "RunSettled",
+    "ToolsDropped",
 ]
+
+
+NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
+IgnoreReason: TypeAlias = Literal["calls_per_turn", "tools_off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +53,8 @@ class RequestSent:
     """UTF-8 bytes of the messages."""
     digest: str
     """The request's digest; the same request has the same digest in every run."""
+    attempt: int = 1
+    """Which try of the same turn this is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +69,21 @@ class ReplyRead:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestAbandoned:
+    """The run was cancelled while the model was asked, or before it was asked again."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
 class RequestLost:
     """The model was asked in vain."""
 
     turn: int
     failure: FailureKind
     status: int | None
+    retry_after_ms: int | None = None
+    """How long the server asks to be left alone; more than is allowed ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +143,79 @@ class CallEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class CallAbandoned:
+    """The run ended before a call's result was there."""
+
+    turn: int
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """A call waits for somebody's word."""
+
+    turn: int
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallsIgnored:
+    """Calls of a reply were not heard."""
+
+    turn: int
+    names: tuple[str, ...]
+    why: IgnoreReason
+
+
+@dataclass(frozen=True, slots=True)
+class CallRepeated:
+    """The same call had the same result once more, and the model was warned."""
+
+    turn: int
+    name: str
+    times: int
+    """In a row, this one included."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlanned:
+    """The same request will be sent again."""
+
+    turn: int
+    attempt: int
+    """The try that failed, counted from 1."""
+    ms: int
+    """How long that waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNudged:
+    """The model was asked again, because it had skipped its tools."""
+
+    turn: int
+    why: NudgeReason
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryTried:
+    """The final text was empty, and the model is asked for it once more."""
+
+    turn: int
+    tools_sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsDropped:
+    """The server refused tools; the run goes on without them."""
+
+    turn: int
+    message: str
+    """The server's own words."""
+
+
+@dataclass(frozen=True, slots=True)
 class LateAnswer:
     """An answer came after the run had ended, and was dropped."""
 
@@ -134,12 +233,21 @@ class RunSettled:
 Note: TypeAlias = (
     RequestSent
     | ReplyRead
+    | RequestAbandoned
     | RequestLost
     | RepairApplied
     | ContentStripped
     | CallRejected
     | CallStarted
     | CallEnded
+    | CallAbandoned
+    | ApprovalAsked
+    | CallsIgnored
+    | CallRepeated
+    | RetryPlanned
+    | ModelNudged
+    | RecoveryTried
+    | ToolsDropped
     | LateAnswer
     | RunSettled
 )

@@ -8,15 +8,22 @@ from typing import ClassVar, Literal, TypeAlias
 from toolreel.reply import ProblemCode
 
 __all__ = [
+    "BudgetKind",
+    "BudgetSpent",
     "Cancelled",
+    "CapabilityRefused",
     "Completed",
     "ContentFiltered",
+    "ContextOverflow",
     "EmptyFinal",
     "FailureKind",
     "InvalidReply",
     "MaxTurns",
+    "NoToolCalls",
     "Outcome",
     "Refused",
+    "RepeatedCall",
+    "ToolFailed",
     "TransportFailed",
     "Truncated",
 ]
@@ -47,6 +54,69 @@ class MaxTurns:
 
     name: ClassVar[str] = "max_turns"
     limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoToolCalls:
+    """An enforced run ended without a tool call."""
+
+    name: ClassVar[str] = "no_tool_calls"
+    content: str
+    """What the model said instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailed:
+    """An enforced run ended with tools failed, against its policy."""
+
+    name: ClassVar[str] = "tool_error"
+    tools: tuple[str, ...]
+    """Tools whose last result is a failure, in the order of their first call."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCall:
+    """The model made the same call again and again, and always got the same result."""
+
+    name: ClassVar[str] = "repeated_call"
+    tool: str
+    times: int
+
+
+BudgetKind: TypeAlias = Literal["tokens", "cost", "time", "tool_calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpent:
+    """The run has used up what it was given."""
+
+    name: ClassVar[str] = "budget"
+    kind: BudgetKind
+    used: float
+    """Tokens, the provider's currency, milliseconds or calls."""
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class ContextOverflow:
+    """The next request would not fit the model's window."""
+
+    name: ClassVar[str] = "context_overflow"
+    estimate: int
+    """Tokens of messages and tool definitions, estimated at four bytes each."""
+    limit: int
+    """Tokens of the window that are not reserved for the reply."""
+    largest: tuple[str, ...]
+    """What takes the most room, the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityRefused:
+    """The server does not do what the request needs, such as tools."""
+
+    name: ClassVar[str] = "capability"
+    message: str
+    """The server's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +175,12 @@ Outcome: TypeAlias = (
     Completed
     | EmptyFinal
     | MaxTurns
+    | NoToolCalls
+    | ToolFailed
+    | RepeatedCall
+    | BudgetSpent
+    | ContextOverflow
+    | CapabilityRefused
     | Truncated
     | Refused
     | ContentFiltered

@@ -13,10 +13,13 @@ from toolreel.jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, par
 from toolreel.messages import Message, UserMessage, wire
 from toolreel.request import RequestOptions
 from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel.surface_limits import check_surface
 
 __all__ = ["Plan"]
 
 _OWNED: Final = ("model", "messages", "tools", "stream")
+_OF_TOOLS: Final = ("tool_choice", "parallel_tool_calls")
+"""Options that providers refuse in a request without tools."""
 _NO_OPTIONS: Final = canonical({})
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
@@ -42,7 +45,13 @@ class Plan:
     digest: str = field(init=False, repr=False, compare=False)
     """SHA-256 over all of the above; names the run."""
     request_options: RequestOptions = field(init=False, repr=False, compare=False)
-    """The part of every request's body that follows the messages."""
+    """The part of a request's body that follows the messages."""
+    options_without_tools: RequestOptions = field(init=False, repr=False, compare=False)
+    """The same for a request that lets the model call no tools."""
+    output_cap: int | None = field(init=False, repr=False, compare=False)
+    """Tokens after which the request has a reply cut, where it says so with a number above 0."""
+    calls_per_turn: int | None = field(init=False, repr=False, compare=False)
+    """Calls of one reply that are heard."""
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -57,13 +66,18 @@ class Plan:
         for key in _OWNED:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
-        tools = {"tools": parse(self.tools.text)} if self.tools.definitions else {}
+        tools = {"tools": parse(self.tools.text)} if self.tools.names else {}
+        bare = {key: value for key, value in options.items() if key not in _OF_TOOLS}
         try:
+            check_surface(self.tools, self.config)
             object.__setattr__(self, "request_options", RequestOptions(canonical({**tools, **options})))
+            object.__setattr__(self, "options_without_tools", RequestOptions(canonical(bare)))
             object.__setattr__(self, "digest", self._digest())
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
+        object.__setattr__(self, "output_cap", _cap(options))
+        object.__setattr__(self, "calls_per_turn", self._calls_per_turn(options))
 
     @classmethod
     def of(
@@ -90,7 +104,22 @@ class Plan:
             seed,
         )
 
+    def _calls_per_turn(self, options: Mapping[str, Json]) -> int | None:
+        """One, if the request says so; some models make several calls all the same."""
+        limit = self.config.max_tool_calls_per_turn
+        return 1 if limit is None and options.get("parallel_tool_calls") is False else limit
+
     def _digest(self) -> str:
         settings = canonical(self.config.changes())
         texts = (wire(message) for message in self.messages)
-        return chain("plan", self.model, self.options, self.tools.text, settings, str(self.seed), *texts)
+        tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
+        return chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
+
+
+def _cap(options: Mapping[str, Json]) -> int | None:
+    for key in ("max_completion_tokens", "max_tokens"):
+        cap = options.get(key)
+        # llama.cpp and LM Studio read -1 as: no limit.
+        if isinstance(cap, int) and not isinstance(cap, bool) and cap > 0:
+            return cap
+    return None

@@ -45,7 +45,11 @@ _FINISH: Final[Mapping[str, Finish]] = {
     **dict.fromkeys(("error", "network_error", "abort", "insufficient_system_resource"), "error"),
 }
 
-_TOO_MANY_REQUESTS: Final = 429
+_TOO_MANY_REQUESTS: Final = "429"
+_PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600))})
+"""Statuses inside an error object, as text, that say: try again."""
+
+_MOST_COST: Final = 1e9
 _MOST_TOKENS: Final = 2**53 - 1
 
 
@@ -56,6 +60,8 @@ class Problem:
     code: ProblemCode
     detail: str = ""
     """The provider's own words, or what was found."""
+    passing: bool = False
+    """Whether the same request may work in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,8 @@ class Usage:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
+    """What the provider says that it charges, in its own currency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +95,8 @@ def normalize_reply(body: bytes | Json, *, tools: ToolSurface, config: LoopConfi
     """Read a reply, whatever its shape.
 
     >>> reply = normalize_reply(b"<html>", tools=ToolSurface(), config=LoopConfig())
-    >>> reply.problem
-    Problem(code='INVALID_BODY', detail='Expecting value at line 1, column 1')
+    >>> reply.problem.code
+    'INVALID_BODY'
 
     :param body: the response body as bytes or text, or the value parsed from it
     :param tools: the tools that exist, for calls that are written as text
@@ -153,8 +161,9 @@ def _provider_error(error: Json) -> Problem:
         return Problem("PROVIDER_ERROR", error if isinstance(error, str) else canonical(error))
     text = error.get("message")
     detail = text if isinstance(text, str) else canonical(error)
-    limited = str(error.get("code")) == str(_TOO_MANY_REQUESTS)
-    return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", detail)
+    status = str(error.get("code"))
+    code: ProblemCode = "RATE_LIMITED" if status == _TOO_MANY_REQUESTS else "PROVIDER_ERROR"
+    return Problem(code, detail, passing=status in _PASSING)
 
 
 def _read(found: _Found, tools: ToolSurface, config: LoopConfig, turn: int) -> Reply:
@@ -210,7 +219,15 @@ def _finish(word: Json) -> tuple[Finish, tuple[str, ...]]:
 
 def _usage(raw: Json) -> Usage:
     counts = raw if isinstance(raw, Mapping) else {}
-    return Usage(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")))
+    prompt, completion = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+    return Usage(prompt, completion, _cost(counts.get("cost")))
+
+
+def _cost(raw: Json) -> float:
+    """A charge; what cannot be one counts as not said."""
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        return 0.0
+    return float(raw) if 0 <= raw <= _MOST_COST else 0.0
 
 
 def _count(raw: Json) -> int:
@@ -223,7 +240,7 @@ def _count(raw: Json) -> int:
 def _with_text_calls(reply: Reply, tools: ToolSurface, config: LoopConfig, turn: int) -> Reply:
     if not config.text_dialects:
         return reply
-    found = text_calls(reply.content, tools=tools.names, dialects=config.text_dialects, finish=reply.finish)
+    found = text_calls(reply.content, tools=tools.known, dialects=config.text_dialects, finish=reply.finish)
     calls = tuple(
         ToolCall(f"call_{turn}_{index}", call.name, call.arguments, call.original, f"text:{call.dialect}")
         for index, call in enumerate(found.calls)

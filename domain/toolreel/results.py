@@ -1,4 +1,4 @@
-"""Running the calls of a turn, one after another, and writing down what came of each."""
+"""Running the calls of a turn, and writing down what came of each, in call order."""
 
 from __future__ import annotations
 
@@ -8,65 +8,227 @@ from typing import assert_never
 from toolreel.admission import admit
 from toolreel.asking import ask
 from toolreel.calls import ToolCall
+from toolreel.dispatch import ask_approval, run_tool
 from toolreel.effects import RunTool
 from toolreel.envelope import Envelope, envelope_of, failed
-from toolreel.events import ToolReturned
-from toolreel.faults import Fault, call_cancelled
+from toolreel.events import ApprovalGiven, ToolReturned
+from toolreel.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel.jsontext import JsonText
+from toolreel.limits import tool_calls_spent
 from toolreel.messages import ToolMessage
-from toolreel.notes import CallEnded, CallRejected, CallStarted, Note
-from toolreel.state import AwaitingTools, State, Step
+from toolreel.notes import (
+    ApprovalAsked,
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    CallRepeated,
+    CallStarted,
+    Note,
+    RepairApplied,
+)
+from toolreel.outcome import Outcome, RepeatedCall
+from toolreel.repetition import remembered, warned
+from toolreel.settle import settle
+from toolreel.state import AwaitingApproval, AwaitingTools, InFlight, State, Step
 
-__all__ = ["abandon_calls", "run_calls", "tool_returned"]
+__all__ = ["approval_given", "cut_running", "cut_short", "run_calls", "tool_returned"]
 
 
 def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
-    """Start the first call that may run; what may not is answered with its fault.
+    """Start the next call that may run; what may not is answered with its fault.
 
-    Leads to ``AwaitingTools``, or on to the next request when no call is left.
+    Leads to ``AwaitingTools`` or ``AwaitingApproval``, on to the next request when no call is left, or
+    to ``Settled`` when the budget of tool calls is used up or a call goes in circles.
     """
     for index, call in enumerate(calls):
-        admission = admit(call, state.plan.tools, state.plan.config)
+        admission = admit(call, state.plan)
         match admission:
-            case Fault() as fault:
-                state = _answered(state, call, failed(call.name, fault))
-                rejected = CallRejected(state.tally.turns, call.id, call.name, fault.code, fault.message)
-                notes = (*notes, rejected)
-            case JsonText() as arguments:
-                return _started(state, call, arguments, calls[index + 1 :], notes)
+            case Fault():
+                notes = (*notes, _rejected(state, call, admission))
+                state, told, circle = _answered(state, call, failed(call.name, admission))
+                notes = (*notes, *told)
+                if circle:
+                    return cut_short(state, calls[index + 1 :], circle, notes)
+            case JsonText():
+                if limit := tool_calls_spent(state):
+                    return cut_short(state, calls[index:], limit, notes)
+                if state.plan.tools.by_name[call.name].needs_approval:
+                    return _asked(state, call, admission, calls[index + 1 :], notes)
+                return _started(state, calls[index:], notes)
             case _:
                 assert_never(admission)
     return ask(state, notes)
 
 
+def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) -> Step:
+    """Run just what was asked about, or tell the model that it was denied.
+
+    Leads to ``AwaitingTools``, or on to the next call.
+    """
+    call = phase.call
+    if event.approved:
+        ref = state.next_ref
+        running = _running(state, (InFlight(ref, call),), phase.waiting, ref + 1)
+        effect = run_tool(state, ref, call, phase.arguments)
+        return Step(running, (effect,), (_begun(state, call),))
+    denied = call_denied(call.name, event.reason)
+    rejected = _rejected(state, call, denied)
+    state, told, circle = _answered(state, call, failed(call.name, denied))
+    if circle:
+        return cut_short(state, phase.waiting, circle, (rejected, *told))
+    return run_calls(state, phase.waiting, (rejected, *told))
+
+
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
-    """Write the result into the history, then go on with the next call or the next request."""
-    call = phase.running
-    envelope = envelope_of(call.name, event.output, limit=state.plan.config.max_tool_output_bytes)
-    codes = tuple(error.code for error in envelope.errors)
-    size = len(envelope.text().encode())
-    ended = CallEnded(state.tally.turns, call.id, call.name, envelope.ok, codes, size)
-    return run_calls(_answered(state, call, envelope), phase.waiting, (ended,))
+    """Keep the result until those of all running calls are there, then write them down and go on."""
+    limit = state.plan.config.max_tool_output_bytes
+    back = next(flight for flight in phase.running if flight.ref == event.ref)
+    result = envelope_of(back.call.name, event.output, limit=limit)
+    running = tuple(replace(flight, result=result) if flight is back else flight for flight in phase.running)
+    ended = _ended(state, back.call, result)
+    results = tuple((flight.call, flight.result) for flight in running if flight.result is not None)
+    if len(results) < len(running):
+        return Step(replace(state, phase=replace(phase, running=running)), (), (ended,))
+    return _written(state, results, phase.waiting, (ended,))
 
 
-def abandon_calls(state: State, phase: AwaitingTools) -> State:
-    """Answer every open call of the turn, so that the history stays valid for a provider."""
-    for call in (phase.running, *phase.waiting):
-        state = _answered(state, call, failed(call.name, call_cancelled(call.name)))
-    return state
+def cut_short(
+    state: State, calls: tuple[ToolCall, ...], outcome: Outcome, notes: tuple[Note, ...] = ()
+) -> Step:
+    """End the run in the middle of a turn.
+
+    Calls that were not run are answered all the same, so that the history stays valid for a provider.
+    """
+    for call in calls:
+        state, note = _abandoned(state, call, call_abandoned(call.name))
+        notes = (*notes, note)
+    return settle(state, outcome, notes)
 
 
-def _started(
+def cut_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
+    """End the run while tools are running: what came back is written down, the rest is abandoned."""
+    notes: tuple[Note, ...] = ()
+    for flight in phase.running:
+        if flight.result is None:
+            state, note = _abandoned(state, flight.call, call_cancelled(flight.call.name))
+            notes = (*notes, note)
+        else:
+            state, told, _ = _answered(state, flight.call, flight.result)
+            notes = (*notes, *told)
+    return cut_short(state, phase.waiting, outcome, notes)
+
+
+def _abandoned(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
+    tally = replace(state.tally, failed_calls=state.tally.failed_calls + 1)
+    answered = replace(state.said(ToolMessage(call.id, failed(call.name, fault).text())), tally=tally)
+    return answered, CallAbandoned(tally.turns, call.id, call.name)
+
+
+def _written(
+    state: State,
+    results: tuple[tuple[ToolCall, Envelope], ...],
+    waiting: tuple[ToolCall, ...],
+    notes: tuple[Note, ...],
+) -> Step:
+    circle: RepeatedCall | None = None
+    for call, result in results:
+        state, told, found = _answered(state, call, result)
+        notes, circle = (*notes, *told), circle or found
+    if circle:
+        return cut_short(state, waiting, circle, notes)
+    return run_calls(state, waiting, notes)
+
+
+def _started(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]) -> Step:
+    """Start the first call, and with it, where that is allowed, those after it that only read."""
+    together = calls[: _together(state, calls)]
+    flights: list[InFlight] = []
+    effects: list[RunTool] = []
+    for call in together:
+        admission = admit(call, state.plan)
+        match admission:
+            case Fault():
+                notes = (*notes, _rejected(state, call, admission))
+                flights.append(InFlight(0, call, failed(call.name, admission)))
+            case JsonText():
+                ref = state.next_ref + len(effects)
+                notes = (*notes, *_mended(state, call, admission), _begun(state, call))
+                flights.append(InFlight(ref, replace(call, arguments=admission)))
+                effects.append(run_tool(state, ref, call, admission))
+            case _:
+                assert_never(admission)
+    running = _running(state, tuple(flights), calls[len(together) :], state.next_ref + len(effects))
+    return Step(running, tuple(effects), notes)
+
+
+def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
+    """How many calls, from the first on, run at the same time."""
+    if not state.plan.config.parallel_tools:
+        return 1
+    tools, limit = state.plan.tools.by_name, state.plan.config.max_tool_calls
+    count = 0
+    for call in calls:
+        tool = tools.get(call.name)
+        if tool is None or not tool.read_only or tool.needs_approval:
+            break
+        count += 1
+    left = len(calls) if limit is None else limit - state.tally.tool_calls
+    return max(1, min(count, left))
+
+
+def _running(
+    state: State, flights: tuple[InFlight, ...], waiting: tuple[ToolCall, ...], next_ref: int
+) -> State:
+    started = sum(flight.result is None for flight in flights)
+    tally = replace(state.tally, tool_calls=state.tally.tool_calls + started)
+    return replace(state, phase=AwaitingTools(flights, waiting), tally=tally, next_ref=next_ref)
+
+
+def _asked(
     state: State, call: ToolCall, arguments: JsonText, waiting: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step:
-    ref = state.next_ref
-    tally = replace(state.tally, tool_calls=state.tally.tool_calls + 1)
-    running = replace(state, phase=AwaitingTools(ref, call, waiting), tally=tally, next_ref=ref + 1)
-    started = CallStarted(tally.turns, call.id, call.name, call.provenance)
-    return Step(running, (RunTool(ref, call.id, call.name, arguments),), (*notes, started))
+    ref, meant = state.next_ref, replace(call, arguments=arguments)
+    asked = replace(state, phase=AwaitingApproval(ref, meant, arguments, waiting), next_ref=ref + 1)
+    effect = ask_approval(state, ref, call, arguments)
+    notes = (*notes, *_mended(state, call, arguments))
+    return Step(asked, (effect,), (*notes, ApprovalAsked(state.tally.turns, call.id, call.name)))
 
 
-def _answered(state: State, call: ToolCall, envelope: Envelope) -> State:
-    failures = state.tally.failed_calls + (not envelope.ok)
-    answered = state.said(ToolMessage(call.id, envelope.text()))
-    return replace(answered, tally=replace(state.tally, failed_calls=failures))
+def _answered(
+    state: State, call: ToolCall, result: Envelope
+) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
+    """The state with the result in its history, what there is to note, and the circle it closes."""
+    config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
+    name = state.plan.tools.inner(call.name)
+    memory, times = remembered(state.memory, replace(call, name=name), replace(result, tool_name=name))
+    polling = tool is not None and tool.polling
+    notes: tuple[Note, ...] = ()
+    if config.repetition_warn is not None and times >= config.repetition_warn and not polling:
+        result = warned(result, times)
+        notes = (CallRepeated(state.tally.turns, call.name, times),)
+    failures = state.tally.failed_calls + (not result.ok)
+    answered = replace(
+        state.said(ToolMessage(call.id, result.text())),
+        tally=replace(state.tally, failed_calls=failures),
+        memory=memory,
+    )
+    stop = config.repetition_stop is not None and times >= config.repetition_stop and not polling
+    return answered, notes, RepeatedCall(call.name, times) if stop else None
+
+
+def _rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
+    return CallRejected(state.tally.turns, call.id, call.name, fault.code, fault.message)
+
+
+def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
+    dropped = RepairApplied(state.tally.turns, "NULL_ARGUMENT_DROPPED")
+    return () if arguments == call.arguments else (dropped,)
+
+
+def _begun(state: State, call: ToolCall) -> CallStarted:
+    return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
+
+
+def _ended(state: State, call: ToolCall, result: Envelope) -> CallEnded:
+    codes = tuple(error.code for error in result.errors)
+    return CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, len(result.text().encode()))

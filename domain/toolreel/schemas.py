@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-__all__ = ["Violation", "check_schema", "violations"]
+__all__ = ["Violation", "check_schema", "refused_nulls", "violations"]
 
 AT_MOST: Final = 3
 """Violations that are told at once: more would drown the one that matters."""
@@ -77,6 +77,26 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
         return (Violation("", "less nesting than its schema takes", _short(tree)),)
     # jsonschema counts every missing property; one violation names them all.
     return tuple(islice(dict.fromkeys(map(_violation, errors)), AT_MOST))
+
+
+def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
+    """The names of arguments that are null where the schema takes no null, and does not need them.
+
+    >>> schema = canonical({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}})
+    >>> refused_nulls(schema, canonical({"a": None, "b": None}))
+    ('a',)
+    """
+    tree: Any = parse(arguments)
+    nulls = [name for name, value in tree.items() if value is None]
+    if not nulls:
+        return ()
+    needed = cast("Mapping[str, Any]", parse(schema)).get("required", ())
+    try:
+        errors = list(_validator(schema).iter_errors(tree))
+    except (OverflowError, RecursionError):  # see violations, which will say so
+        return ()
+    refused = {error.absolute_path[0] for error in errors if len(error.absolute_path) == 1}
+    return tuple(name for name in nulls if name in refused and name not in needed)
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""Ending a run: the outcome that a reply or a failure amounts to."""
+"""Ending a run: the outcome that a reply or a failure amounts to, by the run's mode and policy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from toolreel.outcome import (
     ContentFiltered,
     EmptyFinal,
     InvalidReply,
+    NoToolCalls,
     Outcome,
     Refused,
+    ToolFailed,
     Truncated,
 )
 from toolreel.reply import Problem, Reply
@@ -28,15 +30,32 @@ def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step
     return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
 
 
-def outcome_of(reply: Reply) -> Outcome:
+def outcome_of(state: State, reply: Reply) -> Outcome:
     """What a reply without calls means for the run."""
-    match reply.problem:
+    problem = reply.problem
+    match problem:
         case None:
-            return Completed(reply.content)
-        case Problem() as problem:
+            return _judged(state, reply.content)
+        case Problem():
             return _outcome_of_problem(problem, reply)
         case _:
-            assert_never(reply.problem)
+            assert_never(problem)
+
+
+def _judged(state: State, content: str) -> Outcome:
+    """The final answer, unless the mode wanted tools that did not work out."""
+    config, memory = state.plan.config, state.memory
+    match config.tool_use_mode:
+        case "relaxed" | "disabled":
+            return Completed(content)
+        case "enforced":
+            if not memory.called:
+                return NoToolCalls(content)
+            failed = tuple(name for name in memory.called if not memory.last_ok[name])
+            fatal = config.tool_failure_policy == "fatal" and failed
+            return ToolFailed(failed) if fatal or not memory.successes else Completed(content)
+        case _:
+            assert_never(config.tool_use_mode)
 
 
 def _outcome_of_problem(problem: Problem, reply: Reply) -> Outcome:

@@ -6,10 +6,14 @@ A run is in exactly one phase, and a phase has exactly the data that it needs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+from pyrsistent import PMap, pmap
 
 from toolreel.calls import ToolCall
 from toolreel.effects import Effect
+from toolreel.envelope import Envelope
+from toolreel.jsontext import JsonText
 from toolreel.messages import Message
 from toolreel.notes import Note
 from toolreel.outcome import Outcome
@@ -17,7 +21,21 @@ from toolreel.plan import Plan
 from toolreel.reply import Usage
 from toolreel.transcript import Transcript
 
-__all__ = ["AwaitingReply", "AwaitingTools", "Idle", "Phase", "Settled", "State", "Step", "Tally"]
+__all__ = [
+    "AwaitingApproval",
+    "AwaitingReply",
+    "AwaitingTools",
+    "Idle",
+    "InFlight",
+    "Memory",
+    "Phase",
+    "Settled",
+    "State",
+    "Step",
+    "Streak",
+    "Tally",
+    "Waiting",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +48,50 @@ class AwaitingReply:
     """The model was asked."""
 
     ref: int
+    attempt: int = 1
+    """Which try this is."""
+    tools_sent: bool = True
+    """Whether the model may call tools in its reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A request failed for the moment, and will be tried again."""
+
+    ref: int
+    ms: int
+    failed: AwaitingReply
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A call whose result is not in the history yet."""
+
+    ref: int
+    """The ``ref`` of its effect; 0 for a call that needs none, because it was rejected."""
+    call: ToolCall
+    result: Envelope | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitingTools:
-    """A tool is running; more calls of the same turn may wait behind it."""
+    """Tools are running, one or, where that is allowed, several; more calls of the turn may wait."""
 
-    ref: int
-    running: ToolCall
+    running: tuple[InFlight, ...]
+    """In call order, which is the order of their results in the history."""
     waiting: tuple[ToolCall, ...]
     """Calls of the same reply that are still to be checked and run, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitingApproval:
+    """Somebody was asked whether a tool may run; nothing is under way, so a run may rest here."""
+
+    ref: int
+    call: ToolCall
+    arguments: JsonText
+    """What will run, byte for byte."""
+    waiting: tuple[ToolCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +101,7 @@ class Settled:
     outcome: Outcome
 
 
-Phase: TypeAlias = Idle | AwaitingReply | AwaitingTools | Settled
+Phase: TypeAlias = Idle | AwaitingReply | Waiting | AwaitingTools | AwaitingApproval | Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +109,18 @@ class Tally:
     """What has been counted so far."""
 
     turns: int = 0
-    """Requests sent."""
+    """Requests sent, retries not counted."""
     tool_calls: int = 0
     """Calls that reached a tool."""
     failed_calls: int = 0
     """Calls that ended badly or never reached a tool."""
+    ignored_calls: int = 0
+    """Calls that were not heard."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
+    at_ms: int = 0
+    """The latest time that an event told, in milliseconds since the start."""
 
     def read(self, usage: Usage) -> Tally:
         """This tally with one more reply's tokens."""
@@ -71,7 +128,41 @@ class Tally:
             self,
             prompt_tokens=self.prompt_tokens + usage.prompt_tokens,
             completion_tokens=self.completion_tokens + usage.completion_tokens,
+            cost=self.cost + usage.cost,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """The same call with the same result, how often in a row."""
+
+    result: str
+    """Digest of the result."""
+    times: int
+
+
+_NO_RESULTS: Final[PMap[str, bool]] = pmap()
+_NO_STREAKS: Final[PMap[str, Streak]] = pmap()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the policies of the loop have to know of the past."""
+
+    nudges: int = 0
+    """How often the model was asked again for skipping its tools."""
+    finalizing: bool = False
+    """The final text was empty once, and was asked for again."""
+    tools_dropped: bool = False
+    """The server refused tools, and the run goes on without them."""
+    successes: int = 0
+    """Calls that a tool answered with success."""
+    called: tuple[str, ...] = ()
+    """Tools that were called, in the order of their first call."""
+    last_ok: PMap[str, bool] = _NO_RESULTS
+    """Whether the last result of a tool was a success."""
+    streaks: PMap[str, Streak] = _NO_STREAKS
+    """The latest streak of a call, by the digest of its name and arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +174,14 @@ class State:
     messages: Transcript
     """The whole conversation, append-only."""
     tally: Tally
+    memory: Memory
     next_ref: int
     """The ``ref`` of the next effect: drawn from here, so that the core needs no randomness."""
 
     @classmethod
     def idle(cls, plan: Plan) -> State:
         """The state before the first event."""
-        return cls(plan, Idle(), Transcript.of(plan.messages), Tally(), 1)
+        return cls(plan, Idle(), Transcript.of(plan.messages), Tally(), Memory(), 1)
 
     def said(self, *messages: Message) -> State:
         """This state with more messages in its history."""

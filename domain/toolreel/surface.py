@@ -2,40 +2,67 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from pyrsistent import PMap, pmap
 
+from toolreel.digest import chain
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, JsonText, canonical, parse
+from toolreel.naming import check_name, outward_name
+from toolreel.parameters import SchemaLike, schema_text, schema_tree
 from toolreel.schemas import check_schema
+from toolreel.sendable import sendable
 
-__all__ = ["ToolDefinition", "ToolSurface"]
+__all__ = ["ToolDefinition", "ToolFlags", "ToolSurface"]
 
-_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
+
+
+class ToolFlags(TypedDict, total=False):
+    """What a definition says beside name, words and schema: see the fields of :class:`ToolDefinition`."""
+
+    read_only: bool
+    polling: bool
+    needs_approval: bool
+    exposed: bool
+    deadline_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """What the model is told about one tool.
+    """One tool: what the model is told about it, and how it is run.
 
-    :raises ConfigError: if the name or the schema cannot be sent to a provider
+    :raises ConfigError: if the name, the schema or the deadline cannot be used
     """
 
     name: str
-    """Unique in a surface; letters, digits, ``_`` and ``-``, at most 64."""
+    """The inner name, unique in a surface, such as ``files.read``: letters, digits and ``_ . / : -``, at
+    most 256. The model sees :attr:`outward`."""
     description: str = ""
     parameters: JsonText = _NO_PARAMETERS
     """JSON Schema (draft 2020-12) of the arguments, an object."""
+    read_only: bool = False
+    """It changes nothing, so calls may run at the same time."""
+    polling: bool = False
+    """Being called again with the same arguments is its purpose."""
+    needs_approval: bool = False
+    """Somebody is asked before it runs."""
+    exposed: bool = True
+    """It is sent to the model; one that is not can be called all the same by who knows its name."""
+    deadline_ms: int | None = None
+    """Milliseconds that a call may take; what the tool's host allows, if nothing is said."""
+    source: str = field(default="", compare=False)
+    """Where it comes from, for people; it plays no part in what the definition is."""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise ConfigError(f"tool name {self.name!r} does not fit {_NAME.pattern}; providers refuse it")
+        check_name(self.name)
+        limit = self.deadline_ms
+        if limit is not None and (type(limit) is not int or limit < 1):
+            why = f"expected whole milliseconds of at least 1, or None, got {limit!r}"
+            raise ConfigError(f"tool {self.name!r}: deadline_ms: {why}")
         try:
             check_schema(self.parameters)
         except ConfigError as error:
@@ -43,38 +70,138 @@ class ToolDefinition:
 
     @classmethod
     def of(
-        cls, name: str, description: str = "", parameters: Mapping[str, Json] | None = None
+        cls,
+        name: str,
+        description: str = "",
+        parameters: SchemaLike | None = None,
+        **flags: Unpack[ToolFlags],
     ) -> ToolDefinition:
-        """A definition from a parsed schema; without one, a tool that takes no arguments."""
-        return cls(name, description, _NO_PARAMETERS if parameters is None else canonical(parameters))
+        """A definition from everyday values.
+
+        >>> ToolDefinition.of("files.list", "List all files.", read_only=True).outward
+        'files_list'
+
+        :param description: where it is empty, what ``parameters`` says of itself, unless that is a mapping
+        :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; without
+            one, the tool takes no arguments
+        """
+        if parameters is None:
+            return cls(name, description, **flags)
+        try:
+            tree = schema_tree(parameters)
+            text = schema_text(tree)
+        except ConfigError as error:
+            raise ConfigError(f"tool {name!r}: {error}") from None
+        if not description and tree is not parameters:
+            description = str(tree.get("description", ""))
+        return cls(name, description, text, **flags)
+
+    @property
+    def outward(self) -> str:
+        """The name under which the model sees it."""
+        return outward_name(self.name)
 
     def tree(self) -> Json:
         """The definition as an entry of a request's ``tools``."""
-        function = {"name": self.name, "description": self.description, "parameters": parse(self.parameters)}
+        parameters = sendable(parse(self.parameters))
+        function = {"name": self.outward, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
+
+    @property
+    def size(self) -> int:
+        """UTF-8 bytes of its entry in a request's ``tools``."""
+        return len(canonical(self.tree()).encode())
+
+    @property
+    def told_whole(self) -> bool:
+        """Whether what the model is told is all there is to say about it."""
+        as_sent = self.outward == self.name and canonical(sendable(parse(self.parameters))) == self.parameters
+        return as_sent and self == ToolDefinition(self.name, self.description, self.parameters)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over what the model is told about it and how it is run."""
+        flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.deadline_ms]
+        return chain("tool", self.name, self.description, self.parameters, canonical(flags))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSurface:
-    """The tools of one run, in the order in which the model sees them.
+    """The tools of one run, frozen before it begins.
 
-    :raises ConfigError: if two tools share a name
+    :raises ConfigError: if two tools share a name, be it only for the model
     """
 
     definitions: tuple[ToolDefinition, ...] = ()
+    """The tools that may be called, in the order in which the model sees them."""
+    masked: tuple[str, ...] = ()
+    """Inner names of tools that there are, but not for this run: never sent, never run."""
     text: JsonText = field(init=False, repr=False, compare=False)
     """The canonical text of the ``tools`` array."""
     by_name: PMap[str, ToolDefinition] = field(init=False, repr=False, compare=False)
+    """The tools that may be called, by inner and by outward name."""
+    known: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Every name, inner or outward, of a tool that may be called or is masked."""
 
     def __post_init__(self) -> None:
-        names = Counter(definition.name for definition in self.definitions)
-        if twice := [name for name, times in names.items() if times > 1]:
-            raise ConfigError(f"tool {twice[0]!r} is defined twice; rename one of the two")
-        tree = [definition.tree() for definition in self.definitions]
+        _check_distinct(self.definitions, self.masked)
+        tree = [definition.tree() for definition in self.definitions if definition.exposed]
+        callable_ = {name: tool for tool in self.definitions for name in (tool.name, tool.outward)}
+        masked = (form for name in self.masked for form in (name, outward_name(name)))
         object.__setattr__(self, "text", canonical(tree))
-        object.__setattr__(self, "by_name", pmap({tool.name: tool for tool in self.definitions}))
+        object.__setattr__(self, "by_name", pmap(callable_))
+        object.__setattr__(self, "known", frozenset([*callable_, *masked]))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the tools, in order."""
-        return tuple(definition.name for definition in self.definitions)
+        """The outward names of the tools that are sent, in order."""
+        return tuple(definition.outward for definition in self.definitions if definition.exposed)
+
+    @property
+    def size(self) -> int:
+        """UTF-8 bytes of the ``tools`` array."""
+        return len(self.text.encode())
+
+    @property
+    def told_whole(self) -> bool:
+        """Whether what the model is told is all there is to say about the tools."""
+        return not self.masked and all(definition.told_whole for definition in self.definitions)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over what the model sees and what can be executed; where a tool comes from is no part."""
+        tools = (definition.fingerprint for definition in self.definitions)
+        return chain(chain("tool_surface", self.text, *tools), "masked", *self.masked)
+
+    def inner(self, name: str) -> str:
+        """The inner name of the tool that a call means; what no tool is called stays as it is."""
+        tool = self.by_name.get(name)
+        return name if tool is None else tool.name
+
+
+def _check_distinct(definitions: Sequence[ToolDefinition], masked: Sequence[str]) -> None:
+    """No two tools with one outward name; then no inner name is another's outward name either."""
+    seen: dict[str, ToolDefinition] = {}
+    for tool in definitions:
+        other = seen.setdefault(tool.outward, tool)
+        if other is not tool:
+            raise ConfigError(_clash(other, tool))
+    for name in masked:
+        if outward_name(name) in seen:
+            raise ConfigError(f"tool {name!r} is masked and may be called at once; leave one of the two out")
+
+
+def _clash(one: ToolDefinition, other: ToolDefinition) -> str:
+    if one.name != other.name:
+        both = " and ".join(f"{tool.name!r}{_from(tool)}" for tool in (one, other))
+        return f"tools {both} are both {one.outward!r} to the model; rename one of the two"
+    if one.source == other.source:
+        return f"tool {one.name!r} is defined twice{_from(one)}; rename one of the two"
+    return (
+        f"tool {one.name!r} comes from {one.source!r} and from {other.source!r}; "
+        "rename one of the two, or leave one source out"
+    )
+
+
+def _from(tool: ToolDefinition) -> str:
+    return f" (source {tool.source!r})" if tool.source else ""

@@ -6,16 +6,28 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel.arguments import ArgumentError
+from toolreel.asking import ask, wait
 from toolreel.calls import ToolCall
 from toolreel.events import ReplyReceived, RequestFailed
+from toolreel.finals import final_reply
 from toolreel.jsontext import JsonText, read
 from toolreel.messages import AssistantMessage, SentCall
-from toolreel.notes import ContentStripped, Note, RepairApplied, ReplyRead, RequestLost
-from toolreel.outcome import TransportFailed
-from toolreel.reply import Reply, normalize_reply
+from toolreel.notes import (
+    CallsIgnored,
+    ContentStripped,
+    IgnoreReason,
+    Note,
+    RepairApplied,
+    ReplyRead,
+    RequestLost,
+    ToolsDropped,
+)
+from toolreel.outcome import CapabilityRefused, TransportFailed
+from toolreel.reply import Problem, Reply, normalize_reply
 from toolreel.results import run_calls
-from toolreel.settle import outcome_of, settle
-from toolreel.state import State, Step
+from toolreel.retries import delay_ms, passing, refuses_tools
+from toolreel.settle import settle
+from toolreel.state import AwaitingReply, State, Step
 
 __all__ = ["reply_received", "request_failed"]
 
@@ -23,41 +35,99 @@ _SAMPLE: Final = 200
 _CUT: Final = ArgumentError("ARGUMENTS_TRUNCATED")
 
 
-def reply_received(state: State, event: ReplyReceived) -> Step:
+def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
     """Read the reply.
 
-    With calls, it leads to running them; without, to ``Settled``.
+    With calls, it leads to running them; without, to the end or to one more question; a provider's
+    passing error leads to ``Waiting``.
     """
-    plan = state.plan
-    reply = normalize_reply(event.body, tools=plan.tools, config=plan.config, turn=state.tally.turns)
+    plan, turn = state.plan, state.tally.turns
+    reply = normalize_reply(event.body, tools=plan.tools, config=plan.config, turn=turn)
     counted = replace(state, tally=state.tally.read(reply.usage))
-    notes = _notes(state.tally.turns, reply)
+    notes = _notes(turn, reply)
+    if reply.problem is not None and reply.problem.passing:
+        ms = _pause(counted, phase, None)
+        if ms is not None:
+            return wait(counted, phase, ms, notes)
+    if reply.calls and not phase.tools_sent:
+        return _tools_off(counted, reply, notes)
     if reply.calls:
-        calls = _whole(reply)
-        return run_calls(counted.said(_with_calls(calls)), calls, notes)
-    if reply.content:
-        counted = counted.said(AssistantMessage(reply.content))
-    return settle(counted, outcome_of(reply), notes)
+        return _calling(counted, reply, notes)
+    return final_reply(counted, reply, notes, tools_sent=phase.tools_sent)
 
 
-def request_failed(state: State, event: RequestFailed) -> Step:
-    """No reply: the run ends, and says why. Leads to ``Settled`` with ``transport``."""
-    lost = RequestLost(state.tally.turns, event.failure, event.status)
+def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
+    """No reply.
+
+    Leads to ``Waiting`` if the failure may pass, to a request without tools where that is allowed, else to
+    ``Settled`` with ``transport`` or ``capability``.
+    """
+    turn = state.tally.turns
+    lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
+    if phase.tools_sent and refuses_tools(event):
+        return _refused(state, event, (lost,))
+    ms = _pause(state, phase, event.retry_after_ms) if passing(event) else None
+    if ms is not None:
+        return wait(state, phase, ms, (lost,))
     return settle(state, TransportFailed(event.failure, event.status, event.message), (lost,))
+
+
+def _refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+    config = state.plan.config
+    if not config.fallback_without_tools or config.tool_use_mode != "relaxed":
+        return settle(state, CapabilityRefused(event.message), notes)
+    turn = state.tally.turns
+    memory = replace(state.memory, tools_dropped=True)
+    # The model never saw the request, so that asking it without tools is the same turn.
+    dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
+    return ask(dropped, (*notes, ToolsDropped(turn, event.message)))
+
+
+def _pause(state: State, phase: AwaitingReply, asked: int | None) -> int | None:
+    """Milliseconds before the next try, if there is one."""
+    config = state.plan.config
+    if phase.attempt >= config.max_tries:
+        return None
+    return delay_ms(config, seed=state.plan.seed, ref=phase.ref, attempt=phase.attempt, asked=asked)
+
+
+def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """Calls that nobody asked for: they are not heard, and what is left is the answer."""
+    state, ignored = _ignored(state, reply.calls, "tools_off")
+    problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
+    return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
+
+
+def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    calls, limit = _whole(state, reply), state.plan.calls_per_turn
+    if reply.content:
+        notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
+    if limit is not None and len(calls) > limit:
+        state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
+        calls, notes = calls[:limit], (*notes, ignored)
+    return run_calls(state.said(_with_calls(calls)), calls, notes)
+
+
+def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tuple[State, CallsIgnored]:
+    tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
+    note = CallsIgnored(tally.turns, tuple(call.name for call in calls), why)
+    return replace(state, tally=tally), note
 
 
 def _notes(turn: int, reply: Reply) -> tuple[Note, ...]:
     usage = reply.usage
     read_ = ReplyRead(turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens)
-    repairs = tuple(RepairApplied(turn, code) for code in reply.warnings)
-    if not reply.calls or not reply.content:
-        return (read_, *repairs)
-    return (read_, *repairs, ContentStripped(turn, len(reply.content), reply.content[:_SAMPLE]))
+    return (read_, *(RepairApplied(turn, code) for code in reply.warnings))
 
 
-def _whole(reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls, none of which may run if the reply was cut: even closed JSON may be half a thought."""
-    if reply.finish != "length":
+def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
+    """The calls, none of which may run if the reply was cut: even closed JSON may be half a thought.
+
+    Some servers say ``stop`` all the same; using up just the tokens that were allowed is the tell
+    (localharness#77, qwen-code#2021).
+    """
+    cap = state.plan.output_cap
+    if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
         return reply.calls
     return tuple(replace(call, arguments=_CUT) for call in reply.calls)
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -20,6 +22,8 @@ from tests.adapters.test_python_tools import (
     fetch,
     refuse,
     time_out_by_itself,
+    wait,
+    which,
 )
 from tests.samples import complaint
 from toolreel.errors import ConfigError
@@ -208,3 +212,47 @@ def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert complaint(MissingExtra, lambda: runpy.run_path(apython_tools.__file__)) == (
         "anyio is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
     )
+
+
+@pytest.mark.anyio
+@with_and_without_a_deadline
+async def test_the_deadline_of_a_tool_goes_before_that_of_the_host(deadline: float | None) -> None:
+    tools = AsyncPythonTools(
+        [Tool.of(sleep, deadline_ms=50), Tool.of(wait, deadline_ms=50)], deadline=deadline
+    )
+    for name in ("sleep", "wait"):
+        assert f"{name} did not return within 0.05 s" in (await tools.run(call(name))).output
+
+
+async def sleep() -> None:
+    """Sleep."""
+    await anyio.sleep(60)
+
+
+async def awhich() -> Mapping[str, str]:
+    """Say which call this is, after a pause."""
+    await anyio.sleep(0)
+    return which()
+
+
+@pytest.mark.anyio
+async def test_tools_that_run_together_know_which_call_each_runs() -> None:
+    tools = AsyncPythonTools([which, awhich])
+    told: dict[str, str] = {}
+
+    async def ask(name: str, key: str) -> None:
+        told[key] = (await tools.run(replace(call(name), key=key))).output
+
+    async with anyio.create_task_group() as group:
+        for name, key in (("which", "a"), ("awhich", "b"), ("which", "c"), ("awhich", "d")):
+            group.start_soon(ask, name, key)
+    assert {key: json.loads(output)["key"] for key, output in told.items()} == {key: key for key in "abcd"}
+
+
+@pytest.mark.anyio
+async def test_a_masked_tool_is_neither_sent_nor_run() -> None:
+    tools = AsyncPythonTools([add, fetch], deny=["fetch"])
+    assert (tools.surface.names, tools.surface.masked) == (("add",), ("fetch",))
+    assert AsyncPythonTools([add, fetch], allow=["add"]).surface == tools.surface
+    with pytest.raises(ConfigError, match="this host has no tool 'fetch'"):
+        await tools.run(call("fetch"))

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import Barrier
+
 import pytest
 
 from tests.adapters.chat_server import replying, serving
+from toolreel.codec import dump, load_state
 from toolreel.config import LoopConfig
-from toolreel.effects import RunTool, SendRequest
+from toolreel.effects import RunTool
 from toolreel.errors import ProtocolError, ReplayMismatch
 from toolreel.events import CancelRequested, Event, ReplyReceived, ToolReturned
 from toolreel.loop import fold
@@ -12,13 +16,17 @@ from toolreel.messages import ToolMessage
 from toolreel.notes import CallEnded, CallStarted, Note, ReplyRead, RequestLost, RequestSent, RunSettled
 from toolreel.outcome import Cancelled, Completed, MaxTurns, TransportFailed
 from toolreel.plan import Plan
-from toolreel_adapters.drive import run
+from toolreel.state import AwaitingApproval
+from toolreel_adapters.approving import Always, Never
+from toolreel_adapters.clock import InstantClock
+from toolreel_adapters.drive import go_on, run
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.journal import MemoryJournal, parse_journal
 from toolreel_adapters.perform import Ports
-from toolreel_adapters.ports import Performer
-from toolreel_adapters.python_tools import PythonTools
+from toolreel_adapters.ports import Performer, Wanted
+from toolreel_adapters.python_tools import PythonTools, Tool
 from toolreel_adapters.scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel_adapters.signature import definition_of
 
 
 def add(a: int, b: int) -> int:
@@ -77,9 +85,72 @@ def test_a_whole_session_over_http() -> None:
 
 
 def test_a_far_side_that_fails_ends_the_run_and_raises_nothing() -> None:
-    ended = run(PLAN, Ports(ScriptedEndpoint([Lost("timeout", "ReadTimeout")]), PythonTools([add])))
+    clock = InstantClock()
+    endpoint = ScriptedEndpoint([Lost("timeout", "ReadTimeout")] * 3)
+    ended = run(PLAN, Ports(endpoint, PythonTools([add]), clock=clock))
     assert ended.outcome == TransportFailed("timeout", None, "ReadTimeout")
-    assert RequestLost(1, "timeout", None) in ended.notes
+    assert ended.notes.count(RequestLost(1, "timeout", None)) == 3
+    assert len(clock.waited) == 2
+
+
+def test_a_back_off_of_ten_minutes_takes_no_time_in_a_test() -> None:
+    clock = InstantClock()
+    patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
+    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=PLAN.tools, config=patient)
+    endpoint = ScriptedEndpoint([Lost("status", "HTTP 503: busy", 503), *SUM])
+    assert run(plan, Ports(endpoint, PythonTools([add]), clock=clock)).completed
+    assert 300_000 <= clock.waited[0] <= 600_000
+
+
+GUARDED = replace(PLAN.tools.definitions[0], needs_approval=True)
+APPROVED = Plan.of(model="m", messages="What is 2 + 40?", tools=[GUARDED])
+
+
+def test_a_run_rests_where_a_tool_needs_approval_and_goes_on_from_its_stored_state() -> None:
+    first, rest = ScriptedEndpoint(SUM[:1]), ScriptedEndpoint(SUM[1:])
+    journal = MemoryJournal(APPROVED)
+    resting = run(APPROVED, Ports(first, PythonTools([add])), journal=journal)
+    assert isinstance(resting.state.phase, AwaitingApproval)
+    with pytest.raises(ProtocolError, match="AwaitingApproval"):
+        _ = resting.outcome
+
+    stored = load_state(dump(resting.state))
+    ended = go_on(stored, Ports(rest, PythonTools([add]), Always()), journal=journal)
+    assert ended.completed
+    assert fold(APPROVED, parse_journal(journal.text).events).state == ended.state
+
+
+def test_a_tool_that_is_not_approved_does_not_run() -> None:
+    ran: list[int] = []
+
+    def add(a: int, b: int) -> int:
+        ran.append(a + b)
+        return a + b
+
+    ended = run(APPROVED, Ports(ScriptedEndpoint(SUM), PythonTools([add]), Never("not today")))
+    assert ended.completed
+    assert ran == []
+    assert "not approved: not today" in ended.state.messages.texts[-2]
+
+
+def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() -> None:
+    together = Barrier(2, timeout=5)
+
+    def look(shelf: int) -> int:
+        """Look at a shelf."""
+        together.wait()
+        return shelf
+
+    reading = replace(definition_of(look), read_only=True)
+    parallel = LoopConfig(parallel_tools=True)
+    plan = Plan.of(model="m", messages="Look.", tools=[reading], config=parallel)
+    endpoint = ScriptedEndpoint([calling(("look", {"shelf": 1}), ("look", {"shelf": 2})), saying("1, 2")])
+    ended = run(plan, Ports(endpoint, PythonTools([Tool(reading, look)])))
+    assert ['"value":1' in text.replace("\\", "") for text in ended.state.messages.texts[2:4]] == [
+        True,
+        False,
+    ]
+    assert ended.completed
 
 
 def test_the_run_ends_at_its_limit_of_turns() -> None:
@@ -101,7 +172,7 @@ class Stopping:
         self._performer = performer
         self._left = at
 
-    def perform(self, effect: SendRequest | RunTool) -> Event:
+    def perform(self, effect: Wanted) -> Event | None:
         self._left -= 1
         return self._performer.perform(effect) if self._left else CancelRequested("enough")
 
@@ -132,7 +203,7 @@ class Watched:
         self._journal = journal
         self.lines: list[int] = []
 
-    def perform(self, effect: SendRequest | RunTool) -> Event:
+    def perform(self, effect: Wanted) -> Event | None:
         self.lines.append(len(self._journal.lines))
         return self._performer.perform(effect)
 
@@ -147,7 +218,7 @@ def test_every_event_is_in_the_journal_before_the_run_goes_on() -> None:
 
 def test_an_event_is_in_the_journal_even_if_the_run_cannot_take_it() -> None:
     class Confused:
-        def perform(self, effect: SendRequest | RunTool) -> Event:
+        def perform(self, effect: Wanted) -> Event | None:
             return ReplyReceived(effect.ref + 6, 200, "{}")
 
     journal = MemoryJournal(PLAN)

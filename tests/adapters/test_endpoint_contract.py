@@ -178,7 +178,7 @@ class AsyncPerforming:
         return _answer(await self.performer.perform(effect))
 
 
-def _answer(event: Event) -> ReplyReceived | RequestFailed:
+def _answer(event: Event | None) -> ReplyReceived | RequestFailed:
     assert isinstance(event, ReplyReceived | RequestFailed)
     return event
 

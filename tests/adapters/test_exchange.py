@@ -8,7 +8,15 @@ from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.outcome import FailureKind
 from toolreel_adapters.bounded import ACCEPT_ENCODING, TooLarge, UndecodableBody
 from toolreel_adapters.errors import EndpointConfigError
-from toolreel_adapters.exchange import Address, answered, broken, chat_url, lost, request_headers
+from toolreel_adapters.exchange import (
+    Address,
+    answered,
+    broken,
+    chat_url,
+    lost,
+    request_headers,
+    retry_after_ms,
+)
 
 KEY = "not-a-real-key-4711"
 
@@ -108,16 +116,16 @@ def test_the_key_is_not_in_the_address_that_is_shown() -> None:
 
 @pytest.mark.parametrize("status", [200, 201, 299])
 def test_a_success_is_a_reply_whatever_its_body_holds(status: int) -> None:
-    assert answered(4, status, b"<html>") == ReplyReceived(4, status, "<html>")
+    assert answered(4, status, {}, b"<html>") == ReplyReceived(4, status, "<html>")
 
 
 def test_bytes_that_are_no_utf_8_are_replaced() -> None:
-    assert answered(1, 200, b"caf\xe9") == ReplyReceived(1, 200, "caf\ufffd")
+    assert answered(1, 200, {}, b"caf\xe9") == ReplyReceived(1, 200, "caf\ufffd")
 
 
 @pytest.mark.parametrize("status", [100, 199, 300, 404, 500])
 def test_any_other_status_is_a_failure(status: int) -> None:
-    assert answered(4, status, b"why") == RequestFailed(4, "status", f"HTTP {status}: why", status, "why")
+    assert answered(4, status, {}, b"why") == RequestFailed(4, "status", f"HTTP {status}: why", status, "why")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +133,7 @@ def test_any_other_status_is_a_failure(status: int) -> None:
 )
 def test_a_long_complaint_is_cut_in_the_message_and_whole_in_the_body(body: str) -> None:
     text = body % ("x" * 1_000)
-    event = answered(1, 500, text.encode())
+    event = answered(1, 500, {}, text.encode())
     assert event == RequestFailed(1, "status", f"HTTP 500: {'x' * 300}", 500, text)
 
 
@@ -133,7 +141,7 @@ def test_a_long_complaint_is_cut_in_the_message_and_whole_in_the_body(body: str)
     "body", ['{"error":{"message":7}}', '{"detail":[{"msg":"too short"}]}', "[1]", "null"]
 )
 def test_a_complaint_in_an_unknown_shape_is_shown_as_it_is(body: str) -> None:
-    assert answered(1, 422, body.encode()) == RequestFailed(1, "status", f"HTTP 422: {body}", 422, body)
+    assert answered(1, 422, {}, body.encode()) == RequestFailed(1, "status", f"HTTP 422: {body}", 422, body)
 
 
 def test_a_body_that_was_not_taken_in_keeps_its_status() -> None:
@@ -158,3 +166,22 @@ def test_an_exchange_that_was_given_up_says_of_what_kind(
     error: httpx.HTTPError, failure: FailureKind, message: str
 ) -> None:
     assert lost(9, error) == RequestFailed(9, failure, message)
+
+
+@pytest.mark.parametrize(
+    ("headers", "ms"),
+    [
+        ({"retry-after": "3"}, 3_000),
+        ({"retry-after": " 0.25 "}, 250),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10_000),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, 0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-1"}, None),
+        ({}, None),
+    ],
+)
+def test_a_server_may_ask_to_be_left_alone(headers: dict[str, str], ms: int | None) -> None:
+    assert retry_after_ms(headers) == ms
+    failed = answered(1, 429, headers, b"slow down")
+    assert failed == RequestFailed(1, "status", "HTTP 429: slow down", 429, "slow down", ms)

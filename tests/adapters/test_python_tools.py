@@ -5,7 +5,8 @@ import json
 import math
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
@@ -16,6 +17,7 @@ from toolreel.errors import ConfigError
 from toolreel.events import ToolReturned
 from toolreel.jsontext import Json, canonical
 from toolreel.surface import ToolDefinition
+from toolreel_adapters.call_context import current_call
 from toolreel_adapters.python_tools import DEADLINE, Given, PythonTools, Tool, Toolbox, ToolError
 
 
@@ -234,3 +236,88 @@ def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -
     told = "this host has no tool 'sub'; make the plan with the host's own surface"
     assert complaint(ConfigError, lambda: PythonTools([add]).run(call("sub"))) == told
     assert complaint(ConfigError, lambda: Toolbox([add]).function("sub")) == told
+
+
+def wait(seconds: float = 60.0) -> str:
+    """Wait."""
+    threading.Event().wait(seconds)
+    return "done"
+
+
+@in_and_out_of_a_thread
+def test_the_deadline_of_a_tool_goes_before_that_of_the_host(deadline: float | None) -> None:
+    tools = PythonTools([Tool.of(wait, deadline_ms=50)], deadline=deadline)
+    assert "wait did not return within 0.05 s" in tools.run(call("wait")).output
+
+
+def test_a_tool_may_take_longer_than_its_host_allows_others() -> None:
+    tools = PythonTools([Tool.of(wait, deadline_ms=30_000), Tool.of(wait, name="other")], deadline=0.02)
+    assert tools.run(call("wait", seconds=0.1)) == ToolReturned(4, '"done"')
+    assert "other did not return within 0.02 s" in tools.run(call("other", seconds=5)).output
+
+
+def which() -> Mapping[str, str]:
+    """Say which call this is."""
+    now = current_call()
+    return {"name": now.name, "id": now.call_id, "key": now.key}
+
+
+@in_and_out_of_a_thread
+def test_a_tool_knows_which_call_it_runs(deadline: float | None) -> None:
+    tools = PythonTools([Tool.of(which, name="tell.which")], deadline=deadline)
+    effect = replace(call("tell.which"), key="k")
+    assert json.loads(tools.run(effect).output) == {"name": "tell.which", "id": "call_a", "key": "k"}
+
+
+class Room:
+    """Writes its schema as a pydantic model does."""
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, object]:
+        return {"type": "object", "description": "A room.", "properties": {"a": {"type": "integer"}}}
+
+
+def test_a_tool_is_made_of_a_function_and_what_its_signature_does_not_say() -> None:
+    plain = Tool.of(add)
+    assert plain.definition == PythonTools([add]).surface.by_name["add"]
+    told = Tool.of(add, name="math.add", description="Sum.", read_only=True, exposed=False)
+    assert told.definition == replace(
+        plain.definition, name="math.add", description="Sum.", read_only=True, exposed=False
+    )
+    assert told.function is add
+
+
+def test_a_schema_of_ones_own_goes_before_the_signature() -> None:
+    tool = Tool.of(add, parameters=Room, polling=True)
+    assert tool.definition == ToolDefinition.of("add", "Add two numbers.", Room, polling=True)
+    assert Tool.of(add, name="sum", description="", parameters=Room).definition.description == "A room."
+    assert PythonTools([tool]).run(call("add", a=2)) == ToolReturned(4, "42")
+
+
+def test_a_function_without_a_name_needs_one() -> None:
+    assert "tool name '' does not fit" in complaint(ConfigError, lambda: Tool.of(partial(add), parameters={}))
+
+
+def test_a_tool_of_a_long_or_dotted_name_is_run_by_its_inner_name() -> None:
+    tools = PythonTools([Tool.of(add, name="math.add")])
+    assert tools.surface.names == ("math_add",)
+    assert tools.run(call("math.add", a=1)) == ToolReturned(4, "41")
+
+
+def test_a_masked_tool_is_neither_sent_nor_run() -> None:
+    tools = PythonTools([add, wait, fetch], allow=["add", "wait"], deny=["w*"])
+    assert tools.surface.names == ("add",)
+    assert tools.surface.masked == ("wait", "fetch")
+    assert complaint(ConfigError, lambda: tools.run(call("wait"))) == (
+        "this host has no tool 'wait'; make the plan with the host's own surface"
+    )
+    assert complaint(ConfigError, lambda: PythonTools([add], deny=["ad"])) == (
+        "deny: there is no tool 'ad'; did you mean 'add'?"
+    )
+
+
+def test_tools_of_two_sources_that_clash_are_told_apart() -> None:
+    one, other = Tool.of(add).from_source("here"), Tool.of(add).from_source("there")
+    assert complaint(ConfigError, lambda: PythonTools([one, other])) == (
+        "tool 'add' comes from 'here' and from 'there'; rename one of the two, or leave one source out"
+    )

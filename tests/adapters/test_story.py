@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.adapters.test_drive import PLAN, SUM, Stopping, add
 from toolreel.config import LoopConfig
 from toolreel.events import CancelRequested
@@ -7,6 +9,7 @@ from toolreel.jsontext import canonical
 from toolreel.messages import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel.notes import RequestSent
 from toolreel.plan import Plan
+from toolreel_adapters.clock import InstantClock
 from toolreel_adapters.drive import run
 from toolreel_adapters.finished import Run, retold
 from toolreel_adapters.perform import Ports
@@ -20,7 +23,8 @@ def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnTold, ...]:
 
 
 def ended(*script: Line, plan: Plan = PLAN) -> Run:
-    return run(plan, Ports(ScriptedEndpoint(script), PythonTools([add, divide])))
+    ports = Ports(ScriptedEndpoint(script), PythonTools([add, divide]), clock=InstantClock())
+    return run(plan, ports)
 
 
 def divide(a: int, b: int) -> float:
@@ -80,13 +84,49 @@ def test_calls_written_as_text_are_told_with_their_dialect() -> None:
 
 
 def test_a_request_that_was_lost_is_a_turn_in_which_nothing_came() -> None:
-    (turn,) = told(Lost("connect", "refused"))
+    (turn,) = told(Lost("too_large", "1 GiB"))
     assert (turn.number, turn.messages, turn.calls) == (1, 1, ())
+    assert turn.remarks == ("no reply: too_large",)
 
 
-def test_an_empty_last_turn_is_told() -> None:
-    *_, last = told(SUM[0], saying(""))
-    assert (last.number, last.calls) == (2, ())
+def test_the_tries_of_a_turn_are_told_in_it() -> None:
+    first, second = told(Lost("status", "HTTP 503: busy", 503), *SUM)
+    assert first.remarks == ("no reply: status 503", "try 1 failed, the next follows after 713 ms")
+    assert (len(first.calls), second.remarks) == (1, ())
+
+
+def test_an_empty_answer_that_was_asked_for_again_is_a_turn_of_its_own() -> None:
+    first, second, third = told(SUM[0], saying(""), saying("42."))
+    assert [len(turn.calls) for turn in (first, second, third)] == [1, 0, 0]
+    assert second.remarks == ("an empty answer; the model is asked for it once more",)
+
+
+def test_what_else_the_loop_decided_is_told() -> None:
+    config = LoopConfig(tool_use_mode="enforced", nudge_no_tool_calls=1, max_tool_calls_per_turn=1)
+    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
+    twice = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 1, "b": 2}))
+    first, second, _ = told(saying("Done."), twice, saying("2"), plan=plan)
+    assert first.remarks == ("the model is asked to call a tool (no_tool_calls)",)
+    assert second.remarks == ("ignored (calls_per_turn): add",)
+
+
+def test_a_model_that_goes_in_circles_is_told() -> None:
+    *_, last = told(*[calling(("add", {"a": 1, "b": 1}))] * 3, saying("2"))[:3]
+    assert last.remarks == ("add has had the same result 3 times; the model was warned",)
+
+
+def test_a_run_that_rests_is_told_as_far_as_it_has_come() -> None:
+    guarded = replace(PLAN.tools.definitions[0], needs_approval=True)
+    (turn,) = told(SUM[0], plan=Plan.of(model="m", messages="Go.", tools=[guarded]))
+    assert (turn.calls, turn.remarks) == ((), ("add needs approval",))
+
+
+def test_a_server_that_takes_no_tools_is_told() -> None:
+    config = LoopConfig(fallback_without_tools=True)
+    plan = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=config)
+    refused = Lost("status", "HTTP 404: No endpoints found that support tool use", 404)
+    (turn,) = told(refused, saying("Hm."), plan=plan)
+    assert turn.remarks[1].startswith("the server takes no tools, so the run goes on without: HTTP 404")
 
 
 def test_calls_that_were_cancelled_are_told_as_such() -> None:

@@ -11,19 +11,25 @@ from typing import Final
 
 import pytest
 
-from toolreel_adapters import adrive, ahttp, drive, http, perform, ports, rehearsal
+from toolreel_adapters import adrive, ahttp, approving, drive, http, perform, ports, rehearsal, stopwatch
 
 MODULES: Final = [(drive, adrive), (http, ahttp)]
 CLASSES: Final = [
     (ports, "Endpoint"),
     (ports, "ToolHost"),
+    (ports, "Approver"),
+    (ports, "Clock"),
     (ports, "Performer"),
     (perform, "Ports"),
     (rehearsal, "Rehearsal"),
+    (approving, "Later"),
+    (stopwatch, "Stopwatch"),
 ]
 
 OTHER_NAMES: Final = {
     "arun": "run",
+    "ago_on": "go_on",
+    "aanswers": "answers",
     "aclose": "close",
     "aiter_raw": "iter_raw",
     "__aenter__": "__enter__",
@@ -78,7 +84,7 @@ def test_the_classes_are_alike(module: ModuleType, name: str) -> None:
 def test_every_class_that_has_a_twin_is_compared() -> None:
     twins = [
         (module, node.name.removeprefix("Async"))
-        for module in (ports, perform, rehearsal)
+        for module in (ports, perform, rehearsal, approving, stopwatch)
         for node in tree_of(module).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async")
     ]

@@ -121,9 +121,10 @@ def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
     monkeypatch.setenv("MY_KEY", "not-the-right-key")
     answers = (NO_KEY, WRONG_KEY, NO_MODEL, TOO_LONG, NO_PATH, A_PAGE, BUSY, BROKEN, MOVED)
     with serving(*answers) as server, nobody_listens() as nowhere:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        once = ("run", "hi", "--model", "m", "--set", "max_tries=1", "--base-url")
+        base = (*once, server.url)
         keyed = (*base, "--api-key-env", "MY_KEY")
-        silent = ("run", "hi", "--model", "m", "--base-url", nowhere)
+        silent = (*once, nowhere)
         commands = [base, keyed, *[base] * (len(answers) - 2), silent, (*silent, "--json")]
         no_key, wrong_key, no_model, long, no_path, page, busy, broken, moved, nobody, machine = said_by_each(
             commands, tmp_path
@@ -146,7 +147,7 @@ def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
 
 def test_a_server_that_is_too_slow_is_told_with_the_option_that_helps(tmp_path: Path) -> None:
     with serving(Answer(delay=60)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--set", "max_tries=1")
         said = toolreel(*base, "--timeout", "0.2", "--record", "slow", cwd=tmp_path)
     assert_mistake(said, "ReadTimeout", "raise --timeout", code=1)
     again = toolreel("replay", "slow", cwd=tmp_path)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from toolreel.admission import admit
@@ -7,7 +9,8 @@ from toolreel.arguments import ArgumentError, Arguments, read_arguments
 from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
 from toolreel.faults import Fault
-from toolreel.jsontext import JsonText
+from toolreel.jsontext import Json, JsonText
+from toolreel.plan import Plan
 from toolreel.surface import ToolDefinition, ToolSurface
 
 ADD = ToolDefinition.of(
@@ -26,14 +29,20 @@ def call(name: str = "add", arguments: str = '{"a":1}', value: Arguments | None 
     return ToolCall("call_a", name, read.value if value is None else value, read.original)
 
 
-def fault(refused: ToolCall, config: LoopConfig | None = None) -> Fault:
-    found = admit(refused, TOOLS, config or LoopConfig())
+def plan(
+    config: LoopConfig | None = None, tools: ToolSurface = TOOLS, options: Mapping[str, Json] | None = None
+) -> Plan:
+    return Plan.of(model="m", messages="hi", tools=tools, config=config, options=options)
+
+
+def fault(refused: ToolCall, config: LoopConfig | None = None, **options: Json) -> Fault:
+    found = admit(refused, plan(config, options=options))
     assert isinstance(found, Fault)
     return found
 
 
 def test_a_call_that_fits_is_admitted_with_its_canonical_arguments() -> None:
-    assert admit(call(arguments='{ "a": 1 }'), TOOLS, LoopConfig()) == JsonText('{"a":1}')
+    assert admit(call(arguments='{ "a": 1 }'), plan()) == JsonText('{"a":1}')
 
 
 def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
@@ -47,7 +56,7 @@ def test_arguments_may_be_as_large_as_the_limit_in_bytes() -> None:
     size = len(arguments.encode())
     assert size == len(arguments) + 2
     for limit in (size, size + 1):
-        assert admit(call(arguments=arguments), TOOLS, LoopConfig(max_tool_args_bytes=limit)) == arguments
+        assert admit(call(arguments=arguments), plan(LoopConfig(max_tool_args_bytes=limit))) == arguments
     found = fault(call(arguments=arguments), LoopConfig(max_tool_args_bytes=size - 1))
     assert found.code == "ARGUMENTS_TOO_LARGE"
     assert found.data == f'{{"bytes":{size},"limit":{size - 1}}}'
@@ -73,6 +82,11 @@ def test_arguments_that_could_not_be_read_say_why(error: ArgumentError, code: st
     assert message in found.message
 
 
+def test_arguments_of_a_cut_reply_name_the_cap_that_the_request_set() -> None:
+    cut = call(value=ArgumentError("ARGUMENTS_TRUNCATED"))
+    assert "cut at the limit of 256 output tokens" in fault(cut, max_tokens=256).message
+
+
 def test_arguments_that_break_the_schema_say_what_was_expected() -> None:
     found = fault(call(arguments='{"a":"1"}'))
     assert found.code == "ARGUMENTS_SCHEMA_ERROR"
@@ -84,3 +98,43 @@ def test_checks_come_in_their_order() -> None:
     assert fault(call(name="ad", arguments="[1]"), small).code == "TOOL_NOT_FOUND"
     assert fault(call(arguments="[1]"), small).code == "ARGUMENTS_TOO_LARGE"
     assert fault(call(arguments="[1]")).code == "ARGUMENTS_NOT_OBJECT"
+
+
+def test_a_cut_call_is_told_the_cap_that_cut_it() -> None:
+    found = admit(call(value=ArgumentError("ARGUMENTS_TRUNCATED")), plan(options={"max_tokens": 7}))
+    assert isinstance(found, Fault)
+    assert "the limit of 7 output tokens" in found.message
+
+
+READ = ToolDefinition.of("files.read")
+MASKED = ToolSurface((READ, ToolDefinition.of("hidden", exposed=False)), ("files.delete",))
+
+
+@pytest.mark.parametrize("name", ["files.read", "files_read", "hidden"])
+def test_a_tool_is_called_by_either_name_and_whether_it_is_sent_or_not(name: str) -> None:
+    assert admit(call(name, "{}"), plan(tools=MASKED)) == "{}"
+
+
+@pytest.mark.parametrize("name", ["files.delete", "files_delete"])
+def test_a_masked_tool_is_not_allowed_by_either_name(name: str) -> None:
+    found = admit(call(name, "not even JSON"), plan(tools=MASKED))
+    assert isinstance(found, Fault)
+    assert found.code == "TOOL_NOT_ALLOWED"
+    assert "You may call: files_read." in found.message
+
+
+def test_a_tool_that_is_not_there_is_not_found_and_hidden_ones_stay_hidden() -> None:
+    found = admit(call("files.write"), plan(tools=MASKED))
+    assert isinstance(found, Fault)
+    assert found.code == "TOOL_NOT_FOUND"
+    assert "Available: files_read." in found.message
+
+
+def test_nulls_that_mean_nothing_are_dropped_before_the_schema_is_asked() -> None:
+    dropping = plan(LoopConfig(null_for_optional_is_absent=True))
+    assert admit(call(arguments='{"s": null, "a": 1}'), dropping) == '{"a":1}'
+    assert admit(call(arguments='{"a": 1}'), dropping) == '{"a":1}'
+    refused = admit(call(arguments='{"a": null}'), dropping)
+    assert isinstance(refused, Fault)
+    assert refused.message.startswith("/a: expected integer, got null")
+    assert fault(call(arguments='{"s": null, "a": 1}')).code == "ARGUMENTS_SCHEMA_ERROR"

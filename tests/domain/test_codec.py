@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyrsistent import pmap
 
 from tests.samples import ECHO, PLAN, complaint, printed_under
 from tests.strategies import member, plans, states
@@ -26,39 +27,77 @@ from toolreel.codec import (
     tag,
 )
 from toolreel.config import LoopConfig
-from toolreel.effects import Effect, Finish, RunTool, SendRequest
+from toolreel.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
+from toolreel.envelope import Envelope
 from toolreel.errors import CodecError
-from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed, RunStarted, ToolReturned
+from toolreel.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
 from toolreel.jsontext import Json, canonical, parse
 from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
 from toolreel.notes import (
+    ApprovalAsked,
+    CallAbandoned,
     CallEnded,
     CallRejected,
+    CallRepeated,
+    CallsIgnored,
     CallStarted,
     ContentStripped,
     LateAnswer,
+    ModelNudged,
     Note,
+    RecoveryTried,
     RepairApplied,
     ReplyRead,
+    RequestAbandoned,
     RequestLost,
     RequestSent,
+    RetryPlanned,
     RunSettled,
+    ToolsDropped,
 )
 from toolreel.outcome import (
+    BudgetSpent,
     Cancelled,
+    CapabilityRefused,
     Completed,
     ContentFiltered,
+    ContextOverflow,
     EmptyFinal,
     InvalidReply,
     MaxTurns,
+    NoToolCalls,
     Outcome,
     Refused,
+    RepeatedCall,
+    ToolFailed,
     TransportFailed,
     Truncated,
 )
 from toolreel.plan import Plan
 from toolreel.request import Request, RequestOptions
-from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Tally
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    InFlight,
+    Memory,
+    Phase,
+    Settled,
+    State,
+    Streak,
+    Tally,
+    Waiting,
+)
 from toolreel.surface import ToolSurface
 from toolreel.transcript import Transcript
 
@@ -68,7 +107,24 @@ CUT = ToolCall("b", "echo", ArgumentError("ARGUMENTS_TRUNCATED", "at 1"), '{"te'
 RECEIVED = ReplyReceived(1, 200, "{}")
 SEND = SendRequest(1, Request("m", HI, RequestOptions(canonical({"n": 1}))))
 RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
-WAITING = State(Plan("m", (UserMessage("hi"),)), AwaitingReply(1), HI, Tally(turns=1), 2)
+ASKED = AwaitingReply(1)
+REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
+WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
+RUNNING = AwaitingTools((InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({})))), (CUT,))
+STORED_CALL = (
+    '{"type":"tool_call","id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}",'
+    '"original":"{\\"text\\": \\"é\\"}","provenance":"legacy"}'
+)
+STORED_CUT = (
+    '{"type":"tool_call","id":"b","name":"echo","arguments":'
+    '{"type":"argument_error","code":"ARGUMENTS_TRUNCATED","detail":"at 1"},'
+    '"original":"{\\"te"}'
+)
+STORED_SEND = (
+    '{"type":"send_request","ref":1,"request":{"type":"request","model":"m",'
+    '"messages":[{"type":"user_message","content":"hi"}],'
+    '"options":{"type":"request_options","text":"{\\"n\\":1}"}}}'
+)
 
 GOLDEN: list[tuple[object, str]] = [
     (SystemMessage("s"), '{"type":"system_message","content":"s"}'),
@@ -86,17 +142,22 @@ GOLDEN: list[tuple[object, str]] = [
         '{"type":"request_failed","ref":1,"failure":"timeout","message":"slow"}',
     ),
     (ToolReturned(2, "{}"), '{"type":"tool_returned","ref":2,"output":"{}"}'),
-    (CancelRequested("why"), '{"type":"cancel_requested","reason":"why"}'),
     (
-        SEND,
-        '{"type":"send_request","ref":1,"request":{"type":"request","model":"m",'
-        '"messages":[{"type":"user_message","content":"hi"}],'
-        '"options":{"type":"request_options","text":"{\\"n\\":1}"}}}',
+        ApprovalGiven(2, False, "no"),
+        '{"type":"approval_given","ref":2,"approved":false,"reason":"no"}',
     ),
+    (WaitElapsed(2, 900), '{"type":"wait_elapsed","ref":2,"at_ms":900}'),
+    (CancelRequested("why"), '{"type":"cancel_requested","reason":"why"}'),
+    (SEND, STORED_SEND),
     (
         RUN,
         '{"type":"run_tool","ref":2,"call_id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}"}',
     ),
+    (
+        AskApproval(2, "a", "echo", canonical({"text": "é"})),
+        '{"type":"ask_approval","ref":2,"call_id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}"}',
+    ),
+    (Wait(3, 700), '{"type":"wait","ref":3,"ms":700}'),
     (Finish(EmptyFinal()), '{"type":"finish","outcome":{"type":"empty_final"}}'),
     (
         RequestSent(1, 2, 30, "ab"),
@@ -106,6 +167,7 @@ GOLDEN: list[tuple[object, str]] = [
         ReplyRead(1, "stop", 0, 9, 3),
         '{"type":"reply_read","turn":1,"finish":"stop","calls":0,"prompt_tokens":9,"completion_tokens":3}',
     ),
+    (RequestAbandoned(1), '{"type":"request_abandoned","turn":1}'),
     (RequestLost(1, "status", 500), '{"type":"request_lost","turn":1,"failure":"status","status":500}'),
     (RepairApplied(1, "X"), '{"type":"repair_applied","turn":1,"code":"X"}'),
     (ContentStripped(1, 2, "ab"), '{"type":"content_stripped","turn":1,"length":2,"sample":"ab"}'),
@@ -121,10 +183,37 @@ GOLDEN: list[tuple[object, str]] = [
         CallEnded(1, "a", "echo", False, ("X",), 9),
         '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":false,"codes":["X"],"bytes":9}',
     ),
+    (
+        CallAbandoned(1, "a", "echo"),
+        '{"type":"call_abandoned","turn":1,"call_id":"a","name":"echo"}',
+    ),
+    (
+        ApprovalAsked(1, "a", "echo"),
+        '{"type":"approval_asked","turn":1,"call_id":"a","name":"echo"}',
+    ),
+    (
+        CallsIgnored(1, ("echo",), "tools_off"),
+        '{"type":"calls_ignored","turn":1,"names":["echo"],"why":"tools_off"}',
+    ),
+    (CallRepeated(1, "echo", 3), '{"type":"call_repeated","turn":1,"name":"echo","times":3}'),
+    (RetryPlanned(1, 2, 700), '{"type":"retry_planned","turn":1,"attempt":2,"ms":700}'),
+    (ModelNudged(1, "no_tool_calls"), '{"type":"model_nudged","turn":1,"why":"no_tool_calls"}'),
+    (RecoveryTried(1, False), '{"type":"recovery_tried","turn":1,"tools_sent":false}'),
+    (ToolsDropped(1, "no"), '{"type":"tools_dropped","turn":1,"message":"no"}'),
     (LateAnswer(7), '{"type":"late_answer","ref":7}'),
     (RunSettled("completed"), '{"type":"run_settled","outcome":"completed"}'),
     (Completed("x"), '{"type":"completed","content":"x"}'),
     (EmptyFinal(), '{"type":"empty_final"}'),
+    (NoToolCalls("x"), '{"type":"no_tool_calls","content":"x"}'),
+    (ToolFailed(("echo",)), '{"type":"tool_failed","tools":["echo"]}'),
+    (RepeatedCall("echo", 5), '{"type":"repeated_call","tool":"echo","times":5}'),
+    (BudgetSpent("tokens", 9, 8), '{"type":"budget_spent","kind":"tokens","used":9,"limit":8}'),
+    (BudgetSpent("cost", 0.5, 0.25), '{"type":"budget_spent","kind":"cost","used":0.5,"limit":0.25}'),
+    (
+        ContextOverflow(9, 8, ("x",)),
+        '{"type":"context_overflow","estimate":9,"limit":8,"largest":["x"]}',
+    ),
+    (CapabilityRefused("x"), '{"type":"capability_refused","message":"x"}'),
     (MaxTurns(3), '{"type":"max_turns","limit":3}'),
     (Truncated("x"), '{"type":"truncated","content":"x"}'),
     (Refused("x"), '{"type":"refused","reason":"x"}'),
@@ -139,15 +228,32 @@ GOLDEN: list[tuple[object, str]] = [
     ),
     (Cancelled("x"), '{"type":"cancelled","reason":"x"}'),
     (Idle(), '{"type":"idle"}'),
-    (AwaitingReply(1), '{"type":"awaiting_reply","ref":1}'),
+    (ASKED, '{"type":"awaiting_reply","ref":1}'),
     (
-        AwaitingTools(2, CALL, (CUT,)),
-        '{"type":"awaiting_tools","ref":2,'
-        '"running":{"type":"tool_call","id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}",'
-        '"original":"{\\"text\\": \\"é\\"}","provenance":"legacy"},'
-        '"waiting":[{"type":"tool_call","id":"b","name":"echo","arguments":'
-        '{"type":"argument_error","code":"ARGUMENTS_TRUNCATED","detail":"at 1"},'
-        '"original":"{\\"te"}]}',
+        AwaitingReply(1, 2, False),
+        '{"type":"awaiting_reply","ref":1,"attempt":2,"tools_sent":false}',
+    ),
+    (
+        Waiting(2, 700, ASKED),
+        '{"type":"waiting","ref":2,"ms":700,"failed":{"type":"awaiting_reply","ref":1}}',
+    ),
+    (
+        RUNNING,
+        f'{{"type":"awaiting_tools","running":[{{"type":"in_flight","ref":2,"call":{STORED_CALL}}},'
+        f'{{"type":"in_flight","ref":0,"call":{STORED_CUT},'
+        '"result":{"type":"envelope","ok":false,"tool_name":"echo","data":"{}"}}],'
+        f'"waiting":[{STORED_CUT}]}}',
+    ),
+    (
+        AwaitingApproval(2, CALL, canonical({"text": "é"}), (CUT,)),
+        f'{{"type":"awaiting_approval","ref":2,"call":{STORED_CALL},'
+        f'"arguments":"{{\\"text\\":\\"é\\"}}","waiting":[{STORED_CUT}]}}',
+    ),
+    (
+        REMEMBERED,
+        '{"type":"memory","nudges":1,"finalizing":true,"tools_dropped":true,"successes":2,'
+        '"called":["echo"],"last_ok":{"echo":true},'
+        '"streaks":{"ab":{"type":"streak","result":"cd","times":2}}}',
     ),
     (Settled(Completed("x")), '{"type":"settled","outcome":{"type":"completed","content":"x"}}'),
     (
@@ -156,7 +262,7 @@ GOLDEN: list[tuple[object, str]] = [
         '"messages":[{"type":"user_message","content":"hi"}]},'
         '"phase":{"type":"awaiting_reply","ref":1},'
         '"messages":[{"type":"user_message","content":"hi"}],'
-        '"tally":{"type":"tally","turns":1},"next_ref":2}',
+        '"tally":{"type":"tally","turns":1},"memory":{"type":"memory"},"next_ref":2}',
     ),
     (
         Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=LoopConfig(max_turns=3), seed=7),
@@ -230,12 +336,27 @@ def test_what_has_its_default_value_is_not_stored_but_may_be() -> None:
     assert load_event('{"toolreel":1,"value":{"type":"cancel_requested","reason":""}}') == CancelRequested("")
 
 
+@pytest.mark.parametrize("outcome", [BudgetSpent("tokens", 10, 10), BudgetSpent("cost", 0.5, 0.5)])
+def test_a_whole_number_may_stand_where_any_number_may_and_stays_one(outcome: Outcome) -> None:
+    settled = replace(WAITING, phase=Settled(outcome))
+    assert load_state(dump(settled)) == settled
+    assert dump(load_state(dump(settled))) == dump(settled)
+
+
+def test_what_a_run_remembers_is_written_in_the_same_order_however_it_was_filled() -> None:
+    names = [f"tool_{number}" for number in range(20)]
+    orders = (pmap(dict.fromkeys(names, True)), pmap(dict.fromkeys(reversed(names), True)))
+    one, other = (replace(WAITING, memory=Memory(last_ok=last_ok)) for last_ok in orders)
+    assert dump(one) == dump(other)
+    assert load_state(dump(one)) == one
+
+
 def test_a_record_is_the_same_in_every_process() -> None:
     program = "from tests.domain.test_codec import *; print(dump(WAITING))"
     assert {printed_under(seed, program) for seed in range(3)} == {dump(WAITING)}
 
 
-@pytest.mark.parametrize("value", [1.5, [RunStarted()], {"a": 1}, object])
+@pytest.mark.parametrize("value", [{1}, [RunStarted()], {"a": 1}, object])
 def test_what_is_no_value_of_the_core_has_no_stored_form(value: object) -> None:
     assert complaint(CodecError, lambda: encode(value)) == f"{value!r} has no stored form"
 
@@ -297,7 +418,7 @@ def damaged(value: object, place: str, damage: Json) -> str:
             "type",
             "asked",
             "value.type: expected one of run_started, reply_received, request_failed, tool_returned, "
-            'cancel_requested, got "asked"',
+            'approval_given, wait_elapsed, cancel_requested, got "asked"',
         ),
         (load_event, RECEIVED, "type", "tool_returned", "value: output is missing"),
         (load_event, RequestFailed(1, "timeout", ""), "status", "no", 'value.status: expected int, got "no"'),
@@ -374,10 +495,25 @@ def damaged(value: object, place: str, damage: Json) -> str:
         (load_plan, PLAN, "messages", [], "value: messages: expected at least one message to begin with"),
         (
             load_state,
-            State(PLAN, AwaitingTools(1, CALL, ()), HI, Tally(), 2),
-            "phase.running.arguments",
+            replace(WAITING, phase=RUNNING),
+            "phase.running.0.call.arguments",
             None,
-            "value.phase.running.arguments: expected argument_error or JsonText, got null",
+            "value.phase.running[0].call.arguments: expected argument_error or JsonText, got null",
+        ),
+        (load_state, WAITING, "memory.last_ok", [], "value.memory.last_ok: expected an object, got []"),
+        (
+            load_state,
+            replace(WAITING, memory=REMEMBERED),
+            "memory.streaks.ab.times",
+            "2",
+            'value.memory.streaks.ab.times: expected int, got "2"',
+        ),
+        (
+            load_state,
+            replace(WAITING, tally=Tally(cost=0.5)),
+            "tally.cost",
+            True,
+            "value.tally.cost: expected float, got true",
         ),
         (load_state, WAITING, "tally.turns", "1", 'value.tally.turns: expected int, got "1"'),
     ],
@@ -394,7 +530,7 @@ def test_a_damaged_record_is_an_error_that_names_the_place(
         (
             None,
             "event: expected run_started or reply_received or request_failed or tool_returned or "
-            "cancel_requested, got null",
+            "approval_given or wait_elapsed or cancel_requested, got null",
         ),
         ({"type": "tool_returned"}, "event: output, ref is missing"),
     ],

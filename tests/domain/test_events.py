@@ -7,7 +7,15 @@ import pytest
 
 from toolreel import events
 from toolreel.effects import ANSWERS
-from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed, RunStarted, ToolReturned
+from toolreel.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+)
 
 KINDS: tuple[type[Any], ...] = get_args(Event)
 
@@ -19,6 +27,11 @@ def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
 def test_exactly_the_events_that_answer_an_effect_carry_its_ref() -> None:
     answering = {kind for kinds in ANSWERS.values() for kind in kinds}
     assert {kind for kind in KINDS if "ref" in {item.name for item in fields(kind)}} == answering
+
+
+def test_exactly_the_events_that_answer_an_effect_may_say_when() -> None:
+    answering = {kind for kinds in ANSWERS.values() for kind in kinds}
+    assert {kind for kind in KINDS if "at_ms" in {item.name for item in fields(kind)}} == answering
 
 
 def test_a_failure_before_any_status_has_neither_status_nor_body() -> None:
@@ -38,6 +51,7 @@ def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
             RequestFailed(1, "status", "é\ufffd", 500, "\ufffd"),
         ),
         (ToolReturned(1, '"é\udcff"'), ToolReturned(1, '"é\ufffd"')),
+        (ApprovalGiven(1, False, "é\udcff"), ApprovalGiven(1, False, "é\ufffd")),
         (CancelRequested("é\udcff"), CancelRequested("é\ufffd")),
     ],
 )

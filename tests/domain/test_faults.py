@@ -13,9 +13,12 @@ from toolreel.faults import (
     arguments_too_large,
     arguments_truncated,
     arguments_violate_schema,
+    call_abandoned,
     call_cancelled,
+    call_denied,
     output_not_json,
     output_too_large,
+    tool_not_allowed,
     tool_not_found,
 )
 from toolreel.jsontext import canonical
@@ -38,6 +41,21 @@ FAULTS = [
         Fault("TOOL_NOT_FOUND", "There is no tool 'search': this run has no tools. Answer in text."),
     ),
     (
+        tool_not_allowed("delete", ["search", "open"]),
+        Fault(
+            "TOOL_NOT_ALLOWED",
+            "delete was not run: it is not allowed here. You may call: search, open. "
+            "Call one of these, or answer in text.",
+        ),
+    ),
+    (
+        tool_not_allowed("delete", ()),
+        Fault(
+            "TOOL_NOT_ALLOWED",
+            "delete was not run: it is not allowed here. This run may call no tools. Answer in text.",
+        ),
+    ),
+    (
         arguments_not_json("echo", "Extra data at line 1, column 3"),
         Fault(
             "ARGUMENTS_JSON_PARSE_ERROR",
@@ -57,6 +75,14 @@ FAULTS = [
         Fault(
             "ARGUMENTS_TRUNCATED",
             "Your reply was cut at the output token limit, so echo was not run. "
+            "Call echo again with shorter arguments, or do the work in several smaller calls.",
+        ),
+    ),
+    (
+        arguments_truncated("echo", 256),
+        Fault(
+            "ARGUMENTS_TRUNCATED",
+            "Your reply was cut at the limit of 256 output tokens, so echo was not run. "
             "Call echo again with shorter arguments, or do the work in several smaller calls.",
         ),
     ),
@@ -100,6 +126,18 @@ FAULTS = [
             "TOOL_OUTPUT_NOT_JSON",
             "echo ran, but its output cannot be shown: NaN is not a JSON number. Go on without it.",
         ),
+    ),
+    (
+        call_denied("echo", ""),
+        Fault("TOOL_DENIED", "echo was not run, it was not approved. Go on without it."),
+    ),
+    (
+        call_denied("echo", "too loud"),
+        Fault("TOOL_DENIED", "echo was not run, it was not approved: too loud. Go on without it."),
+    ),
+    (
+        call_abandoned("echo"),
+        Fault("TOOL_CANCELLED", "The run ended before echo was started. Nothing was done."),
     ),
     (
         call_cancelled("echo"),

@@ -16,6 +16,12 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
         "Completed": "completed",
         "EmptyFinal": "empty_final",
         "MaxTurns": "max_turns",
+        "NoToolCalls": "no_tool_calls",
+        "ToolFailed": "tool_error",
+        "RepeatedCall": "repeated_call",
+        "BudgetSpent": "budget",
+        "ContextOverflow": "context_overflow",
+        "CapabilityRefused": "capability",
         "Truncated": "truncated",
         "Refused": "refused",
         "ContentFiltered": "content_filter",
@@ -26,7 +32,11 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
 
 
 def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
-    assert {kind.__name__ for kind in KINDS} == set(outcome.__all__) - {"Outcome", "FailureKind"}
+    assert {kind.__name__ for kind in KINDS} == set(outcome.__all__) - {
+        "BudgetKind",
+        "FailureKind",
+        "Outcome",
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import given
 
 from tests.samples import ECHO, PING, PLAN, complaint, printed_under
 from tests.strategies import plans
+from toolreel.codec import dump, load_plan
 from toolreel.config import LoopConfig
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, canonical
@@ -54,6 +55,44 @@ def test_tools_stand_before_the_options_of_a_body() -> None:
     plan = replace(PLAN, options=canonical({"temperature": 0}))
     expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0})
     assert plan.request_options == RequestOptions(expected)
+
+
+def test_a_request_without_tools_has_no_option_that_is_about_tools() -> None:
+    about: dict[str, Json] = {"tool_choice": "auto", "parallel_tool_calls": False}
+    plan = replace(PLAN, options=canonical({"temperature": 0, **about}))
+    assert plan.options_without_tools == RequestOptions(canonical({"temperature": 0}))
+    expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0, **about})
+    assert plan.request_options == RequestOptions(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "cap"),
+    [
+        ({}, None),
+        ({"max_tokens": 256}, 256),
+        ({"max_completion_tokens": 256}, 256),
+        ({"max_tokens": 100, "max_completion_tokens": 256}, 256),
+        ({"max_tokens": None}, None),
+        ({"max_tokens": True}, None),
+        ({"max_tokens": "256"}, None),
+        ({"max_tokens": 0}, None),
+        ({"max_tokens": -1}, None),
+    ],
+)
+def test_the_cap_on_a_reply_is_read_from_the_options(options: dict[str, Json], cap: int | None) -> None:
+    assert Plan.of(model="m", messages="hi", options=options).output_cap == cap
+
+
+@pytest.mark.parametrize(
+    ("parallel", "limit", "calls"),
+    [(None, None, None), (True, None, None), (False, None, 1), (False, 3, 3), (True, 2, 2), (0, None, None)],
+)
+def test_a_request_for_single_calls_has_one_heard_unless_more_are_configured(
+    parallel: Json, limit: int | None, calls: int | None
+) -> None:
+    config = LoopConfig(max_tool_calls_per_turn=limit)
+    options = {} if parallel is None else {"parallel_tool_calls": parallel}
+    assert Plan.of(model="m", messages="hi", options=options, config=config).calls_per_turn == calls
 
 
 def test_a_plan_without_tools_sends_no_tools() -> None:
@@ -106,6 +145,14 @@ CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
     (PLAN, {"tools": ToolSurface((replace(ECHO, name="say"), PING))}),
     (PLAN, {"tools": ToolSurface((replace(ECHO, description=""), PING))}),
     (PLAN, {"tools": ToolSurface((replace(ECHO, parameters=canonical({})), PING))}),
+    *(
+        (PLAN, {"tools": ToolSurface((ECHO, tool))})
+        for tool in (
+            replace(PING, read_only=True),
+            replace(PING, polling=True),
+            replace(PING, needs_approval=True),
+        )
+    ),
     (PLAN, {"config": LoopConfig(max_turns=3)}),
     (PLAN, {"config": LoopConfig(max_tool_args_bytes=3)}),
     (PLAN, {"config": LoopConfig(max_tool_output_bytes=3)}),
@@ -129,7 +176,7 @@ def test_the_digest_changes_with_every_single_part(plan: Plan, change: Mapping[s
 
 def test_every_part_has_been_changed() -> None:
     assert {key for _, change in CHANGES for key in change} == {
-        name for name in Plan.__dataclass_fields__ if name not in {"digest", "request_options"}
+        item.name for item in fields(Plan) if item.init
     }
 
 
@@ -146,3 +193,75 @@ def test_the_digest_is_the_same_in_every_process() -> None:
 
 def test_the_digest_is_the_same_in_every_version_that_can_read_the_records() -> None:
     assert PLAN.digest == "23afafaeecaf06341da8b2ebf6e10efc2078194836ec4ec1f62f888477e83108"
+
+
+NAMED = ToolDefinition.of("files.read")
+HIDDEN = ToolDefinition.of("hidden", "x" * 100, exposed=False)
+
+
+def test_hidden_tools_are_not_sent() -> None:
+    hidden = Plan.of(model="m", messages="hi", tools=[NAMED, HIDDEN])
+    assert hidden.request_options == RequestOptions(canonical({"tools": [NAMED.tree()]}))
+    assert Plan.of(model="m", messages="hi", tools=[HIDDEN]).request_options == RequestOptions(canonical({}))
+
+
+def test_the_digest_changes_with_what_the_model_is_not_told() -> None:
+    surfaces = [
+        ToolSurface((NAMED,)),
+        ToolSurface((ToolDefinition.of("files_read"),)),
+        ToolSurface((NAMED, HIDDEN)),
+        ToolSurface((NAMED, replace(HIDDEN, description=""))),
+        ToolSurface((NAMED,), ("files.delete",)),
+        ToolSurface((replace(NAMED, needs_approval=True),)),
+        ToolSurface((replace(NAMED, deadline_ms=9),)),
+    ]
+    assert len({replace(PLAN, tools=surface).digest for surface in surfaces}) == len(surfaces)
+
+
+def test_where_a_tool_comes_from_changes_nothing() -> None:
+    moved = ToolSurface(tuple(replace(tool, source="elsewhere") for tool in PLAN.tools.definitions))
+    assert replace(PLAN, tools=moved).digest == PLAN.digest
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_tools_may_fill_the_limits(more: int) -> None:
+    surface = ToolSurface((ToolDefinition("t", "é"), HIDDEN))
+    config = LoopConfig(max_tool_definitions_count=1 + more, max_tool_definitions_bytes=surface.size + more)
+    assert Plan.of(model="m", messages="hi", tools=surface, config=config).tools is surface
+
+
+@pytest.mark.parametrize("key", ["max_tool_definitions_count", "max_tool_definitions_bytes"])
+def test_tools_over_a_limit_make_no_plan(key: str) -> None:
+    config = LoopConfig.of({key: 1})
+    told = complaint(
+        ConfigError, lambda: Plan.of(model="m", messages="hi", tools=[ECHO, PING], config=config)
+    )
+    assert told.startswith(f"{key}: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "cap"),
+    [
+        ({}, None),
+        ({"max_tokens": 9}, 9),
+        ({"max_completion_tokens": 8, "max_tokens": 9}, 8),
+        ({"max_tokens": True}, None),
+    ],
+)
+def test_a_plan_knows_the_cap_on_output(options: Mapping[str, Json], cap: int | None) -> None:
+    assert Plan.of(model="m", messages="hi", options=options).output_cap == cap
+
+
+def test_what_is_said_of_tools_is_stored_only_where_it_differs() -> None:
+    told = Plan.of(
+        model="m",
+        messages="hi",
+        tools=ToolSurface((replace(NAMED, deadline_ms=9, source="disk"), HIDDEN), ("files.delete",)),
+        config=LoopConfig(null_for_optional_is_absent=True),
+    )
+    loaded = load_plan(dump(told))
+    assert (loaded, loaded.digest) == (told, told.digest)
+    assert [tool.source for tool in loaded.tools.definitions] == ["disk", ""]
+    for key in ("exposed", "deadline_ms", "source", "masked", "null_for_optional_is_absent"):
+        assert f'"{key}":' in dump(told)
+        assert f'"{key}":' not in dump(PLAN)

@@ -228,9 +228,13 @@ def test_a_parsed_body_that_nests_without_end_is_a_problem() -> None:
     ("error", "problem"),
     [
         ("Overloaded.", Problem("PROVIDER_ERROR", "Overloaded.")),
-        ({"message": "Overloaded.", "code": 502}, Problem("PROVIDER_ERROR", "Overloaded.")),
-        ({"message": "Slow down.", "code": 429}, Problem("RATE_LIMITED", "Slow down.")),
-        ({"message": "Slow down.", "code": "429"}, Problem("RATE_LIMITED", "Slow down.")),
+        ({"message": "Overloaded.", "code": 502}, Problem("PROVIDER_ERROR", "Overloaded.", passing=True)),
+        ({"message": "Down.", "code": "524"}, Problem("PROVIDER_ERROR", "Down.", passing=True)),
+        ({"message": "Too slow.", "code": 408}, Problem("PROVIDER_ERROR", "Too slow.", passing=True)),
+        ({"message": "Bad.", "code": 400}, Problem("PROVIDER_ERROR", "Bad.")),
+        ({"message": "Odd.", "code": 600}, Problem("PROVIDER_ERROR", "Odd.")),
+        ({"message": "Slow down.", "code": 429}, Problem("RATE_LIMITED", "Slow down.", passing=True)),
+        ({"message": "Slow down.", "code": "429"}, Problem("RATE_LIMITED", "Slow down.", passing=True)),
         ({"code": 1234}, Problem("PROVIDER_ERROR", '{"code":1234}')),
         (["odd"], Problem("PROVIDER_ERROR", '["odd"]')),
         (7, Problem("PROVIDER_ERROR", "7")),
@@ -266,6 +270,12 @@ def _choices(content: str) -> list[Json]:
     [
         ({"prompt_tokens": 3, "completion_tokens": 4}, Usage(3, 4)),
         ({"prompt_tokens": 3}, Usage(3, 0)),
+        ({"cost": 0.25}, Usage(cost=0.25)),
+        ({"cost": 1_000_000_000}, Usage(cost=1e9)),
+        ({"cost": 1_000_000_001}, Usage()),
+        ({"cost": -1}, Usage()),
+        ({"cost": True}, Usage()),
+        ({"cost": "1"}, Usage()),
         ({"prompt_tokens": "3", "completion_tokens": None}, Usage()),
         ({"prompt_tokens": True, "completion_tokens": 1.5}, Usage()),
         ({"prompt_tokens": -3, "completion_tokens": 2**53}, Usage()),
@@ -396,3 +406,13 @@ def test_any_body_is_a_reply_that_holds_together(body: Json) -> None:
 @given(st.binary() | st.text())
 def test_any_bytes_and_any_text_are_a_reply(body: bytes | str) -> None:
     assert normalized(body).problem is not None
+
+
+@pytest.mark.parametrize("name", ["files_read", "files.read", "files.delete"])
+def test_text_is_a_call_by_either_name_of_a_tool_even_of_a_masked_one(name: str) -> None:
+    """The loop then says that it is not allowed, instead of taking the text for an answer."""
+    tools = ToolSurface((ToolDefinition.of("files.read", exposed=False),), ("files.delete",))
+    content = f'```json\n{{"name": "{name}", "arguments": {{}}}}\n```'
+    body: Json = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    config = LoopConfig(text_dialects=("json_fenced",))
+    assert [call.name for call in normalize_reply(body, tools=tools, config=config).calls] == [name]

@@ -1,18 +1,25 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.playbook import (
     Playbook,
+    Turn,
+    approves,
     asks,
     calling,
+    denies,
     faults,
     finishes,
+    of,
     replies,
     replies_calling,
     returns,
     returns_text,
     runs,
+    seeks_approval,
     tells,
 )
 from toolreel.config import LoopConfig
@@ -25,16 +32,26 @@ from toolreel.faults import (
     arguments_too_deep,
     arguments_too_large,
     arguments_violate_schema,
+    call_abandoned,
     call_cancelled,
+    call_denied,
     output_not_json,
     output_too_large,
     tool_not_found,
 )
 from toolreel.jsontext import Json, JsonText, canonical
-from toolreel.messages import ToolMessage
-from toolreel.notes import CallEnded, CallRejected, CallStarted
-from toolreel.outcome import Cancelled, Completed
+from toolreel.messages import Message, ToolMessage
+from toolreel.notes import (
+    ApprovalAsked,
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    CallRepeated,
+    CallStarted,
+)
+from toolreel.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
 from toolreel.plan import Plan
+from toolreel.repetition import warned
 from toolreel.schemas import Violation
 from toolreel.state import AwaitingTools
 from toolreel.surface import ToolDefinition
@@ -47,14 +64,16 @@ ADD = ToolDefinition.of(
         "required": ["a"],
     },
 )
+PING = ToolDefinition.of("ping")
+GUARDED = replace(ADD, needs_approval=True)
+READING = (replace(ADD, read_only=True), replace(PING, read_only=True))
 A = ("call_a", "add", '{"a":1}')
 B = ("call_b", "add", '{"a":2}')
 C = ("call_c", "ping", "{}")
 DONE = (replies("Done."), finishes(Completed("Done.")))
 
 
-def book(**settings: int) -> Playbook:
-    tools = [ADD, ToolDefinition.of("ping")]
+def book(tools: tuple[ToolDefinition, ...] = (ADD, PING), /, **settings: int | bool | None) -> Playbook:
     return Playbook(Plan.of(model="m", messages="hi", tools=tools, config=LoopConfig.of(settings)))
 
 
@@ -239,7 +258,8 @@ def test_a_result_that_settles_nothing_leaves_the_waiting_calls_in_the_phase() -
     played = book().play_up_to(asks(), replies_calling(A, C), runs("call_a", "add", {"a": 1}))
     phase = played.state.phase
     assert isinstance(phase, AwaitingTools)
-    assert (phase.ref, phase.running.id, [call.id for call in phase.waiting]) == (2, "call_a", ["call_c"])
+    assert [(flight.ref, flight.call.id, flight.result) for flight in phase.running] == [(2, "call_a", None)]
+    assert [call.id for call in phase.waiting] == ["call_c"]
 
 
 def test_cancelling_answers_every_open_call() -> None:
@@ -255,6 +275,190 @@ def test_cancelling_answers_every_open_call() -> None:
     assert list(played.state.messages.messages)[-3:] == [
         tells("call_a", "add", {"value": 1}),
         faults("call_b", "add", call_cancelled("add")),
-        faults("call_c", "ping", call_cancelled("ping")),
+        faults("call_c", "ping", call_abandoned("ping")),
     ]
     assert played.state.tally.failed_calls == 2
+    assert played.notes[-3:-1] == [CallAbandoned(1, "call_b", "add"), CallAbandoned(1, "call_c", "ping")]
+
+
+def told_of(call_id: str, name: str, value: int, times: int) -> ToolMessage:
+    """The message for a result that came again and again."""
+    return ToolMessage(call_id, warned(Envelope(True, name, canonical({"value": value})), times).text())
+
+
+def test_a_call_that_needs_approval_runs_just_as_it_was_shown() -> None:
+    own = ("call_a", "add", '{ "s": "é", "a": 1 }')
+    played = book((GUARDED, PING)).play(
+        asks(),
+        replies_calling(own, C),
+        seeks_approval("call_a", "add", {"s": "é", "a": 1}),
+        approves(),
+        runs("call_a", "add", {"s": "é", "a": 1}),
+        returns(1),
+        runs("call_c", "ping", {}),
+        returns(2),
+        asks(
+            calling(own, C),
+            tells("call_a", "add", {"value": 1}),
+            tells("call_c", "ping", {"value": 2}),
+        ),
+        *DONE,
+    )
+    kinds = [type(note) for note in played.notes if isinstance(note, ApprovalAsked | CallStarted)]
+    assert kinds == [ApprovalAsked, CallStarted, CallStarted]
+
+
+def test_a_call_that_was_denied_is_answered_and_the_next_one_runs() -> None:
+    denied = call_denied("add", "too loud")
+    played = book((GUARDED, PING)).play(
+        asks(),
+        replies_calling(A, C),
+        seeks_approval("call_a", "add", {"a": 1}),
+        denies("too loud"),
+        runs("call_c", "ping", {}),
+        returns(2),
+        asks(calling(A, C), faults("call_a", "add", denied), tells("call_c", "ping", {"value": 2})),
+        *DONE,
+    )
+    assert CallRejected(1, "call_a", "add", "TOOL_DENIED", denied.message) in played.notes
+    assert played.state.memory.successes == 1
+
+
+def test_a_call_that_is_denied_again_and_again_ends_the_run() -> None:
+    asked = seeks_approval("call_a", "add", {"a": 1})
+    played = book((GUARDED, PING), repetition_warn=None, repetition_stop=2).play(
+        asks(),
+        replies_calling(A),
+        asked,
+        denies(),
+        asks(calling(A), faults("call_a", "add", call_denied("add", ""))),
+        replies_calling(A, C),
+        asked,
+        denies(),
+        finishes(RepeatedCall("add", 2)),
+    )
+    assert played.state.messages.messages[-1] == faults("call_c", "ping", call_abandoned("ping"))
+
+
+def test_calls_run_at_the_same_time_only_if_they_only_read_and_that_is_wanted() -> None:
+    together = (runs("call_a", "add", {"a": 1}), runs("call_c", "ping", {}))
+    book(READING, parallel_tools=True).play_up_to(asks(), replies_calling(A, C), *together)
+    for one_by_one in (
+        book(READING),
+        book((READING[0], PING), parallel_tools=True),
+        book((READING[0], replace(READING[1], needs_approval=True)), parallel_tools=True),
+    ):
+        one_by_one.play_up_to(asks(), replies_calling(A, C), together[0])
+
+
+def test_results_are_written_in_call_order_whatever_order_they_come_in() -> None:
+    bad = ("call_x", "add", "{}")
+    missing = arguments_violate_schema("add", [Violation("", "'a' to be present", "{}")])
+    played = book(READING, parallel_tools=True).play_up_to(
+        asks(),
+        replies_calling(A, bad, C),
+        runs("call_a", "add", {"a": 1}),
+        runs("call_c", "ping", {}),
+        of("call_c", returns(3)),
+    )
+    assert played.state.messages.messages[-1] == calling(A, bad, C)
+    played.play(of("call_a", returns(1)), asks(*written(played, missing)), *DONE)
+    ended = [note.call_id for note in played.notes if isinstance(note, CallEnded)]
+    assert ended == ["call_c", "call_a"]
+    assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (2, 1)
+
+
+def written(played: Playbook, missing: Fault) -> tuple[Message, ...]:
+    """What stands in the history after three calls, the one between rejected."""
+    rejected = [note for note in played.notes if isinstance(note, CallRejected)]
+    (fault,) = (replace(missing, message=note.message) for note in rejected)
+    bad = ("call_x", "add", "{}")
+    return (
+        calling(A, bad, C),
+        tells("call_a", "add", {"value": 1}),
+        faults("call_x", "add", fault),
+        tells("call_c", "ping", {"value": 3}),
+    )
+
+
+def test_cancelling_tools_that_run_together_keeps_what_came_back() -> None:
+    played = book(READING, parallel_tools=True).play(
+        asks(),
+        replies_calling(A, C),
+        runs("call_a", "add", {"a": 1}),
+        runs("call_c", "ping", {}),
+        of("call_c", returns(3)),
+        CancelRequested("enough"),
+        finishes(Cancelled("enough")),
+    )
+    assert list(played.state.messages.messages)[-2:] == [
+        faults("call_a", "add", call_cancelled("add")),
+        tells("call_c", "ping", {"value": 3}),
+    ]
+
+
+def test_no_more_calls_start_together_than_the_budget_allows() -> None:
+    played = book(READING, parallel_tools=True, max_tool_calls=2).play(
+        asks(),
+        replies_calling(A, B, C),
+        runs("call_a", "add", {"a": 1}),
+        runs("call_b", "add", {"a": 2}),
+        of("call_b", returns(2)),
+        of("call_a", returns(1)),
+        finishes(BudgetSpent("tool_calls", 2, 2)),
+    )
+    assert played.state.messages.messages[-1] == faults("call_c", "ping", call_abandoned("ping"))
+    assert played.state.tally.tool_calls == 2
+
+
+def test_rejected_calls_do_not_count_towards_the_budget_of_calls() -> None:
+    bad = ("call_x", "ad", "{}")
+    book(max_tool_calls=1).play_up_to(asks(), replies_calling(bad, A), runs("call_a", "add", {"a": 1}))
+
+
+def test_a_circle_closes_at_a_rejected_call_too() -> None:
+    bad = ("call_x", "ad", "{}")
+    unknown = faults("call_x", "ad", tool_not_found("ad", ("add", "ping")))
+    played = book(repetition_warn=None, repetition_stop=2).play(
+        asks(),
+        replies_calling(bad),
+        asks(calling(bad), unknown),
+        replies_calling(bad, A),
+        finishes(RepeatedCall("ad", 2)),
+    )
+    assert list(played.state.messages.messages)[-2:] == [
+        unknown,
+        faults("call_a", "add", call_abandoned("add")),
+    ]
+
+
+@pytest.mark.parametrize("polling", [False, True])
+def test_the_same_result_again_is_warned_of_and_then_ends_the_run_unless_polling(polling: bool) -> None:
+    played = book((ADD, replace(PING, polling=polling)), repetition_warn=2, repetition_stop=3)
+    once: tuple[Turn, ...] = (replies_calling(C), runs("call_c", "ping", {}), returns(1))
+    plain = tells("call_c", "ping", {"value": 1})
+    second = plain if polling else told_of("call_c", "ping", 1, 2)
+    script = (asks(), *once, asks(calling(C), plain), *once, asks(calling(C), second), *once)
+    if polling:
+        played.play(*script, asks(calling(C), plain), *DONE)
+        return
+    played.play(*script, finishes(RepeatedCall("ping", 3)))
+    assert played.state.messages.messages[-1] == told_of("call_c", "ping", 1, 3)
+    repeated = [note for note in played.notes if isinstance(note, CallRepeated)]
+    assert repeated == [CallRepeated(2, "ping", 2), CallRepeated(3, "ping", 3)]
+
+
+def test_a_circle_among_calls_that_run_together_ends_the_run_when_all_are_written() -> None:
+    both = (runs("call_a", "add", {"a": 1}), runs("call_c", "ping", {}))
+    again: tuple[Turn, ...] = (
+        replies_calling(A, C),
+        *both,
+        of("call_a", returns(1)),
+        of("call_c", returns(2)),
+    )
+    results = (tells("call_a", "add", {"value": 1}), tells("call_c", "ping", {"value": 2}))
+    settings = {"parallel_tools": True, "repetition_warn": None, "repetition_stop": 2}
+    played = book(READING, **settings).play(
+        asks(), *again, asks(calling(A, C), *results), *again, finishes(RepeatedCall("add", 2))
+    )
+    assert tuple(played.state.messages.messages)[-2:] == results

@@ -5,7 +5,7 @@ import pytest
 from tests.samples import complaint
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, canonical
-from toolreel.schemas import Violation, check_schema, violations
+from toolreel.schemas import Violation, check_schema, refused_nulls, violations
 
 
 def told(schema: Json, arguments: Json) -> list[str]:
@@ -221,3 +221,38 @@ def test_a_number_too_large_to_divide_is_a_violation_and_no_error() -> None:
     assert told(schema, {"a": 10**400}) == [
         'arguments: expected numbers of ordinary size, got {"a":1' + "0" * 74 + "…"
     ]
+
+
+TEXT: Json = {"type": "string"}
+NUMBER: Json = {"type": "integer"}
+NULL: Json = {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "refused"),
+    [
+        ({"properties": {"a": TEXT}}, {"a": None}, ("a",)),
+        ({"properties": {"a": TEXT}}, {"a": "x"}, ()),
+        ({"properties": {"a": TEXT}, "required": ["a"]}, {"a": None}, ()),
+        ({"properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, ()),
+        ({"properties": {"a": {}}}, {"a": None}, ()),
+        ({"properties": {"a": {"enum": [1, None]}}}, {"a": None}, ()),
+        ({"properties": {"a": {"anyOf": [NULL, TEXT]}}}, {"a": None}, ()),
+        ({"properties": {"a": {"anyOf": [NUMBER, TEXT]}}}, {"a": None}, ("a",)),
+        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}, {"a": None}, ("a",)),
+        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NULL}}, {"a": None}, ()),
+        ({"properties": {"b": TEXT}}, {"a": None, "b": None}, ("b",)),
+        ({"additionalProperties": False}, {"a": None}, ()),
+        ({"properties": {"a": {"properties": {"b": TEXT}}}}, {"a": {"b": None}, "c": None}, ()),
+        ({"properties": {"a": TEXT, "b": NUMBER}}, {"b": None, "a": None}, ("b", "a")),
+    ],
+)
+def test_a_null_is_refused_where_the_schema_neither_takes_nor_needs_it(
+    schema: Json, arguments: Json, refused: tuple[str, ...]
+) -> None:
+    assert refused_nulls(canonical(schema), canonical(arguments)) == refused
+
+
+def test_what_cannot_be_validated_has_no_refused_nulls() -> None:
+    schema = canonical({"properties": {"a": TEXT, "n": {"multipleOf": 0.5}}})
+    assert refused_nulls(schema, canonical({"n": 10**400, "a": None})) == ()

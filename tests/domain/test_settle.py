@@ -4,7 +4,9 @@ from dataclasses import replace
 from typing import get_args
 
 import pytest
+from pyrsistent import pmap
 
+from toolreel.config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel.effects import Finish
 from toolreel.notes import RequestLost, RunSettled
 from toolreel.outcome import (
@@ -13,14 +15,16 @@ from toolreel.outcome import (
     EmptyFinal,
     InvalidReply,
     MaxTurns,
+    NoToolCalls,
     Outcome,
     Refused,
+    ToolFailed,
     Truncated,
 )
 from toolreel.plan import Plan
 from toolreel.reply import Problem, ProblemCode, Reply
 from toolreel.settle import outcome_of, settle
-from toolreel.state import Settled, State, Step
+from toolreel.state import Memory, Settled, State, Step
 
 
 def test_a_settled_run_finishes_and_says_so_last() -> None:
@@ -33,8 +37,35 @@ def test_a_settled_run_finishes_and_says_so_last() -> None:
     )
 
 
-def test_a_reply_without_a_problem_completes_the_run() -> None:
-    assert outcome_of(Reply(content="Hello.", finish="stop")) == Completed("Hello.")
+def reached(mode: ToolUseMode, policy: ToolFailurePolicy = "fatal", **results: bool) -> State:
+    """A run in which these tools were called, the last time with these results."""
+    config = LoopConfig(tool_use_mode=mode, tool_failure_policy=policy)
+    memory = Memory(successes=sum(results.values()), called=tuple(results), last_ok=pmap(results))
+    return replace(State.idle(Plan.of(model="m", messages="hi", config=config)), memory=memory)
+
+
+HELLO = Reply(content="Hello.", finish="stop")
+RELAXED = reached("relaxed")
+
+
+@pytest.mark.parametrize("state", [RELAXED, reached("relaxed", add=False), reached("disabled")])
+def test_a_final_text_completes_a_run_that_wanted_no_tools(state: State) -> None:
+    assert outcome_of(state, HELLO) == Completed("Hello.")
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome"),
+    [
+        (reached("enforced"), NoToolCalls("Hello.")),
+        (reached("enforced", "tolerated"), NoToolCalls("Hello.")),
+        (reached("enforced", add=True), Completed("Hello.")),
+        (reached("enforced", add=True, ping=False), ToolFailed(("ping",))),
+        (reached("enforced", "tolerated", add=True, ping=False), Completed("Hello.")),
+        (reached("enforced", "tolerated", add=False, ping=False), ToolFailed(("add", "ping"))),
+    ],
+)
+def test_an_enforced_run_is_judged_by_what_came_of_its_tools(state: State, outcome: Outcome) -> None:
+    assert outcome_of(state, HELLO) == outcome
 
 
 OUTCOMES: dict[ProblemCode, Outcome] = {
@@ -52,4 +83,10 @@ OUTCOMES: dict[ProblemCode, Outcome] = {
 
 @pytest.mark.parametrize("code", get_args(ProblemCode))
 def test_each_problem_has_its_outcome(code: ProblemCode) -> None:
-    assert outcome_of(Reply(content="partial", problem=Problem(code, "words"))) == OUTCOMES[code]
+    assert outcome_of(RELAXED, Reply(content="partial", problem=Problem(code, "words"))) == OUTCOMES[code]
+
+
+@pytest.mark.parametrize("code", get_args(ProblemCode))
+def test_a_problem_comes_before_the_judgement_of_tools(code: ProblemCode) -> None:
+    problem = Problem(code, "words")
+    assert outcome_of(reached("enforced"), Reply(content="partial", problem=problem)) == OUTCOMES[code]

@@ -9,19 +9,32 @@ from tests.samples import PLAN
 from tests.strategies import runs
 from toolreel.messages import AssistantMessage, UserMessage
 from toolreel.reply import Usage
-from toolreel.state import AwaitingReply, AwaitingTools, Idle, Phase, Settled, State, Step, Tally
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Memory,
+    Phase,
+    Settled,
+    State,
+    Step,
+    Tally,
+    Waiting,
+)
 from toolreel.transcript import Transcript
 
 
 def test_before_the_first_event_a_run_knows_its_plan_and_nothing_else() -> None:
-    assert State.idle(PLAN) == State(PLAN, Idle(), Transcript.of([UserMessage("hi")]), Tally(), 1)
+    history = Transcript.of([UserMessage("hi")])
+    assert State.idle(PLAN) == State(PLAN, Idle(), history, Tally(), Memory(), 1)
 
 
 def test_what_is_said_joins_the_history_and_changes_nothing_else() -> None:
     before = State.idle(PLAN)
     after = before.said(AssistantMessage("hello"), UserMessage("bye"))
     history = Transcript.of([UserMessage("hi"), AssistantMessage("hello"), UserMessage("bye")])
-    assert after == State(PLAN, Idle(), history, Tally(), 1)
+    assert after == State(PLAN, Idle(), history, Tally(), Memory(), 1)
     assert before == State.idle(PLAN)
 
 
@@ -30,12 +43,12 @@ def test_saying_nothing_changes_nothing() -> None:
 
 
 def test_the_tokens_of_every_reply_are_added_up() -> None:
-    tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4)).read(Usage(5, 1))
-    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5)
+    tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4, 0.5)).read(Usage(5, 1, 0.25))
+    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5, cost=0.75)
 
 
-def test_a_run_is_in_one_of_four_phases() -> None:
-    assert get_args(Phase) == (Idle, AwaitingReply, AwaitingTools, Settled)
+def test_a_run_is_in_one_of_six_phases() -> None:
+    assert get_args(Phase) == (Idle, AwaitingReply, Waiting, AwaitingTools, AwaitingApproval, Settled)
 
 
 @given(runs())

@@ -10,6 +10,7 @@ from tests.playbook import (
     asks,
     body_of,
     calling,
+    elapses,
     fails_to_send,
     faults,
     finishes,
@@ -19,8 +20,9 @@ from tests.playbook import (
     returns,
     runs,
     tells,
+    waits,
 )
-from toolreel.config import LoopConfig
+from toolreel.config import LoopConfig, ToolUseMode
 from toolreel.faults import (
     Fault,
     arguments_not_json,
@@ -32,17 +34,22 @@ from toolreel.jsontext import Json
 from toolreel.messages import AssistantMessage, SentCall
 from toolreel.notes import (
     CallRejected,
+    CallsIgnored,
     CallStarted,
     ContentStripped,
     RepairApplied,
     ReplyRead,
     RequestLost,
+    RetryPlanned,
     RunSettled,
+    ToolsDropped,
 )
 from toolreel.outcome import (
+    CapabilityRefused,
     Completed,
     ContentFiltered,
     EmptyFinal,
+    FailureKind,
     InvalidReply,
     Outcome,
     Refused,
@@ -54,6 +61,8 @@ from toolreel.surface import ToolDefinition
 
 ANYTHING: Final[dict[str, Any]] = {"type": "object"}
 TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]
+PAUSE = 713
+"""Milliseconds that a plan with seed 0 waits after its first request."""
 DONE = (replies("Done."), finishes(Completed("Done.")))
 BOTH = LoopConfig(text_dialects=("hermes_json", "json_fenced"))
 
@@ -231,12 +240,8 @@ REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."
         (replies("Half", finish="content_filter"), ContentFiltered("Half")),
         (replies_with(REFUSAL), Refused("I cannot.")),
         (
-            replies_with({"error": {"message": "Overloaded.", "code": 502}}),
-            InvalidReply("PROVIDER_ERROR", "Overloaded."),
-        ),
-        (
-            replies_with({"error": {"message": "Slow down.", "code": 429}}),
-            InvalidReply("RATE_LIMITED", "Slow down."),
+            replies_with({"error": {"message": "Bad input.", "code": 400}}),
+            InvalidReply("PROVIDER_ERROR", "Bad input."),
         ),
         (
             replies_with("<html>"),
@@ -261,14 +266,123 @@ def test_partial_text_stays_in_the_history_and_empty_text_does_not() -> None:
     assert list(empty.state.messages.messages) == list(empty.plan.messages)
 
 
-@pytest.mark.parametrize("status", [None, 503])
-def test_a_request_that_got_no_reply_ends_the_run(status: int | None) -> None:
+@pytest.mark.parametrize("status", [None, 401])
+def test_a_request_that_got_no_reply_and_never_will_ends_the_run(status: int | None) -> None:
+    failure: FailureKind = "status" if status else "too_large"
     played = book().play(
         asks(),
-        fails_to_send("status" if status else "timeout", "no luck", status),
-        finishes(TransportFailed("status" if status else "timeout", status, "no luck")),
+        fails_to_send(failure, "no luck", status),
+        finishes(TransportFailed(failure, status, "no luck")),
     )
-    assert played.notes[1:] == [
-        RequestLost(1, "status" if status else "timeout", status),
-        RunSettled("transport"),
+    assert played.notes[1:] == [RequestLost(1, failure, status), RunSettled("transport")]
+
+
+def test_a_failure_that_may_pass_is_tried_again_as_often_as_configured() -> None:
+    down = fails_to_send("status", "no luck", 503, retry_after_ms=2_000)
+    played = book(LoopConfig(max_tries=2)).play(
+        asks(),
+        down,
+        waits(2_000),
+        elapses(),
+        asks(),
+        down,
+        finishes(TransportFailed("status", 503, "no luck")),
+    )
+    lost = RequestLost(1, "status", 503, 2_000)
+    assert [note for note in played.notes if isinstance(note, RequestLost | RetryPlanned)] == [
+        lost,
+        RetryPlanned(1, 1, 2_000),
+        lost,
     ]
+
+
+def test_a_passing_error_in_a_reply_is_tried_again_and_then_ends_the_run() -> None:
+    busy = replies_with({"error": {"message": "Slow down.", "code": 429}})
+    played = book(LoopConfig(max_tries=2)).play(
+        asks(),
+        busy,
+        waits(PAUSE),
+        elapses(),
+        asks(),
+        busy,
+        finishes(InvalidReply("RATE_LIMITED", "Slow down.")),
+    )
+    assert played.state.tally.turns == 1
+
+
+REFUSED = fails_to_send("status", "tools are not supported", 400)
+
+
+@pytest.mark.parametrize("mode", ["relaxed", "enforced"])
+@pytest.mark.parametrize("falls_back", [True, False])
+def test_a_server_without_tools_is_asked_without_them_only_where_that_is_allowed(
+    mode: ToolUseMode, falls_back: bool
+) -> None:
+    played = book(LoopConfig(tool_use_mode=mode, fallback_without_tools=falls_back, max_turns=1))
+    if mode == "enforced" or not falls_back:
+        played.play(asks(), REFUSED, finishes(CapabilityRefused("tools are not supported")))
+        return
+    played.play(asks(), REFUSED, asks(tools=False), *DONE)
+    assert ToolsDropped(1, "tools are not supported") in played.notes
+    assert played.state.tally.turns == 1
+
+
+def test_a_refusal_of_tools_that_were_not_sent_is_a_failure_like_any_other() -> None:
+    book(LoopConfig(fallback_without_tools=True)).play(
+        asks(),
+        REFUSED,
+        asks(tools=False),
+        REFUSED,
+        finishes(TransportFailed("status", 400, "tools are not supported")),
+    )
+
+
+PING = ("call_a", "ping", "{}")
+UNHEARD = LoopConfig(tool_use_mode="disabled")
+
+
+def test_calls_that_nobody_asked_for_are_ignored_and_the_text_is_the_answer() -> None:
+    played = book(UNHEARD).play(
+        asks(tools=False), replies_calling(PING, content="Done."), finishes(Completed("Done."))
+    )
+    assert CallsIgnored(1, ("ping",), "tools_off") in played.notes
+    assert not [note for note in played.notes if isinstance(note, ContentStripped)]
+    assert played.state.messages.messages[-1] == AssistantMessage("Done.")
+    assert played.state.tally.ignored_calls == 1
+
+
+def test_calls_that_nobody_asked_for_leave_an_empty_answer_or_a_cut_one() -> None:
+    book(UNHEARD).play(asks(tools=False), replies_calling(PING), finishes(EmptyFinal()))
+    cut = replies_calling(PING, content="Half", finish="length")
+    book(UNHEARD).play(asks(tools=False), cut, finishes(Truncated("Half")))
+
+
+def test_calls_beyond_the_limit_of_a_turn_are_ignored_and_stay_out_of_the_history() -> None:
+    other = ("call_b", "add", "{}")
+    played = book(LoopConfig(max_tool_calls_per_turn=1)).play(
+        asks(),
+        replies_calling(PING, other, other),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(PING), tells("call_a", "ping", {"value": 1})),
+        *DONE,
+    )
+    assert CallsIgnored(1, ("add", "add"), "calls_per_turn") in played.notes
+    assert played.state.tally.ignored_calls == 2
+
+
+@pytest.mark.parametrize(("tokens", "runs_it"), [(255, True), (256, False), (257, False)])
+def test_a_reply_that_used_up_its_tokens_was_cut_whatever_it_says(tokens: int, runs_it: bool) -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": 256})
+    usage: dict[str, Any] = {"usage": {"completion_tokens": tokens}}
+    cut = asks(calling(PING), faults("call_a", "ping", arguments_truncated("ping", 256)))
+    Playbook(plan).play_up_to(
+        asks(),
+        replies_with(body_of(None, PING) | usage),
+        runs("call_a", "ping", {}) if runs_it else cut,
+    )
+
+
+def test_a_cap_of_minus_one_is_none() -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": -1})
+    Playbook(plan).play_up_to(asks(), replies_calling(PING), runs("call_a", "ping", {}))

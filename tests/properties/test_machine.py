@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from random import Random
+from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.playbook import body_of
+from tests.strategies import failures, times
 from toolreel.codec import dump, load_effect, load_event, load_note, load_state
 from toolreel.config import LoopConfig
-from toolreel.effects import ANSWERS, Effect, Finish, RunTool, SendRequest, fingerprint
+from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
 from toolreel.errors import ProtocolError
 from toolreel.events import (
+    ApprovalGiven,
     CancelRequested,
     Event,
     ReplyReceived,
     RequestFailed,
     RunStarted,
     ToolReturned,
+    WaitElapsed,
 )
 from toolreel.jsontext import Json, canonical
-from toolreel.loop import step
+from toolreel.loop import start, step
 from toolreel.messages import AssistantMessage, Message, ToolMessage
-from toolreel.outcome import FailureKind
+from toolreel.notes import CallAbandoned
 from toolreel.plan import Plan
+from toolreel.resuming import pending
 from toolreel.schemas import violations
-from toolreel.state import AwaitingReply, AwaitingTools, Settled, State, Step
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Settled,
+    State,
+    Step,
+    Waiting,
+)
 from toolreel.surface import ToolDefinition
+
+Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 
 ADD = ToolDefinition.of(
     "add",
@@ -38,24 +57,62 @@ ADD = ToolDefinition.of(
         "additionalProperties": False,
     },
 )
-PLANS = st.builds(
-    lambda turns, size, depth, dialects: Plan.of(
-        model="m",
-        messages="hi",
-        options={"temperature": 0},
-        tools=[ADD, ToolDefinition.of("ping")],
-        config=LoopConfig(
-            max_turns=turns,
-            max_tool_args_bytes=size,
-            max_tool_output_bytes=size,
-            max_argument_depth=depth,
-            text_dialects=dialects,
-        ),
+PING = ToolDefinition.of("ping")
+TRAITS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [{}, {}, {"read_only": True}, {"read_only": True, "polling": True}, {"needs_approval": True}]
+)
+
+
+def with_traits(tool: ToolDefinition) -> st.SearchStrategy[ToolDefinition]:
+    return TRAITS.map(lambda traits: replace(tool, **traits))
+
+
+CONFIGS = st.builds(
+    # A warning that would come after the end is a contradiction.
+    lambda common, rare: LoopConfig.of(
+        {**common, **rare, **({"repetition_warn": None} if rare.get("repetition_stop") == 2 else {})}
     ),
-    st.integers(1, 4),
-    st.sampled_from([200_000, 10]),
-    st.sampled_from([64, 1]),
-    st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
+    st.fixed_dictionaries(
+        {
+            "max_turns": st.integers(1, 5),
+            "repetition_warn": st.sampled_from([None, 3]),
+            "parallel_tools": st.booleans(),
+            "nudge_no_tool_calls": st.integers(0, 2),
+            "fix_empty_final_disable_tools": st.booleans(),
+            "fallback_without_tools": st.booleans(),
+            "max_tries": st.integers(1, 3),
+            "text_dialects": st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "tool_use_mode": st.sampled_from(["enforced", "disabled"]),
+            "tool_failure_policy": st.just("tolerated"),
+            "max_tool_calls_per_turn": st.integers(1, 2),
+            "max_tool_args_bytes": st.just(10),
+            "max_tool_output_bytes": st.just(10),
+            "max_argument_depth": st.just(1),
+            "max_total_tokens": st.integers(1, 500),
+            "max_cost": st.floats(0.01, 2),
+            "max_wall_ms": st.integers(1, 5_000),
+            "max_tool_calls": st.integers(1, 4),
+            "repetition_stop": st.sampled_from([None, 2, 4]),
+            "fix_empty_final": st.just(False),
+            "context_window_tokens": st.integers(80, 400),
+        },
+    ).filter(lambda rare: len(rare) <= 5),
+)
+PLANS = st.builds(
+    lambda tools, config, options, seed: Plan.of(
+        model="m", messages="hi", options=options, tools=tools, config=config, seed=seed
+    ),
+    st.tuples(with_traits(ADD), with_traits(PING)),
+    CONFIGS,
+    st.sampled_from(
+        [{"temperature": 0}, {"max_tokens": 7, "tool_choice": "auto"}, {"parallel_tool_calls": False}]
+    ),
+    st.integers(0, 9),
 )
 
 JSON: st.SearchStrategy[Json] = st.recursive(
@@ -103,10 +160,11 @@ WELL_CALLED = st.lists(
     min_size=1,
     max_size=3,
 ).map(lambda calls: {"content": None, "tool_calls": calls})
-USAGE = st.fixed_dictionaries({"prompt_tokens": JSON, "completion_tokens": st.integers()})
-FAILURES: st.SearchStrategy[FailureKind | None] = st.sampled_from(
-    [None, "connect", "timeout", "broken", "too_large", "status"]
+USAGE = st.fixed_dictionaries(
+    {"prompt_tokens": JSON | st.integers(0, 99), "completion_tokens": st.integers(0, 9) | st.integers()},
+    optional={"cost": st.floats(0, 1) | JSON},
 )
+ERRORS = st.fixed_dictionaries({"code": st.sampled_from([429, "503", 400]) | JSON, "message": JSON})
 OUTPUTS = st.text() | JSON.map(canonical) | st.sampled_from(['{"ok": true}', '{"ok": false}', "[" * 999])
 
 
@@ -114,76 +172,130 @@ class Run(RuleBasedStateMachine):
     """One run, stepped by chance."""
 
     state: State
-    outstanding: Effect | None = None
-    highest_ref: int = 0
+    stored: list[str]
+    """The record of the state before each event."""
+    events: list[Event]
+    outstanding: dict[int, Wanted]
+    """What the run has asked for and not been answered, by ref."""
+    approved: list[tuple[str, str, str]]
+    highest_ref: int
+    ran: int
 
     @initialize(plan=PLANS)
     def run_begins(self, plan: Plan) -> None:
         self.begin(plan)
 
     def begin(self, plan: Plan) -> None:
-        self.state = State.idle(plan)
+        self.state, self.stored, self.events = State.idle(plan), [], []
+        self.outstanding, self.approved, self.highest_ref, self.ran = {}, [], 0, 0
         self.take(RunStarted())
 
     def awaits_reply(self) -> bool:
         return isinstance(self.state.phase, AwaitingReply)
 
+    def awaits_time(self) -> bool:
+        return isinstance(self.state.phase, Waiting)
+
     def awaits_tools(self) -> bool:
         return isinstance(self.state.phase, AwaitingTools)
+
+    def awaits_approval(self) -> bool:
+        return isinstance(self.state.phase, AwaitingApproval)
 
     def is_settled(self) -> bool:
         return isinstance(self.state.phase, Settled)
 
     def ref(self) -> int:
-        assert isinstance(self.state.phase, AwaitingReply | AwaitingTools)
-        return self.state.phase.ref
+        """The ref of the one effect that is outstanding."""
+        (ref,) = self.outstanding
+        return ref
 
     def take(self, event: Event) -> None:
         """Step twice, by way of what is written down too, and go on from there."""
         taken = step(self.state, event)
         assert step(self.state, event) == taken
-        assert step(load_state(dump(self.state)), load_event(dump(event))) == taken
-        self.check(taken)
+        stored = dump(self.state)
+        assert step(load_state(stored), load_event(dump(event))) == taken
+        self.check(taken, event)
+        if not self.is_settled():
+            self.stored.append(stored)
+            self.events.append(event)
         self.state = taken.state
 
-    def check(self, taken: Step) -> None:
-        assert len(taken.effects) <= 1
+    def check(self, taken: Step, event: Event) -> None:
         assert not (self.is_settled() and taken.effects)
         assert self.is_settled() <= (taken.state == self.state)
         for note in taken.notes:
             assert load_note(dump(note)) == note
         before = list(self.state.messages.texts)
         assert list(taken.state.messages.texts)[: len(before)] == before
-        self.outstanding = None
+        if not self.is_settled():
+            self.check_answered(event)
+        if isinstance(taken.state.phase, Settled):
+            self.check_end(taken, event)
         for effect in taken.effects:
             read = load_effect(dump(effect))
             assert (read, fingerprint(read)) == (effect, fingerprint(effect))
-            self.check_effect(effect)
+            self.check_effect(effect, taken.state)
+        self.check_together(taken.effects)
 
-    def check_effect(self, effect: Effect) -> None:
+    def check_answered(self, event: Event) -> None:
+        ref = getattr(event, "ref", None)
+        if ref is not None:
+            answered = self.outstanding.pop(ref)
+            assert isinstance(event, ANSWERS[type(answered)])
+            if isinstance(answered, AskApproval) and isinstance(event, ApprovalGiven) and event.approved:
+                self.approved.append((answered.call_id, answered.name, answered.arguments))
+
+    def check_end(self, taken: Step, event: Event) -> None:
+        """Only a cancelled run leaves effects without an answer, and its calls are abandoned by name."""
+        assert isinstance(event, CancelRequested) or not self.outstanding
+        calls = [item for item in self.outstanding.values() if isinstance(item, RunTool | AskApproval)]
+        abandoned = {note.call_id for note in taken.notes if isinstance(note, CallAbandoned)}
+        assert {call.call_id for call in calls} <= abandoned
+        self.outstanding = {}
+
+    def check_effect(self, effect: Effect, state: State) -> None:
         if isinstance(effect, Finish):
             return
         assert effect.ref > self.highest_ref
-        self.outstanding, self.highest_ref = effect, effect.ref
-        if isinstance(effect, SendRequest):
-            check_body(effect.request.body)
-            check_history(list(effect.request.messages.messages))
-        else:
-            self.check_call(effect)
+        self.outstanding[effect.ref], self.highest_ref = effect, effect.ref
+        match effect:
+            case SendRequest():
+                check_body(effect.request.body)
+                assert effect.request.messages == state.messages
+                check_history(list(effect.request.messages.messages))
+            case RunTool():
+                self.ran += 1
+                self.check_call(effect)
+                asked = (effect.call_id, effect.name, effect.arguments)
+                assert asked in self.approved or not self.tool(effect).needs_approval
+            case AskApproval():
+                self.check_call(effect)
+                assert self.tool(effect).needs_approval
+            case Wait():
+                assert 0 <= effect.ms <= state.plan.config.retry_cap_ms
 
-    def check_call(self, effect: RunTool) -> None:
-        plan = self.state.plan
-        tool = plan.tools.by_name[effect.name]
-        assert violations(tool.parameters, effect.arguments) == ()
+    def tool(self, effect: RunTool | AskApproval) -> ToolDefinition:
+        return self.state.plan.tools.by_name[effect.name]
 
-    def hear(self, message: Json, finish: str, usage: Json = None) -> None:
+    def check_call(self, effect: RunTool | AskApproval) -> None:
+        assert self.state.plan.config.tool_use_mode != "disabled"
+        assert violations(self.tool(effect).parameters, effect.arguments) == ()
+
+    def check_together(self, effects: tuple[Effect, ...]) -> None:
+        if len(effects) > 1:
+            assert self.state.plan.config.parallel_tools
+            assert all(isinstance(effect, RunTool) and self.tool(effect).read_only for effect in effects)
+
+    def hear(self, message: Json, finish: str, usage: Json = None, at_ms: int | None = None) -> None:
         body: Json = {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
-        self.take(ReplyReceived(self.ref(), 200, canonical(body)))
+        self.take(ReplyReceived(self.ref(), 200, canonical(body), at_ms))
 
     @precondition(awaits_reply)
-    @rule(message=WELL_CALLED)
-    def model_calls(self, message: Json) -> None:
-        self.hear(message, "tool_calls")
+    @rule(message=WELL_CALLED, usage=USAGE, at_ms=times)
+    def model_calls(self, message: Json, usage: Json, at_ms: int | None) -> None:
+        self.hear(message, "tool_calls", usage, at_ms)
 
     @precondition(awaits_reply)
     @rule(calls=st.lists(CALLS, min_size=1, max_size=4), content=TEXTS, finish=CALLING)
@@ -201,49 +313,64 @@ class Run(RuleBasedStateMachine):
         self.hear(message, finish, usage)
 
     @precondition(awaits_reply)
-    @rule(failure=FAILURES, status=st.none() | st.integers(400, 599), junk=st.text() | JSON.map(canonical))
-    def endpoint_fails(self, failure: FailureKind | None, status: int | None, junk: str) -> None:
-        if failure:
-            self.take(RequestFailed(self.ref(), failure, junk, status))
-        else:
-            self.take(ReplyReceived(self.ref(), 200, junk))
-        assert self.is_settled()
+    @rule(data=st.data())
+    def endpoint_fails(self, data: st.DataObject) -> None:
+        self.take(data.draw(failures(self.ref())))
+
+    @precondition(awaits_reply)
+    @rule(error=ERRORS, junk=st.none() | st.text())
+    def endpoint_answers_with_an_error(self, error: Json, junk: str | None) -> None:
+        body = canonical({"error": error}) if junk is None else junk
+        self.take(ReplyReceived(self.ref(), 200, body))
+
+    @precondition(awaits_time)
+    @rule(at_ms=times)
+    def time_passes(self, at_ms: int | None) -> None:
+        self.take(WaitElapsed(self.ref(), at_ms))
 
     @precondition(awaits_tools)
-    @rule(output=OUTPUTS)
-    def tool_returns(self, output: str) -> None:
-        self.take(ToolReturned(self.ref(), output))
+    @rule(data=st.data(), output=OUTPUTS, at_ms=times)
+    def tool_returns(self, data: st.DataObject, output: str, at_ms: int | None) -> None:
+        self.take(ToolReturned(data.draw(st.sampled_from([*self.outstanding])), output, at_ms))
 
-    @precondition(lambda self: self.state.next_ref % 3 == 0)
+    @precondition(awaits_approval)
+    @rule(approved=st.booleans(), reason=st.text(), at_ms=times)
+    def somebody_decides(self, approved: bool, reason: str, at_ms: int | None) -> None:
+        self.take(ApprovalGiven(self.ref(), approved, reason, at_ms))
+
+    @precondition(lambda self: self.state.next_ref % 4 == 0)
     @rule(reason=st.text())
     def caller_cancels(self, reason: str) -> None:
         self.take(CancelRequested(reason))
         assert self.is_settled()
 
-    @precondition(is_settled)
-    @rule(plan=PLANS)
     def another_run_begins(self, plan: Plan) -> None:
-        self.highest_ref = 0
+        self.check_resumptions()
         self.begin(plan)
 
     @precondition(is_settled)
-    @rule(ref=st.integers(0, 20), output=OUTPUTS)
-    def answer_comes_late(self, ref: int, output: str) -> None:
-        self.take(ToolReturned(ref, output))
-        self.take(ReplyReceived(ref, 200, output))
-        self.take(RequestFailed(ref, "timeout", output))
+    @rule(ref=st.integers(0, 20), output=OUTPUTS, at_ms=times, plan=PLANS)
+    def answers_come_late(self, ref: int, output: str, at_ms: int | None, plan: Plan) -> None:
+        self.take(ToolReturned(ref, output, at_ms))
+        self.take(ReplyReceived(ref, 200, output, at_ms))
+        self.take(RequestFailed(ref, "timeout", output, at_ms=at_ms))
+        self.take(ApprovalGiven(ref, True, output, at_ms))
+        self.take(WaitElapsed(ref, at_ms))
+        self.another_run_begins(plan)
 
     @precondition(lambda self: not self.is_settled())
     @rule(ref=st.integers(0, 20))
     def answer_is_to_something_else(self, ref: int) -> None:
-        outstanding = self.outstanding
-        assert isinstance(outstanding, SendRequest | RunTool)
+        asked = self.outstanding.get(ref)
         for event in (
             ToolReturned(ref, "1"),
             ReplyReceived(ref, 200, "{}"),
             RequestFailed(ref, "broken", ""),
+            ApprovalGiven(ref, True),
+            WaitElapsed(ref),
+            RunStarted(),
         ):
-            if ref == outstanding.ref and isinstance(event, ANSWERS[type(outstanding)]):
+            if asked is not None and isinstance(event, ANSWERS[type(asked)]):
                 continue
             with pytest.raises(ProtocolError):
                 step(self.state, event)
@@ -253,15 +380,38 @@ class Run(RuleBasedStateMachine):
         assert load_state(dump(self.state)) == self.state
 
     @invariant()
-    def a_run_waits_for_exactly_one_answer_until_it_has_settled(self) -> None:
-        assert (self.outstanding is None) == self.is_settled()
-        if not self.is_settled():
-            assert self.ref() == self.highest_ref == self.state.next_ref - 1
+    def a_state_tells_what_it_waits_for(self) -> None:
+        phase = self.state.phase
+        if isinstance(phase, Settled):
+            assert pending(self.state) == (Finish(phase.outcome),)
+        else:
+            assert pending(self.state) == tuple(self.outstanding.values())
+            assert self.outstanding
+        assert self.state.next_ref == self.highest_ref + 1
+
+    @invariant()
+    def nothing_is_overdrawn(self) -> None:
+        config, tally = self.state.plan.config, self.state.tally
+        assert tally.turns <= config.max_turns
+        assert tally.tool_calls == self.ran
+        assert config.max_tool_calls is None or self.ran <= config.max_tool_calls
 
     @invariant()
     def a_settled_run_has_a_history_that_could_go_out(self) -> None:
         if self.is_settled():
             check_history(list(self.state.messages.messages))
+
+    def check_resumptions(self) -> None:
+        """From whatever was stored on the way, the same events lead to the same end."""
+        for place, stored in enumerate(self.stored):
+            state = load_state(stored)
+            for event in self.events[place:]:
+                state = step(state, event).state
+            assert state == self.state
+
+    def teardown(self) -> None:
+        if hasattr(self, "stored"):
+            self.check_resumptions()
 
 
 def check_body(body: str) -> None:
@@ -288,3 +438,61 @@ def check_history(messages: list[Message]) -> None:
 
 
 TestRun = Run.TestCase
+
+
+def answer_of(effect: Wanted) -> Event:
+    """A far side without memory: what it answers depends on the effect alone."""
+    chance = Random(fingerprint(effect))
+    at_ms = 100 * effect.ref
+    match effect:
+        case SendRequest():
+            if chance.random() < 0.2:
+                return RequestFailed(effect.ref, "status", "busy", chance.choice([429, 401]), at_ms=at_ms)
+            return ReplyReceived(effect.ref, 200, canonical(chance.choice(BODIES)), at_ms)
+        case RunTool():
+            return ToolReturned(effect.ref, chance.choice(["1", '{"ok":false}', "?"]), at_ms)
+        case AskApproval():
+            return ApprovalGiven(effect.ref, chance.random() < 0.7, "no", at_ms)
+        case Wait():
+            return WaitElapsed(effect.ref, at_ms)
+
+
+BODIES: list[Json] = [
+    *(
+        body_of(None, *((f"call_{place}", name, "{}") for place, name in enumerate(names)))
+        for names in (["ping"], ["read", "read"], ["read", "wipe", "read", "nope"], ["wipe", "wipe"])
+    ),
+    body_of("Done."),
+    body_of(""),
+    {"error": {"code": 503}},
+]
+
+
+def played(plan: Plan, seed: int, *, stops: bool) -> tuple[list[Event], State]:
+    """A run to its end, each time answered where it waits; stopped and stored after every step, or not."""
+    at, events, chance = start(plan), list[Event](), Random(seed)
+    outstanding = [effect for effect in at.effects if not isinstance(effect, Finish)]
+    state = at.state
+    while not isinstance(state.phase, Settled):
+        if stops:
+            state = load_state(dump(state))
+            outstanding = [effect for effect in pending(state) if not isinstance(effect, Finish)]
+        answered = outstanding.pop(chance.randrange(len(outstanding)))
+        events.append(answer_of(answered))
+        at = step(state, events[-1])
+        state = at.state
+        outstanding += [effect for effect in at.effects if not isinstance(effect, Finish)]
+    return events, state
+
+
+@given(CONFIGS, st.integers(0, 99))
+def test_a_run_that_is_stopped_after_every_step_ends_like_one_that_never_was(
+    config: LoopConfig, seed: int
+) -> None:
+    tools = [
+        PING,
+        ToolDefinition("read", parameters=canonical({}), read_only=True),
+        ToolDefinition("wipe", parameters=canonical({}), needs_approval=True),
+    ]
+    plan = Plan.of(model="m", messages="hi", tools=tools, config=config, seed=seed)
+    assert played(plan, seed, stops=True) == played(plan, seed, stops=False)

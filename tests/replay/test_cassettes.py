@@ -18,7 +18,8 @@ import trio
 
 from tests.replay.sessions import CASSETTES, FOLDER, Held, aheld, cassette, held, held_on
 from tests.samples import printed_under
-from toolreel.outcome import Completed, EmptyFinal
+from toolreel.notes import ModelNudged, RecoveryTried
+from toolreel.outcome import Completed, EmptyFinal, ToolFailed
 from toolreel_adapters.demo.workspace import START, Workspace, workspace
 from toolreel_adapters.finished import Run
 from toolreel_adapters.replay import DRIVERS, Driver, companion, replay
@@ -152,6 +153,21 @@ def test_empty_final_ends_with_nothing_said_although_both_calls_succeeded() -> N
     assert [(call.name, call.ok) for call in calls(run)] == [("state_get", True), ("state_patch", True)]
     assert run.outcome == EmptyFinal()
     assert not run.completed
+
+
+def test_recovered_is_asked_once_more_and_then_answers() -> None:
+    run = held(cassette("recovered")).run
+    assert RecoveryTried(3, False) in run.notes
+    assert run.outcome == Completed(
+        'The result is that the status of the release has been updated to "ready".'
+    )
+
+
+def test_nudged_gives_up_after_an_error_is_asked_to_call_again_and_ends_as_a_tool_error() -> None:
+    run = held(cassette("nudged")).run
+    assert [(call.name, call.ok) for call in calls(run)] == [("state_patch", False)]
+    assert ModelNudged(2, "no_tool_calls") in run.notes
+    assert run.outcome == ToolFailed(("state_patch",))
 
 
 def test_false_claim_says_that_it_has_set_the_status_and_never_did() -> None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import redirect_stdout
-from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
-from typing import ParamSpec
 
 import click
 
-from toolreel.errors import ReplayMismatch, ToolreelError
 from toolreel.jsontext import Json
 from toolreel.messages import Message, SystemMessage, UserMessage
 from toolreel.plan import Plan
 from toolreel.presets import PRESETS, configured
+from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
 from toolreel_adapters.cli.console import complain, forgive_encodings, labelled, out
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
+from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
+from toolreel_adapters.cli.surface import allow_option, deny_option, tools_command
 from toolreel_adapters.finished import Run
 from toolreel_adapters.hints import told
 from toolreel_adapters.replay import DRIVERS, Driver, replay
@@ -29,35 +29,11 @@ from toolreel_adapters.tool_modules import load_tools
 
 __all__ = ["demo", "replay_command", "run", "toolreel"]
 
-_Options = ParamSpec("_Options")
-
-_FAILED, _USAGE, _DRIFT = 1, 2, 3
-
-_EPILOG = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees."
-
-
-def _reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
-    """A command that says what is wrong instead of raising, and exits with its number."""
-
-    @wraps(command)
-    def reporting(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
-        try:
-            sys.exit(command(*args, **kwargs))
-        except ReplayMismatch as drift:
-            complain(str(drift))
-            sys.exit(_DRIFT)
-        except ToolreelError as error:
-            complain(str(error))
-            sys.exit(_USAGE)
-
-    return reporting
-
-
-_json_option = click.option("--json", "as_machine", is_flag=True, help="One JSON object instead of text.")
+_FAILED = 1
 _DRIVER_HELP = "What drives the loop: plain calls, or an event loop."
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("toolreel"), prog_name="toolreel")
 def toolreel() -> None:
     """Tool loops that can be recorded, replayed and explained.
@@ -67,7 +43,10 @@ def toolreel() -> None:
     forgive_encodings()
 
 
-@toolreel.command(epilog=_EPILOG, short_help="Run a tool loop against a live server, and record it.")
+toolreel.add_command(tools_command)
+
+
+@toolreel.command(epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
 @click.argument("prompt")
 @click.option("--model", required=True, help="The model's name, as the server knows it.")
 @click.option(
@@ -85,6 +64,8 @@ def toolreel() -> None:
     metavar="MODULE:ATTR",
     help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
 )
+@allow_option
+@deny_option
 @click.option(
     "--preset",
     "presets",
@@ -106,6 +87,13 @@ def toolreel() -> None:
     help="Keep the session as NAME.yaml and NAME.journal.jsonl, to be replayed with `toolreel replay NAME`.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
+@click.option(
+    "--approve",
+    type=click.Choice(APPROVALS),
+    default="ask",
+    show_default=True,
+    help="Who decides about tools that need approval: you, or nobody.",
+)
 @click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True, help=_DRIVER_HELP)
 @click.option(
     "--timeout",
@@ -115,8 +103,8 @@ def toolreel() -> None:
     metavar="SECONDS",
     help="How long to wait for a reply.",
 )
-@_json_option
-@_reporting
+@json_option
+@reporting
 def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     prompt: str,
     model: str,
@@ -124,10 +112,13 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     api_key_env: str | None,
     system: str | None,
     tool_names: tuple[str, ...],
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
     presets: tuple[str, ...],
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
+    approve: Approval,
     driver: Driver,
     timeout: float,
     as_machine: bool,
@@ -151,13 +142,22 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
         model=model,
         messages=[*before, UserMessage(_words(prompt))],
         options=chosen.options,
-        tools=Toolbox(tools).surface,
+        tools=Toolbox(tools, allow=allow or None, deny=deny).surface,
         config=configured(presets, chosen.config),
     )
     target = Target(base_url, api_key_env, timeout)
     path = _cassette(record)
     with redirect_stdout(sys.stderr), Watching() as watching:
-        live = go_live(plan, target, tools, driver=driver, record=path, overwrite=overwrite, observe=watching)
+        live = go_live(
+            plan,
+            target,
+            tools,
+            driver=driver,
+            approver=approver(approve, watching),
+            record=path,
+            overwrite=overwrite,
+            observe=watching,
+        )
     saved: list[Json] = [str(path) for path in live.saved]
     _show(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
@@ -167,13 +167,11 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
         complain(words, hint=hint)
     if live.refused:
         complain(f"the session was not saved: {live.refused}")
-        return _USAGE
+        return USAGE
     return 0 if live.run.completed else _FAILED
 
 
-@toolreel.command(
-    "replay", epilog=_EPILOG, short_help="Replay a recorded run, and check that it is the same."
-)
+@toolreel.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is the same.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True, help=_DRIVER_HELP)
 @click.option(
@@ -183,8 +181,8 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     metavar="MODULE:ATTR",
     help="Run these tools for real; without it, the journal answers for them.",
 )
-@_json_option
-@_reporting
+@json_option
+@reporting
 def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
     """Replay a recorded run without network, and check that it is the same to the byte.
 
@@ -200,12 +198,12 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     return 0
 
 
-@toolreel.command(epilog=_EPILOG)
+@toolreel.command(epilog=EPILOG)
 @click.option(
     "--driver", type=click.Choice(DRIVERS), help="Only this driver; all that are installed by default."
 )
-@_json_option
-@_reporting
+@json_option
+@reporting
 def demo(driver: Driver | None, as_machine: bool) -> int:
     """Replay a recorded session of a real model: no network, no key.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from toolreel.notes import CallEnded, CallRejected, CallStarted, Note, RequestSent
+from toolreel.notes import CallEnded, CallRejected, CallStarted, Note, RequestSent, RetryPlanned
 from toolreel_adapters.cli.console import err, printable
 
 __all__ = ["Watching"]
@@ -38,6 +40,17 @@ class Watching:
         if self._spinner:
             self._spinner.stop()
 
+    @contextmanager
+    def paused(self) -> Generator[None, None, None]:
+        """Leave the terminal to somebody else for a while."""
+        if self._spinner:
+            self._spinner.stop()
+        try:
+            yield
+        finally:
+            if self._spinner:
+                self._spinner.start()
+
     def _show(self, text: str) -> None:
         if self._spinner is None:
             err.print(text)
@@ -50,7 +63,10 @@ class Watching:
 def _words(note: Note) -> str:
     match note:
         case RequestSent():
-            return f"turn {note.turn}: waiting for the model"
+            again = f" (try {note.attempt})" if note.attempt > 1 else ""
+            return f"turn {note.turn}: waiting for the model{again}"
+        case RetryPlanned():
+            return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
         case CallStarted():
             return f"turn {note.turn}: running {note.name}"
         case CallEnded() if not note.ok:

@@ -90,6 +90,8 @@ def _turn(console: Console, turn: TurnTold) -> None:
         labelled(console, "", f"repaired: {code}", "yellow")
     for call in turn.calls:
         _call(console, call)
+    for remark in turn.remarks:
+        labelled(console, "", remark, "yellow")
     if turn.stripped:
         labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
 

@@ -1,0 +1,44 @@
+"""Asking the person at the terminal whether a tool may run."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import click
+
+from toolreel.effects import AskApproval
+from toolreel.events import ApprovalGiven
+from toolreel_adapters.approving import Always, Never
+from toolreel_adapters.cli.console import err, printable
+from toolreel_adapters.cli.progress import Watching
+from toolreel_adapters.ports import Approver
+
+__all__ = ["APPROVALS", "Approval", "Terminal", "approver"]
+
+Approval: TypeAlias = Literal["ask", "always", "never"]
+APPROVALS: Final[tuple[Approval, ...]] = ("ask", "always", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Shows the call and waits for a yes or no."""
+
+    watching: Watching
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """What the person says."""
+        with self.watching.paused():
+            err.print(printable(f"{effect.name}({effect.arguments})"), style="bold")
+            approved = click.confirm("Run it?", err=True)
+        return ApprovalGiven(effect.ref, approved, "" if approved else "the user said no")
+
+
+def approver(choice: Approval, watching: Watching) -> Approver:
+    """Who decides; where nobody sits at a terminal, asking means no."""
+    if choice == "always":
+        return Always()
+    if choice == "ask" and sys.stdin.isatty():
+        return Terminal(watching)
+    return Never("nobody was there to approve it" if choice == "ask" else "")

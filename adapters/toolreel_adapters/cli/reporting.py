@@ -1,0 +1,40 @@
+"""What all commands share: how they say what is wrong, their exit codes, and ``--json``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Final, ParamSpec
+
+import click
+
+from toolreel.errors import ReplayMismatch, ToolreelError
+from toolreel_adapters.cli.console import complain
+
+__all__ = ["DRIFT", "EPILOG", "USAGE", "json_option", "reporting"]
+
+_Options = ParamSpec("_Options")
+
+USAGE: Final = 2
+DRIFT: Final = 3
+EPILOG: Final = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees."
+
+json_option = click.option("--json", "as_machine", is_flag=True, help="One JSON object instead of text.")
+
+
+def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
+    """A command that says what is wrong instead of raising, and exits with its number."""
+
+    @wraps(command)
+    def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
+        try:
+            sys.exit(command(*args, **kwargs))
+        except ReplayMismatch as drift:
+            complain(str(drift))
+            sys.exit(DRIFT)
+        except ToolreelError as error:
+            complain(str(error))
+            sys.exit(USAGE)
+
+    return reported

@@ -1,0 +1,124 @@
+"""``toolreel tools``: the surface that a run would have, tool by tool."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+
+import click
+
+from toolreel.config import LoopConfig
+from toolreel.jsontext import Json
+from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel.surface_limits import check_surface
+from toolreel_adapters.cli.console import labelled, out
+from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
+from toolreel_adapters.python_tools import Toolbox
+from toolreel_adapters.tool_modules import load_tools
+
+__all__ = ["allow_option", "deny_option", "tools_command"]
+
+_HEAD = ("tool", "bytes", "flags", "deadline", "source")
+
+allow_option = click.option(
+    "--allow",
+    multiple=True,
+    metavar="NAME",
+    help="Only these tools may be called; * stands for any text; may be repeated.",
+)
+deny_option = click.option(
+    "--deny",
+    multiple=True,
+    metavar="NAME",
+    help="These tools may not be called, whatever --allow says; * stands for any text; may be repeated.",
+)
+
+
+@click.command("tools", epilog=EPILOG, short_help="Show the tools that a run would have.")
+@click.option(
+    "--tools",
+    "tool_names",
+    multiple=True,
+    required=True,
+    metavar="MODULE:ATTR",
+    help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
+)
+@allow_option
+@deny_option
+@json_option
+@reporting
+def tools_command(
+    tool_names: tuple[str, ...], allow: tuple[str, ...], deny: tuple[str, ...], as_machine: bool
+) -> int:
+    """Show the tools that a run would have: where they come from, their size, and how they are run.
+
+    \b
+    toolreel tools --tools toolreel_adapters.demo.workspace:TOOLS --deny "*_patch"
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    with redirect_stdout(sys.stderr):
+        surface = Toolbox(load_tools(tool_names), allow=allow or None, deny=deny).surface
+    if as_machine:
+        click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
+    else:
+        _show(surface)
+    check_surface(surface, LoopConfig())
+    return 0
+
+
+def _show(surface: ToolSurface) -> None:
+    rows = [_HEAD, *(_row(tool) for tool in surface.definitions)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    for row in rows if surface.definitions else ():
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        style = "bold blue" if row is _HEAD else ""
+        out.print("  ".join(cells).rstrip(), style=style)
+    if surface.masked:
+        labelled(out, "masked", ", ".join(surface.masked))
+    limits = LoopConfig()
+    labelled(out, "sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
+    labelled(out, "", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
+    labelled(out, "fingerprint", surface.fingerprint)
+
+
+def _row(tool: ToolDefinition) -> tuple[str, ...]:
+    name = tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})"
+    deadline = "-" if tool.deadline_ms is None else f"{tool.deadline_ms} ms"
+    return name, str(tool.size), ", ".join(_flags(tool)) or "-", deadline, tool.source
+
+
+def _flags(tool: ToolDefinition) -> list[str]:
+    flags = {
+        "read-only": tool.read_only,
+        "polling": tool.polling,
+        "approval": tool.needs_approval,
+        "hidden": not tool.exposed,
+    }
+    return [name for name, there in flags.items() if there]
+
+
+def _tree(surface: ToolSurface) -> Mapping[str, Json]:
+    limits = LoopConfig()
+    tools: list[Json] = [
+        {
+            "name": tool.name,
+            "outward": tool.outward,
+            "source": tool.source,
+            "bytes": tool.size,
+            "flags": _flags(tool),
+            "deadline_ms": tool.deadline_ms,
+            "fingerprint": tool.fingerprint,
+        }
+        for tool in surface.definitions
+    ]
+    return {
+        "tools": tools,
+        "masked": list(surface.masked),
+        "sent": {"count": len(surface.names), "bytes": surface.size},
+        "limits": {
+            "count": limits.max_tool_definitions_count,
+            "bytes": limits.max_tool_definitions_bytes,
+        },
+        "fingerprint": surface.fingerprint,
+    }

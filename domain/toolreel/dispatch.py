@@ -1,0 +1,41 @@
+"""From a checked call to the effect that runs it: the tool's inner name, and the call's key."""
+
+from __future__ import annotations
+
+from toolreel.calls import ToolCall
+from toolreel.digest import chain
+from toolreel.effects import AskApproval, RunTool
+from toolreel.jsontext import JsonText
+from toolreel.messages import AssistantMessage
+from toolreel.state import State
+
+__all__ = ["ask_approval", "call_key", "run_tool"]
+
+
+def run_tool(state: State, ref: int, call: ToolCall, arguments: JsonText) -> RunTool:
+    """The effect that runs a call of the present turn."""
+    name = state.plan.tools.inner(call.name)
+    return RunTool(ref, call.id, name, arguments, call_key(state, call))
+
+
+def ask_approval(state: State, ref: int, call: ToolCall, arguments: JsonText) -> AskApproval:
+    """The effect that asks whether a call of the present turn may run."""
+    return AskApproval(ref, call.id, state.plan.tools.inner(call.name), arguments)
+
+
+def call_key(state: State, call: ToolCall) -> str:
+    """What names a call for ever: it depends on the plan, the turn and the place of the call in it alone.
+
+    The same run, replayed, resumed or done anew, gives the same keys; to have a tool act once more, make
+    a plan with another seed.
+    """
+    return chain("call", state.plan.digest, str(state.tally.turns), _place(state, call))
+
+
+def _place(state: State, call: ToolCall) -> str:
+    """The index of the call in what the model said last; a call that does not stand there has only its id."""
+    for message in reversed(state.messages.messages):
+        if isinstance(message, AssistantMessage):
+            ids = [sent.id for sent in message.calls]
+            return str(ids.index(call.id)) if call.id in ids else call.id
+    return call.id

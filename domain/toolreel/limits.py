@@ -1,0 +1,71 @@
+"""Budgets and the context window: whether a run may ask the model again, or run another tool."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from toolreel.outcome import BudgetSpent, ContextOverflow, MaxTurns
+from toolreel.state import State
+
+__all__ = ["overflow", "spent", "tool_calls_spent", "used_up"]
+
+_BYTES_PER_TOKEN: Final = 4
+_NAMED: Final = 3
+
+
+def used_up(state: State) -> MaxTurns | BudgetSpent | None:
+    """What keeps the run from another turn: the limit of turns, or a budget."""
+    limit = state.plan.config.max_turns
+    return MaxTurns(limit) if state.tally.turns >= limit else spent(state)
+
+
+def spent(state: State) -> BudgetSpent | None:
+    """The first budget that is used up, if one is."""
+    config, tally = state.plan.config, state.tally
+    tokens = tally.prompt_tokens + tally.completion_tokens
+    if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
+        return BudgetSpent("tokens", tokens, config.max_total_tokens)
+    if config.max_cost is not None and tally.cost >= config.max_cost:
+        return BudgetSpent("cost", tally.cost, config.max_cost)
+    if config.max_wall_ms is not None and tally.at_ms >= config.max_wall_ms:
+        return BudgetSpent("time", tally.at_ms, config.max_wall_ms)
+    return None
+
+
+def tool_calls_spent(state: State) -> BudgetSpent | None:
+    """The budget of tool calls, if it is used up."""
+    limit, used = state.plan.config.max_tool_calls, state.tally.tool_calls
+    return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None
+
+
+def overflow(state: State, options_bytes: int) -> ContextOverflow | None:
+    """Whether the conversation and the tools no longer fit the model's window, at four bytes a token."""
+    window = state.plan.config.context_window_tokens
+    if window is None:
+        return None
+    limit = window - state.plan.config.reserved_response_tokens
+    estimate = -(-(state.messages.size + options_bytes) // _BYTES_PER_TOKEN)
+    return ContextOverflow(estimate, limit, _largest(state, options_bytes)) if estimate > limit else None
+
+
+def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
+    sized = [(options_bytes, "tools and options")]
+    for index, (message, text) in enumerate(zip(state.messages.messages, state.messages.texts, strict=True)):
+        sized.append((len(text.encode()), f"message {index} ({_role(message)})"))
+    sized.sort(key=lambda item: -item[0])
+    return tuple(f"{name}: {size} bytes" for size, name in sized[:_NAMED])
+
+
+def _role(message: Message) -> str:
+    match message:
+        case SystemMessage():
+            return "system"
+        case UserMessage():
+            return "user"
+        case AssistantMessage():
+            return "assistant"
+        case ToolMessage():
+            return "tool"
+        case _:
+            assert_never(message)

@@ -1,0 +1,60 @@
+"""What a run is waiting for, told by its state alone, so that a stored run can go on anywhere."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from toolreel.arguments import ArgumentError
+from toolreel.asking import request_of
+from toolreel.dispatch import ask_approval, run_tool
+from toolreel.effects import Effect, Finish, RunTool, SendRequest, Wait
+from toolreel.jsontext import JsonText
+from toolreel.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    InFlight,
+    Settled,
+    State,
+    Waiting,
+)
+
+__all__ = ["pending"]
+
+
+def pending(state: State) -> tuple[Effect, ...]:
+    """The effects that have not been answered yet: those of the last step, less what came back since.
+
+    >>> from toolreel.loop import start
+    >>> from toolreel.plan import Plan
+    >>> at = start(Plan.of(model="m", messages="hi"))
+    >>> pending(at.state) == at.effects
+    True
+    """
+    match state.phase:
+        case Idle():
+            return ()
+        case AwaitingReply() as phase:
+            return (SendRequest(phase.ref, request_of(state, tools=phase.tools_sent)),)
+        case Waiting() as phase:
+            return (Wait(phase.ref, phase.ms),)
+        case AwaitingTools() as phase:
+            return tuple(_run(state, flight) for flight in phase.running if flight.result is None)
+        case AwaitingApproval() as phase:
+            return (ask_approval(state, phase.ref, phase.call, phase.arguments),)
+        case Settled() as phase:
+            return (Finish(phase.outcome),)
+        case _:
+            assert_never(state.phase)
+
+
+def _run(state: State, flight: InFlight) -> RunTool:
+    arguments = flight.call.arguments
+    match arguments:
+        case JsonText():
+            return run_tool(state, flight.ref, flight.call, arguments)
+        case ArgumentError():
+            raise AssertionError("a call whose arguments cannot be read is never in flight")
+        case _:
+            assert_never(arguments)

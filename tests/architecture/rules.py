@@ -1,0 +1,138 @@
+"""The rules of a run, and the conversations in ``tests/domain/test_contract.py`` that show each.
+
+``python -m tests.architecture.rules`` prints the table as it stands in ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["RULES", "table"]
+
+RULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "relaxed mode: a run may do without tools, and completes whatever came of them": (
+        "test_relaxed_runs_may_do_without_tools",
+        "test_relaxed_runs_complete_whatever_came_of_their_tools",
+    ),
+    "enforced mode: at least one call, else `no_tool_calls`": (
+        "test_enforced_runs_without_a_call_end_as_no_tool_calls",
+        "test_enforced_runs_with_a_call_that_worked_complete",
+    ),
+    "disabled mode: tools are never sent, calls that come anyway are ignored and noted": (
+        "test_disabled_runs_never_send_tools_and_ignore_calls_that_come_anyway",
+        "test_disabled_runs_take_no_text_for_a_call",
+    ),
+    "fatal policy: the last result of a tool is a failure, so the run is a `tool_error`": (
+        "test_fatal_policy_ends_an_enforced_run_whose_last_result_of_a_tool_is_a_failure",
+        "test_fatal_policy_forgives_a_tool_that_worked_in_the_end",
+    ),
+    "tolerated policy: one success is enough": ("test_tolerated_policy_needs_one_success",),
+    "`max_turns`": ("test_a_run_has_no_more_turns_than_max_turns", "test_retries_are_no_turns"),
+    "`max_tool_calls_per_turn`, 1 where the request says `parallel_tool_calls: false`; the rest is ignored": (
+        "test_calls_of_a_turn_beyond_the_limit_are_ignored_counted_and_noted",
+        "test_a_request_for_single_calls_has_one_heard",
+    ),
+    "`max_tool_args_bytes`, argument depth": (
+        "test_arguments_over_max_tool_args_bytes_never_reach_the_tool",
+        "test_arguments_deeper_than_max_argument_depth_never_reach_the_tool",
+    ),
+    "`max_tool_output_bytes`": ("test_output_over_max_tool_output_bytes_becomes_a_compact_failure",),
+    "a call passes its checks in one order, on one frozen value": (
+        "test_calls_pass_mask_size_schema_and_approval_in_this_order",
+    ),
+    "context budget: a request that does not fit is not sent": (
+        "test_a_request_that_does_not_fit_the_window_is_not_sent",
+    ),
+    "budgets of tokens and cost": (
+        "test_budgets_of_tokens_and_cost_stop_the_next_request",
+        "test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same",
+    ),
+    "budget of wall time, by the times on events": (
+        "test_the_budget_of_time_is_measured_by_the_times_on_events",
+        "test_a_wait_can_use_up_the_budget_of_time",
+    ),
+    "budget of tool calls": ("test_the_budget_of_tool_calls_stops_the_next_call",),
+    "`fix_empty_final`: asked once more, with tools off, and never a silent success": (
+        "test_an_empty_final_after_tools_is_asked_for_once_more_with_tools_off",
+        "test_an_empty_final_twice_is_never_a_success",
+        "test_calls_in_a_recovery_without_tools_are_ignored",
+        "test_a_recovery_that_has_to_be_retried_keeps_its_tools_off",
+        "test_an_empty_final_is_not_recovered_where_that_is_off_or_no_turn_is_left",
+    ),
+    "`fix_empty_final_disable_tools` and the sentence can be set": (
+        "test_an_empty_final_may_be_recovered_with_tools_kept_on",
+    ),
+    "`nudge_no_tool_calls`: a final text before any successful call is not the end": (
+        "test_a_model_that_skips_its_tools_is_nudged_before_the_run_settles",
+        "test_a_failed_call_is_no_reason_to_stop_nudging",
+        "test_a_model_is_not_nudged_in_the_last_turn",
+    ),
+    "the same nudge follows a reply whose text calls were all rejected": (
+        "test_text_calls_that_were_all_rejected_are_nudged_in_any_mode",
+    ),
+    "`repetition`: warned at the 3rd, `repeated_call` at the 5th, polling exempt": (
+        "test_the_same_call_with_the_same_result_is_warned_of_at_the_3rd_and_ends_the_run_at_the_5th",
+        "test_a_rejected_call_that_comes_again_and_again_ends_the_run_too",
+        "test_polling_tools_are_exempt_from_the_repetition_breaker",
+        "test_a_different_result_resets_the_streak",
+    ),
+    "text next to calls is not written back; a sample of it is noted": (
+        "test_text_next_to_calls_is_not_written_back_and_a_sample_is_noted",
+    ),
+    "retries: transport failures and 408/429/5xx, exponential, 3 tries, each attempt noted": (
+        "test_transport_failures_and_408_429_5xx_are_retried",
+        "test_a_provider_error_in_http_200_with_a_passing_code_is_retried",
+        "test_other_statuses_are_not_retried",
+        "test_a_response_that_is_too_large_is_not_retried",
+    ),
+    "retries: Retry-After is honoured": (
+        "test_retry_after_is_honoured",
+        "test_a_retry_after_that_is_too_long_ends_the_run",
+    ),
+    "retries: jitter from the seed": ("test_jitter_comes_from_the_seed_and_is_the_same_in_every_process",),
+    "a capability refusal is never retried": (
+        "test_a_capability_refusal_ends_the_run_and_is_never_retried",
+        "test_no_other_400_drops_the_tools",
+    ),
+    "`fallback_without_tools`, in relaxed mode and for that cause only": (
+        "test_a_relaxed_run_may_go_on_without_tools_after_a_capability_refusal",
+        "test_tools_that_were_dropped_stay_dropped",
+    ),
+    "truncation: a call whose reply was cut is not executed": (
+        "test_calls_of_a_reply_that_ended_with_length_are_not_run_even_if_their_json_closes",
+        "test_calls_of_a_reply_that_used_up_its_tokens_are_not_run",
+        "test_a_final_text_that_was_cut_is_no_answer",
+    ),
+    "approval: what was approved is byte for byte what is executed": (
+        "test_an_approved_call_runs_byte_for_byte_as_it_was_shown",
+        "test_a_denied_call_is_told_to_the_model_and_the_calls_behind_it_run",
+        "test_approved_calls_and_those_behind_them_run_one_after_another",
+    ),
+    "sequential by default; `parallel` is for read-only tools, with results in call order": (
+        "test_calls_run_one_after_another_unless_parallel_is_wanted",
+        "test_read_only_tools_run_together_and_their_results_are_written_in_call_order",
+        "test_a_tool_that_is_not_read_only_waits_for_those_before_it",
+    ),
+    "cancelling ends a run in any phase; every call is answered or abandoned by name": (
+        "test_a_run_can_be_cancelled_in_every_phase_and_leaves_a_valid_history",
+        "test_answers_after_the_end_change_nothing",
+    ),
+    "a run may rest and go on from its stored state": (
+        "test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state",
+    ),
+}
+"""Each rule of the loop that the core keeps, with the tests that show it."""
+
+
+def table() -> str:
+    """The rules and their tests, as a Markdown table."""
+    rows = ["| rule | shown by |", "|---|---|"]
+    for rule, tests in RULES.items():
+        rows.append(f"| {rule} | {'<br>'.join(f'`{name}`' for name in tests)} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table() + "\n")

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from tests.architecture.rules import RULES, table
+from tests.architecture.source import ROOT
+
+CONTRACT = ROOT / "tests" / "domain" / "test_contract.py"
+
+
+def test_every_rule_has_a_test_and_every_test_of_the_contract_its_rule() -> None:
+    tree = ast.parse(CONTRACT.read_text("utf-8"))
+    written = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    tests = {name for name in written if name.startswith("test_")}
+    named = Counter(name for names in RULES.values() for name in names)
+    assert named.keys() - tests == set(), "rules without the test that they name"
+    assert tests - named.keys() == set(), "tests without a rule"
+    assert [name for name, times in named.items() if times > 1] == []
+    assert all(RULES.values())
+
+
+def test_the_architecture_page_shows_the_rules_and_their_tests() -> None:
+    assert table() in (ROOT / "ARCHITECTURE.md").read_text("utf-8"), (
+        "paste what `python -m tests.architecture.rules` prints"
+    )

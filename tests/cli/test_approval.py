@@ -1,0 +1,75 @@
+"""Tools that need somebody's word, and servers that have to be asked twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.chat_server import Answer, replying, serving
+from tests.cli.commands import environment, on_terminal, toolreel
+from toolreel_adapters.scripted import calling, saying
+
+TOOLS = '''
+from dataclasses import replace
+from pathlib import Path
+from toolreel_adapters.python_tools import Tool
+from toolreel_adapters.signature import definition_of
+
+def launch(pad: int) -> str:
+    """Launch."""
+    Path("launched").write_text(str(pad))
+    return "gone"
+
+TOOLS = [Tool(replace(definition_of(launch), needs_approval=True), launch)]
+'''
+
+SCRIPT = [replying(calling(("launch", {"pad": 3}))), replying(saying("As you wish."))]
+
+
+@pytest.fixture
+def pad(tmp_path: Path) -> Path:
+    (tmp_path / "rocket.py").write_text(TOOLS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("approve", "result"),
+    [
+        (("--approve", "always"), '← {"value":"gone"}'),
+        (("--approve", "never"), "← TOOL_DENIED: launch was not run, it was not approved. Go on without it."),
+        ((), "nobody was there to approve it. Go on without it."),
+    ],
+)
+def test_in_a_pipe_a_tool_is_approved_beforehand_or_not_at_all(
+    pad: Path, approve: tuple[str, ...], result: str
+) -> None:
+    with serving(*SCRIPT) as server:
+        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        said = toolreel(*base, *approve, "--record", "kept", cwd=pad)
+    assert said.code == 0
+    assert result in said.stdout
+    assert (pad / "launched").exists() == ("always" in approve)
+    assert toolreel("replay", "kept", cwd=pad).code == 0
+
+
+@pytest.mark.parametrize(("answer", "launched"), [("y\n", True), ("n\n", False)])
+def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: bool) -> None:
+    with serving(*SCRIPT) as server:
+        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        code, shown = on_terminal(*base, cwd=pad, typed=answer)
+    assert code == 0
+    assert 'launch({"pad":3})' in shown
+    assert "Run it? [y/N]" in shown
+    assert (pad / "launched").exists() == launched
+
+
+def test_a_server_that_is_busy_is_asked_again_and_the_session_replays(pad: Path) -> None:
+    busy = Answer(b"busy", status=503, headers={"retry-after": "0.01"})
+    with serving(busy, replying(saying("Here."))) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--set", "retry_base_ms=10")
+        said = toolreel(*base, "--record", "kept", cwd=pad)
+    assert said.code == 0
+    assert "no reply: status 503" in said.stdout
+    assert "turn 1: waiting for the model (try 2)" in said.stderr
+    assert toolreel("replay", "kept", cwd=pad, env=environment()).code == 0

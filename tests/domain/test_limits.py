@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.samples import PLAN
+from toolreel.config import LoopConfig
+from toolreel.limits import overflow, spent, tool_calls_spent, used_up
+from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from toolreel.outcome import BudgetKind, BudgetSpent, ContextOverflow, MaxTurns
+from toolreel.plan import Plan
+from toolreel.state import State, Tally
+
+
+def run(tally: Tally | None = None, **settings: float) -> State:
+    plan = replace(PLAN, config=LoopConfig.of(settings))
+    return replace(State.idle(plan), tally=tally or Tally())
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "limit", "used", "less"),
+    [
+        (
+            "max_total_tokens",
+            "tokens",
+            10,
+            Tally(prompt_tokens=4, completion_tokens=6),
+            Tally(prompt_tokens=9),
+        ),
+        ("max_cost", "cost", 0.5, Tally(cost=0.5), Tally(cost=0.49)),
+        ("max_wall_ms", "time", 100, Tally(at_ms=100), Tally(at_ms=99)),
+    ],
+)
+def test_a_budget_is_used_up_when_the_last_of_it_is(
+    key: str, kind: BudgetKind, limit: float, used: Tally, less: Tally
+) -> None:
+    assert spent(run(used, **{key: limit})) == BudgetSpent(kind, limit, limit)
+    assert spent(run(less, **{key: limit})) is None
+    assert spent(run(used)) is None
+
+
+def test_the_first_budget_that_is_used_up_is_told() -> None:
+    tally = Tally(turns=12, prompt_tokens=9, cost=1.0, at_ms=9)
+    assert used_up(run(tally, max_total_tokens=9, max_cost=1, max_wall_ms=9)) == MaxTurns(12)
+    rest = replace(tally, turns=11)
+    assert used_up(run(rest, max_total_tokens=9, max_cost=1)) == BudgetSpent("tokens", 9, 9)
+    assert used_up(run(rest, max_cost=1, max_wall_ms=9)) == BudgetSpent("cost", 1.0, 1.0)
+    assert used_up(run(rest)) is None
+
+
+def test_the_budget_of_tool_calls_is_used_up_when_so_many_have_run() -> None:
+    assert tool_calls_spent(run(Tally(tool_calls=2), max_tool_calls=2)) == BudgetSpent("tool_calls", 2, 2)
+    assert tool_calls_spent(run(Tally(tool_calls=1), max_tool_calls=2)) is None
+    assert tool_calls_spent(run(Tally(tool_calls=99))) is None
+
+
+def test_a_conversation_fits_as_long_as_four_bytes_a_token_leave_room_for_the_reply() -> None:
+    size = run().messages.size
+    assert overflow(run(), 10_000) is None
+    assert overflow(run(context_window_tokens=100, reserved_response_tokens=60), 160 - size) is None
+    over = overflow(run(context_window_tokens=100, reserved_response_tokens=60), 161 - size)
+    assert over is not None
+    assert (over.estimate, over.limit) == (41, 40)
+
+
+def test_an_overflow_names_what_takes_the_most_room() -> None:
+    messages: list[Message] = [
+        SystemMessage("s" * 100),
+        UserMessage("é"),
+        AssistantMessage("a"),
+        ToolMessage("t", "r" * 50),
+    ]
+    plan = Plan.of(model="m", messages=messages, config=LoopConfig(context_window_tokens=1))
+    assert overflow(State.idle(plan), 120) == ContextOverflow(
+        103,
+        1,
+        ("message 0 (system): 130 bytes", "tools and options: 120 bytes", "message 3 (tool): 97 bytes"),
+    )
+    assert overflow(State.idle(replace(plan, messages=(messages[1], messages[2]))), 2) == ContextOverflow(
+        17,
+        1,
+        ("message 1 (assistant): 34 bytes", "message 0 (user): 30 bytes", "tools and options: 2 bytes"),
+    )

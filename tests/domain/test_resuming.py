@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.playbook import body_of
+from toolreel.arguments import ArgumentError
+from toolreel.calls import ToolCall
+from toolreel.config import LoopConfig
+from toolreel.effects import AskApproval, Finish, RunTool, SendRequest, Wait
+from toolreel.events import ApprovalGiven, CancelRequested, ReplyReceived, RequestFailed, ToolReturned
+from toolreel.jsontext import JsonText, canonical
+from toolreel.loop import fold, start
+from toolreel.plan import Plan
+from toolreel.resuming import pending
+from toolreel.state import AwaitingTools, InFlight, State
+from toolreel.surface import ToolDefinition
+
+PING = ToolDefinition("ping", read_only=True)
+WIPE = ToolDefinition("wipe", needs_approval=True)
+PLAN = Plan.of(model="m", messages="hi", tools=[PING, WIPE], config=LoopConfig(parallel_tools=True))
+A_PING, B_PING = ("call_a", "ping", "{}"), ("call_b", "ping", "{}")
+TWO = ReplyReceived(1, 200, canonical(body_of(None, A_PING, B_PING)))
+GUARDED = ReplyReceived(1, 200, canonical(body_of(None, ("call_a", "wipe", "{}"), B_PING)))
+EMPTY = JsonText("{}")
+
+
+def test_before_it_starts_a_run_waits_for_nothing() -> None:
+    assert pending(State.idle(PLAN)) == ()
+
+
+def test_every_first_step_is_waited_for_as_it_was_asked() -> None:
+    failed = RequestFailed(1, "timeout", "too slow")
+    for events in (
+        (),
+        (TWO,),
+        (GUARDED,),
+        (failed,),
+        (CancelRequested(),),
+        (GUARDED, ApprovalGiven(2, True)),
+    ):
+        at = fold(PLAN, events)
+        assert at.effects
+        assert pending(at.state) == at.effects
+
+
+def test_each_phase_waits_for_its_own_kind_of_effect() -> None:
+    assert isinstance(pending(start(PLAN).state)[0], SendRequest)
+    assert pending(fold(PLAN, [RequestFailed(1, "timeout", "")]).state) == (Wait(2, 713),)
+    assert pending(fold(PLAN, [GUARDED]).state) == (AskApproval(2, "call_a", "wipe", EMPTY),)
+    (finish,) = pending(fold(PLAN, [CancelRequested()]).state)
+    assert isinstance(finish, Finish)
+
+
+def test_what_came_back_is_no_longer_waited_for() -> None:
+    one, two = RunTool(2, "call_a", "ping", EMPTY), RunTool(3, "call_b", "ping", EMPTY)
+    assert pending(fold(PLAN, [TWO]).state) == (one, two)
+    assert pending(fold(PLAN, [TWO, ToolReturned(2, "1")]).state) == (two,)
+    assert pending(fold(PLAN, [TWO, ToolReturned(3, "1")]).state) == (one,)
+
+
+def test_a_call_without_arguments_can_be_in_no_state_that_a_run_reaches() -> None:
+    cut = ToolCall("call_a", "ping", ArgumentError("ARGUMENTS_TRUNCATED"), "")
+    forged = replace(State.idle(PLAN), phase=AwaitingTools((InFlight(2, cut),), ()))
+    with pytest.raises(AssertionError, match="never in flight"):
+        pending(forged)
