@@ -12,7 +12,17 @@ from statistics import median
 from time import process_time
 from types import FrameType
 
-from toolreel import LoopConfig, Plan, ReplyReceived, State, ToolDefinition, ToolReturned, start, step
+from toolreel import (
+    AwaitingReply,
+    LoopConfig,
+    Plan,
+    ReplyReceived,
+    State,
+    ToolDefinition,
+    ToolReturned,
+    start,
+    step,
+)
 from toolreel.jsontext import Json, canonical
 from toolreel_adapters.scripted import calling
 
@@ -34,7 +44,7 @@ SCHEMA: dict[str, Json] = {
 PLAN = Plan.of(
     model="m",
     messages="How many pins are in stock?",
-    tools=[ToolDefinition.of("stock", "Look up a part.", SCHEMA)],
+    tools=[ToolDefinition.of("stock", "Look up a part.", SCHEMA, polling=True)],
     config=LoopConfig(max_turns=10_000),
 )
 REPLY = canonical(calling(("stock", {"part": "pin", "limit": 3, "tags": ["a", "b"]})))
@@ -52,6 +62,8 @@ def after(turns: int) -> tuple[State, int]:
     state, ref = start(PLAN).state, 1
     for _ in range(turns):
         state, ref = turn(state, ref), ref + 2
+    if not isinstance(state.phase, AwaitingReply):
+        raise TypeError(f"the run has ended in {state.phase!r}, so there is nothing to measure")
     return state, ref
 
 

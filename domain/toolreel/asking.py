@@ -32,7 +32,7 @@ def ask(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> St
 def request_of(state: State, *, tools: bool) -> Request:
     """The request that the conversation amounts to; nothing but the state goes into it."""
     options = state.plan.request_options if tools else state.plan.options_without_tools
-    return Request(state.plan.model, state.messages, options)
+    return Request(state.plan.model, state.messages.complete(), options)
 
 
 def ask_again(state: State, phase: Waiting) -> Step:

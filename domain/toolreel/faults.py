@@ -28,6 +28,7 @@ __all__ = [
     "call_denied",
     "output_not_json",
     "output_too_large",
+    "result_unknown",
     "tool_not_allowed",
     "tool_not_found",
 ]
@@ -150,6 +151,11 @@ def output_not_json(name: str, why: str) -> Fault:
         "TOOL_OUTPUT_NOT_JSON",
         f"{name} ran, but its output cannot be shown: {why}. Go on without it.",
     )
+
+
+def result_unknown(name: str) -> Fault:
+    """The history has a call of which nobody knows what came."""
+    return Fault("TOOL_CANCELLED", f"What came of this call of {name} is not known. It may have had effects.")
 
 
 def call_denied(name: str, reason: str) -> Fault:

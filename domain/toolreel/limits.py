@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from collections.abc import Mapping
+from typing import Final, cast
 
-from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from toolreel.jsontext import Json, parse
 from toolreel.outcome import BudgetSpent, ContextOverflow, MaxTurns
 from toolreel.state import State
 
@@ -51,21 +52,8 @@ def overflow(state: State, options_bytes: int) -> ContextOverflow | None:
 
 def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
     sized = [(options_bytes, "tools and options")]
-    for index, (message, text) in enumerate(zip(state.messages.messages, state.messages.texts, strict=True)):
-        sized.append((len(text.encode()), f"message {index} ({_role(message)})"))
+    for index, text in enumerate(state.messages.texts):
+        role = cast("Mapping[str, Json]", parse(text))["role"]
+        sized.append((len(text.encode()), f"message {index} ({role})"))
     sized.sort(key=lambda item: -item[0])
     return tuple(f"{name}: {size} bytes" for size, name in sized[:_NAMED])
-
-
-def _role(message: Message) -> str:
-    match message:
-        case SystemMessage():
-            return "system"
-        case UserMessage():
-            return "user"
-        case AssistantMessage():
-            return "assistant"
-        case ToolMessage():
-            return "tool"
-        case _:
-            assert_never(message)

@@ -54,7 +54,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
                     return cut_short(state, calls[index:], limit, notes)
                 if state.plan.tools.by_name[call.name].needs_approval:
                     return _asked(state, call, admission, calls[index + 1 :], notes)
-                return _started(state, calls[index:], notes)
+                return _started(state, calls[index:], admission, notes)
             case _:
                 assert_never(admission)
     return ask(state, notes)
@@ -139,13 +139,13 @@ def _written(
     return run_calls(state, waiting, notes)
 
 
-def _started(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]) -> Step:
+def _started(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: tuple[Note, ...]) -> Step:
     """Start the first call, and with it, where that is allowed, those after it that only read."""
     together = calls[: _together(state, calls)]
+    admissions = (first, *(admit(call, state.plan) for call in together[1:]))
     flights: list[InFlight] = []
     effects: list[RunTool] = []
-    for call in together:
-        admission = admit(call, state.plan)
+    for call, admission in zip(together, admissions, strict=True):
         match admission:
             case Fault():
                 notes = (*notes, _rejected(state, call, admission))

@@ -105,6 +105,9 @@ def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     if limit is not None and len(calls) > limit:
         state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
         calls, notes = calls[:limit], (*notes, ignored)
+    known = state.messages.projection.taken
+    repeated = any(call.id in known for call in calls)
+    notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
     return run_calls(state.said(_with_calls(calls)), calls, notes)
 
 

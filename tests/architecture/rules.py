@@ -119,6 +119,10 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_run_can_be_cancelled_in_every_phase_and_leaves_a_valid_history",
         "test_answers_after_the_end_change_nothing",
     ),
+    "history that goes out: one result a call, ids unique over the conversation, no empty message": (
+        "test_an_id_that_a_provider_gives_again_is_told_apart_in_what_goes_out",
+        "test_a_history_that_no_provider_would_take_goes_out_mended",
+    ),
     "a run may rest and go on from its stored state": (
         "test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,7 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel.codec import dump, load_state
 from toolreel.config import LoopConfig
+from toolreel.effects import SendRequest
 from toolreel.envelope import Envelope
 from toolreel.events import ApprovalGiven, CancelRequested
 from toolreel.faults import (
@@ -48,7 +50,7 @@ from toolreel.faults import (
     tool_not_found,
 )
 from toolreel.jsontext import Json, canonical
-from toolreel.loop import step
+from toolreel.loop import start, step
 from toolreel.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel.notes import (
     CallAbandoned,
@@ -57,6 +59,7 @@ from toolreel.notes import (
     ContentStripped,
     ModelNudged,
     RecoveryTried,
+    RepairApplied,
     RequestAbandoned,
     RequestLost,
     RequestSent,
@@ -83,6 +86,7 @@ from toolreel.outcome import (
 )
 from toolreel.plan import Plan
 from toolreel.repetition import warned
+from toolreel.resuming import pending
 from toolreel.schemas import Violation
 from toolreel.state import AwaitingReply, Settled
 from toolreel.surface import ToolDefinition, ToolSurface
@@ -216,6 +220,29 @@ def test_a_run_has_no_more_turns_than_max_turns() -> None:
 def test_retries_are_no_turns() -> None:
     lost = fails_to_send("timeout", "too slow")
     book(max_turns=1, retry_base_ms=0).play(asks(), lost, waits(0), elapses(), asks(), *DONE)
+
+
+def test_an_id_that_a_provider_gives_again_is_told_apart_in_what_goes_out() -> None:
+    played = book().play_up_to(
+        *(asks(), replies_calling(LOOKS), RUNS_LOOK, returns(1)),
+        *(asks(calling(LOOKS), LOOKED), replies_calling(LOOKS), RUNS_LOOK, returns(1)),
+        asks(calling(LOOKS), LOOKED),
+    )
+    (effect,) = pending(played.state)
+    assert isinstance(effect, SendRequest)
+    sent = [text for text in effect.request.messages.texts if "call_a" in text]
+    assert ["call_a_2" in text for text in sent] == [False, False, True, True]
+    assert noted(played, RepairApplied) == [RepairApplied(2, "CALL_ID_REPEATED")]
+
+
+def test_a_history_that_no_provider_would_take_goes_out_mended() -> None:
+    before = (UserMessage("hi"), calling(LOOKS), AssistantMessage(""), ToolMessage("gone", "{}"))
+    plan = Plan.of(model="m", messages=(*before, UserMessage("Go on.")))
+    (effect,) = start(plan).effects
+    assert isinstance(effect, SendRequest)
+    roles = [json.loads(text)["role"] for text in effect.request.messages.texts]
+    assert roles == ["user", "assistant", "tool", "user"]
+    assert tuple(start(plan).state.messages.messages) == plan.messages
 
 
 def test_calls_of_a_turn_beyond_the_limit_are_ignored_counted_and_noted() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.samples import PLAN
 from toolreel.config import LoopConfig
 from toolreel.limits import overflow, spent, tool_calls_spent, used_up
-from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
 from toolreel.outcome import BudgetKind, BudgetSpent, ContextOverflow, MaxTurns
 from toolreel.plan import Plan
 from toolreel.state import State, Tally
@@ -68,16 +68,18 @@ def test_an_overflow_names_what_takes_the_most_room() -> None:
     messages: list[Message] = [
         SystemMessage("s" * 100),
         UserMessage("é"),
-        AssistantMessage("a"),
+        AssistantMessage("", (SentCall("t", "f", "{}"),)),
         ToolMessage("t", "r" * 50),
     ]
     plan = Plan.of(model="m", messages=messages, config=LoopConfig(context_window_tokens=1))
     assert overflow(State.idle(plan), 120) == ContextOverflow(
-        103,
+        124,
         1,
-        ("message 0 (system): 130 bytes", "tools and options: 120 bytes", "message 3 (tool): 97 bytes"),
+        ("message 0 (system): 130 bytes", "tools and options: 120 bytes", "message 2 (assistant): 118 bytes"),
     )
-    assert overflow(State.idle(replace(plan, messages=(messages[1], messages[2]))), 2) == ContextOverflow(
+    assert overflow(
+        State.idle(replace(plan, messages=(messages[1], AssistantMessage("a")))), 2
+    ) == ContextOverflow(
         17,
         1,
         ("message 1 (assistant): 34 bytes", "message 0 (user): 30 bytes", "tools and options: 2 bytes"),

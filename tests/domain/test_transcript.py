@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from toolreel.digest import chain
-from toolreel.messages import Message, UserMessage, wire
+from toolreel.messages import AssistantMessage, Message, SentCall, ToolMessage, UserMessage, wire
+from toolreel.projection import project
 from toolreel.transcript import Transcript
 
 conversations = st.lists(strategies.messages, max_size=4)
@@ -22,9 +23,9 @@ def test_appending_leads_to_the_transcript_of_the_whole(first: list[Message], re
 
 
 @given(conversations)
-def test_a_transcript_holds_each_message_with_its_text(messages: list[Message]) -> None:
-    texts = [wire(message) for message in messages]
-    transcript = Transcript.of(iter(messages))
+def test_a_transcript_holds_each_message_and_the_texts_that_go_out(messages: list[Message]) -> None:
+    texts = [wire(message) for message in project(messages)]
+    transcript = Transcript.of(iter(messages)).complete()
     assert list(transcript.messages) == messages
     assert list(transcript.texts) == texts
     assert transcript.chain == chain("", *texts)
@@ -45,4 +46,12 @@ def test_appending_leaves_the_transcript_before_as_it_was() -> None:
 def test_two_transcripts_share_a_chain_only_if_they_say_the_same(
     one: list[Message], other: list[Message]
 ) -> None:
-    assert (Transcript.of(one).chain == Transcript.of(other).chain) == (one == other)
+    said = [Transcript.of(messages).complete() for messages in (one, other)]
+    assert (said[0].chain == said[1].chain) == (project(one) == project(other))
+
+
+def test_a_transcript_in_which_every_call_has_its_result_is_complete_as_it_is() -> None:
+    asked = Transcript.of([UserMessage("hi"), AssistantMessage("", (SentCall("a", "ping", "{}"),))])
+    answered = asked.append(ToolMessage("a", "{}"))
+    assert answered.complete() is answered
+    assert len(asked.complete().texts) == len(asked.texts) + 1
