@@ -18,6 +18,7 @@ from toolreel.faults import (
     call_denied,
     output_not_json,
     output_too_large,
+    result_unknown,
     tool_not_allowed,
     tool_not_found,
 )
@@ -142,6 +143,10 @@ FAULTS = [
     (
         call_cancelled("echo"),
         Fault("TOOL_CANCELLED", "The run was cancelled before echo returned. It may have had effects."),
+    ),
+    (
+        result_unknown("echo"),
+        Fault("TOOL_CANCELLED", "What came of this call of echo is not known. It may have had effects."),
     ),
 ]
 
