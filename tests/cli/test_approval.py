@@ -64,6 +64,16 @@ def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: boo
     assert (pad / "launched").exists() == launched
 
 
+def test_an_end_of_input_instead_of_an_answer_cancels_the_run_and_keeps_it(pad: Path) -> None:
+    with serving(SCRIPT[0]) as server:
+        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        code, shown = on_terminal(*base, "--record", "kept", cwd=pad, typed="\x04")
+    assert code == 1
+    assert "cancelled: interrupted from the keyboard" in shown
+    assert not (pad / "launched").exists()
+    assert toolreel("replay", "kept", cwd=pad).code == 0
+
+
 def test_a_server_that_is_busy_is_asked_again_and_the_session_replays(pad: Path) -> None:
     busy = Answer(b"busy", status=503, headers={"retry-after": "0.01"})
     with serving(busy, replying(saying("Here."))) as server:

@@ -31,7 +31,10 @@ class Terminal:
         """What the person says."""
         with self.watching.paused():
             err.print(printable(f"{effect.name}({effect.arguments})"), style="bold")
-            approved = click.confirm("Run it?", err=True)
+            try:
+                approved = click.confirm("Run it?", err=True)
+            except click.Abort:  # what click makes of Ctrl-C, and of an end of input
+                raise KeyboardInterrupt from None
         return ApprovalGiven(effect.ref, approved, "" if approved else "the user said no")
 
 
