@@ -58,7 +58,7 @@ format: setup ## put the code into the house format
 lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 	@test -x "$(UV)" || { echo "make lock: uv is not there; run 'make setup' or say UV=..." >&2; exit 1; }
 	$(UV) pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--generate-hashes --custom-compile-command "make lock" \
 		--quiet $(UPGRADE) --output-file requirements.lock
 
 nightly: setup ## the long tests: many more random histories, and what is marked slow

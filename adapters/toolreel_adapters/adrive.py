@@ -13,6 +13,7 @@ from toolreel.state import State, Step
 from toolreel_adapters.finished import Run
 from toolreel_adapters.observing import tell
 from toolreel_adapters.ports import AsyncPerformer, Journal, Observer
+from toolreel_adapters.stopwatch import AsyncStopwatch
 from toolreel_adapters.together import aanswers
 
 __all__ = ["ago_on", "arun"]
@@ -44,9 +45,10 @@ async def ago_on(
 
 async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, observe: Observer | None) -> Run:
     notes = [*at.notes]
+    timed = AsyncStopwatch.where_wanted(performer, at.state)
     tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        for effect, event in await aanswers(performer, wanted):
+        for effect, event in await aanswers(timed, wanted):
             if event is None:
                 return Run(at.state, tuple(notes))
             if journal is not None:

@@ -10,6 +10,7 @@ from toolreel.state import State, Step
 from toolreel_adapters.finished import Run
 from toolreel_adapters.observing import tell
 from toolreel_adapters.ports import Journal, Observer, Performer
+from toolreel_adapters.stopwatch import Stopwatch
 from toolreel_adapters.together import answers
 
 __all__ = ["go_on", "run"]
@@ -37,9 +38,10 @@ def go_on(
 
 def _run(at: Step, performer: Performer, journal: Journal | None, observe: Observer | None) -> Run:
     notes = [*at.notes]
+    timed = Stopwatch.where_wanted(performer, at.state)
     tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        for effect, event in answers(performer, wanted):
+        for effect, event in answers(timed, wanted):
             if event is None:
                 return Run(at.state, tuple(notes))
             if journal is not None:

@@ -25,7 +25,7 @@ from toolreel.jsontext import Json, canonical, read
 from toolreel.pipeline import either
 from toolreel.plan import Plan
 from toolreel_adapters.errors import JournalError, SecretFound
-from toolreel_adapters.ports import Journal, Wanted
+from toolreel_adapters.ports import Wanted
 from toolreel_adapters.secret_scan import leaks
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "MemoryJournal",
     "Record",
     "Recorded",
-    "TeeJournal",
     "parse_journal",
     "read_journal",
 ]
@@ -170,18 +169,6 @@ class FileJournal:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self.close()
-
-
-class TeeJournal:
-    """Several journals as one; each keeps every event, in the order given."""
-
-    def __init__(self, *journals: Journal) -> None:
-        self._journals = journals
-
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Keep the event in each."""
-        for journal in self._journals:
-            journal.record(effect, event)
 
 
 def read_journal(path: Path) -> Recorded:

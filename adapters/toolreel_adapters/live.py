@@ -24,11 +24,10 @@ from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.immediate import ImmediateApprover
 from toolreel_adapters.journal import FileJournal
 from toolreel_adapters.perform import AsyncPorts, Ports
-from toolreel_adapters.ports import Approver, AsyncPerformer, Journal, Observer, Performer, Wanted
+from toolreel_adapters.ports import Approver, Journal, Observer, Wanted
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.replay import Driver, companion, load_trio
 from toolreel_adapters.secret_scan import known_secrets
-from toolreel_adapters.stopwatch import AsyncStopwatch, Stopwatch
 
 try:
     import httpx
@@ -211,9 +210,8 @@ class _Session:
         with HttpEndpoint(
             target.base_url, api_key_env=target.api_key_env, timeout=target.patience, transport=transport
         ) as endpoint:
-            ports: Performer = Ports(endpoint, PythonTools(self.tools), self.approver)
-            timed = Stopwatch(ports) if self.plan.config.max_wall_ms else ports
-            return run(self.plan, timed, journal=self.journal, observe=self.observe)
+            ports = Ports(endpoint, PythonTools(self.tools), self.approver)
+            return run(self.plan, ports, journal=self.journal, observe=self.observe)
 
     async def _arun(self) -> Run:
         transport = AsyncRecordTransport(self.tape, httpx.AsyncHTTPTransport()) if self.tape else None
@@ -222,6 +220,5 @@ class _Session:
             target.base_url, api_key_env=target.api_key_env, timeout=target.patience, transport=transport
         ) as endpoint:
             approver = ImmediateApprover(self.approver)
-            ports: AsyncPerformer = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
-            timed = AsyncStopwatch(ports) if self.plan.config.max_wall_ms else ports
-            return await arun(self.plan, timed, journal=self.journal, observe=self.observe)
+            ports = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
+            return await arun(self.plan, ports, journal=self.journal, observe=self.observe)

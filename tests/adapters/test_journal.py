@@ -18,7 +18,7 @@ from toolreel.loop import start, step
 from toolreel.plan import Plan
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import JournalError, SecretFound
-from toolreel_adapters.journal import FileJournal, MemoryJournal, TeeJournal, parse_journal, read_journal
+from toolreel_adapters.journal import FileJournal, MemoryJournal, parse_journal, read_journal
 from toolreel_adapters.perform import Ports
 from toolreel_adapters.python_tools import PythonTools
 from toolreel_adapters.scripted import ScriptedEndpoint
@@ -199,17 +199,6 @@ def test_an_event_that_holds_a_secret_is_not_written(tmp_path: Path) -> None:
             assert KEY not in file.read_text("utf-8")
             assert "correct horse" not in file.read_text("utf-8")
     assert read_journal(path).events == (HELLO,)
-
-
-def test_a_tee_keeps_every_event_in_each(tmp_path: Path) -> None:
-    memory = MemoryJournal(PLAN)
-    with FileJournal(tmp_path / "j.jsonl", PLAN) as file:
-        run(
-            PLAN,
-            Ports(ScriptedEndpoint(SUM), PythonTools([add])),
-            journal=TeeJournal(memory, file),
-        )
-    assert (tmp_path / "j.jsonl").read_text("utf-8") == memory.text == journal_of_a_run()
 
 
 def told_about(text: str) -> str:
