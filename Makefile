@@ -4,6 +4,8 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 UV    ?= $(BIN)/uv
+# A process for each core; PYTEST=.venv/bin/pytest runs the tests in one.
+PYTEST ?= $(BIN)/pytest -q -n auto
 
 # The first interpreter that is new enough and can make a virtual environment.
 FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -16,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock nightly bench check-install clean
+.PHONY: help setup demo test lint format lock nightly bench conformance check-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -35,13 +37,14 @@ demo: setup ## replay a recorded session and prove that nothing differs
 	$(BIN)/toolreel demo
 
 test: setup lint ## everything that must hold before a change lands
-	PYTHONHASHSEED=0 $(BIN)/pytest --cov --cov-report= -m "not slow"
+	PYTHONHASHSEED=0 $(PYTEST) --cov --cov-report= -m "not slow"
 	$(BIN)/coverage report --include='domain/*' --fail-under=100
 	PYTHONHASHSEED=0 $(BIN)/python tests/twins.py
 	$(BIN)/python tests/exhaustive.py
 	@set -e; for example in $(wildcard examples/*.py); do \
 		echo "== $$example"; $(BIN)/python "$$example"; done
-	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(BIN)/pytest -q -m "not slow"
+	$(BIN)/pytest -q examples/agent_in_ci
+	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow"
 
 lint: setup ## check style, types and the direction of imports
 	$(BIN)/ruff check
@@ -67,10 +70,14 @@ nightly: setup ## the long tests: many more random histories, and what is marked
 bench: setup ## run the benchmarks
 	@set -e; for bench in $(wildcard benchmarks/*.py); do echo "== $$bench"; $(BIN)/python "$$bench"; done
 
+# The peers' packages come from their registries into .conformance/, each into an environment of its own.
+conformance: setup ## put toolreel and its peers through the conformance suite (ONLY="--peer llm" for one)
+	$(BIN)/python -m benchmarks.conformance.run $(ONLY)
+
 check-install: setup ## build the wheel and try it in a fresh environment
 	$(BIN)/python tests/check_install.py
 
 clean: ## remove all that make has made
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf $(VENV) .conformance build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ def main() -> None:
         say("the wheel alone")
         install(base, python, str(wheel))
         run(python, "-m", "pip", "check", cwd=elsewhere)
-        run(python, "-c", "import toolreel, toolreel_adapters", cwd=elsewhere)
+        run(python, "-c", "import toolreel; from toolreel_adapters import *", cwd=elsewhere)
         run(python, "-c", "import httpx", cwd=elsewhere, status=1, expect="No module named 'httpx'")
         run(python, ROOT / "examples" / "scripted_run.py", cwd=elsewhere)
         run(script, "--help", cwd=elsewhere, status=2, expect="pip install 'toolreel[cli]'")
@@ -38,7 +39,13 @@ def main() -> None:
         run(python, "-m", "pip", "check", cwd=elsewhere)
         run(script, "--help", cwd=elsewhere, expect="Usage")
         run(script, "demo", cwd=elsewhere)
+        run(script, "presets", cwd=elsewhere, expect="default_tool_calling")
         assert not list(elsewhere.iterdir()), "the demo left files behind"
+
+        say("the wheel with its pytest plugin")
+        install(base, python, f"{wheel}[pytest,trio]")
+        shutil.copytree(ROOT / "examples" / "agent_in_ci", elsewhere, dirs_exist_ok=True)
+        run(python, "-m", "pytest", "-q", "-W", "error", cwd=elsewhere, expect="4 passed")
     print("check-install: all is well")
 
 

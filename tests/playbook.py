@@ -20,7 +20,7 @@ of several to the call that :func:`of` names; :func:`at` says when it came.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from typing import TypeAlias, assert_never
@@ -47,7 +47,7 @@ from toolreel.messages import AssistantMessage, Message, SentCall, ToolMessage
 from toolreel.notes import Note
 from toolreel.outcome import FailureKind, Outcome
 from toolreel.plan import Plan
-from toolreel.request import Request
+from toolreel.request import Request, RequestOptions
 from toolreel.state import Settled, State
 from toolreel.transcript import Transcript
 
@@ -76,6 +76,7 @@ __all__ = [
     "of",
     "replies",
     "replies_calling",
+    "replies_streaming",
     "replies_with",
     "returns",
     "returns_text",
@@ -93,6 +94,10 @@ class Asks:
     news: tuple[Message, ...]
     tools: bool
     """Whether the request lets it call tools."""
+    required: bool
+    """Whether the request demands a call."""
+    kept: tuple[Message, ...] | None
+    """What of the conversation goes out from now on, if less than so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,7 @@ class Playbook:
         begun = start(self.plan)
         self.state, self._emitted = begun.state, begun.effects
         self.notes += begun.notes
-        self._said = Transcript.of(self.plan.messages)
+        self._said = Transcript.of(self.plan.messages, self.plan.form)
 
     def play(self, *script: Turn) -> Playbook:
         """Play a script to the end of the run."""
@@ -208,10 +213,11 @@ class Playbook:
 
     def _effect(self, wanted: Wanted) -> Effect:
         match wanted:
-            case Asks(news, tools):
-                self._said = self._said.append(*news)
-                options = self.plan.request_options if tools else self.plan.options_without_tools
-                return SendRequest(self._next_ref(), Request(self.plan.model, self._said, options))
+            case Asks(news, _, _, kept):
+                said = self._said.append(*news)
+                self._said = said if kept is None else said.shortened(kept)
+                request = Request(self.plan.model, self._said, self._options(wanted))
+                return SendRequest(self._next_ref(), request)
             case Runs(call_id, name, arguments):
                 return RunTool(self._next_ref(call_id), call_id, name, canonical(arguments))
             case SeeksApproval(call_id, name, arguments):
@@ -223,15 +229,23 @@ class Playbook:
             case _:
                 assert_never(wanted)
 
+    def _options(self, wanted: Asks) -> RequestOptions:
+        bodies = self.plan.bodies
+        if wanted.required:
+            return bodies.requiring
+        return bodies.with_tools if wanted.tools else bodies.without_tools
+
     def _next_ref(self, call_id: str = "") -> int:
         self._ref += 1
         self._refs[call_id] = self._ref
         return self._ref
 
 
-def asks(*news: Message, tools: bool = True) -> Asks:
-    """The model is asked: the conversation so far, and these messages."""
-    return Asks(news, tools)
+def asks(
+    *news: Message, tools: bool = True, required: bool = False, kept: Iterable[Message] | None = None
+) -> Asks:
+    """The model is asked: the conversation so far, and these messages; or of all that, what is kept."""
+    return Asks(news, tools, required, None if kept is None else tuple(kept))
 
 
 def runs(call_id: str, name: str, arguments: Mapping[str, Json]) -> Runs:
@@ -306,6 +320,15 @@ def replies_with(body: Json, *, status: int = 200) -> Answer:
     """The endpoint answers with a body of any shape; a string stands for the body's text."""
     text = body if isinstance(body, str) else canonical(body)
     return lambda ref: ReplyReceived(ref, status, text)
+
+
+def replies_streaming(*texts: str, finish: str = "stop") -> Answer:
+    """The model answers piece by piece; without a finish reason, the stream is cut."""
+    choices: list[Json] = [{"index": 0, "delta": {"content": text}} for text in texts]
+    last: list[Json] = [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
+    frames = [canonical({"choices": [choice]}) for choice in choices + last]
+    text = "".join(f"data: {frame}\n\n" for frame in (*frames, *(["[DONE]"] if finish else [])))
+    return lambda ref: ReplyReceived(ref, 200, text)
 
 
 def fails_to_send(

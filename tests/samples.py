@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,9 +13,10 @@ import pytest
 
 from toolreel.messages import UserMessage
 from toolreel.plan import Plan
+from toolreel.provider import IdStyle
 from toolreel.surface import ToolDefinition, ToolSurface
 
-__all__ = ["ECHO", "PING", "PLAN", "complaint", "printed_under"]
+__all__ = ["ECHO", "ID_FORMS", "PING", "PLAN", "complaint", "printed_under"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -25,6 +26,13 @@ ECHO: Final = ToolDefinition.of(
     {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 )
 PING: Final = ToolDefinition.of("ping", "Is anybody there?")
+ID_FORMS: Final[Mapping[IdStyle, str]] = {
+    "keep": r".+",
+    "openai": r"[A-Za-z0-9_-]{1,40}",
+    "kimi": r"functions\.[A-Za-z0-9_.-]+:[0-9]+",
+    "alnum9": r"[A-Za-z0-9]{9}",
+}
+"""What an id in each style looks like."""
 PLAN: Final = Plan("m", (UserMessage("hi"),), tools=ToolSurface((ECHO, PING)))
 
 

@@ -24,12 +24,30 @@ from toolreel.events import (
     ToolReturned,
     WaitElapsed,
 )
+from toolreel.history import history_policies
 from toolreel.jsontext import Json, JsonText, canonical
 from toolreel.loop import start, step
-from toolreel.messages import Message
+from toolreel.messages import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from toolreel.notes import Note
 from toolreel.outcome import FailureKind, Outcome
+from toolreel.outgoing import Form
 from toolreel.plan import Plan
+from toolreel.provider import (
+    IdStyle,
+    Provider,
+    ReasoningReplay,
+    ReasoningRequiredOn,
+    SignatureChannel,
+    Support,
+    ToolTurnContent,
+)
 from toolreel.request import RequestOptions
 from toolreel.state import (
     AwaitingApproval,
@@ -51,6 +69,8 @@ __all__ = [
     "effects",
     "events",
     "failures",
+    "forms",
+    "histories",
     "json_objects",
     "json_texts",
     "json_values",
@@ -59,6 +79,7 @@ __all__ = [
     "notes",
     "outcomes",
     "plans",
+    "providers",
     "replies",
     "runs",
     "states",
@@ -93,7 +114,70 @@ st.register_type_strategy(JsonText, json_texts)
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False).map(abs))
 
 messages: Final[st.SearchStrategy[Message]] = _members(Message)
-transcripts: Final[st.SearchStrategy[Transcript]] = st.lists(messages, max_size=4).map(Transcript.of)
+
+_support: Final[st.SearchStrategy[Support]] = st.sampled_from(get_args(Support))
+providers: Final[st.SearchStrategy[Provider]] = st.builds(
+    Provider,
+    supports_tools=st.sampled_from(["unknown", "yes", "yes", "no"]),
+    supports_parallel_tool_calls=_support,
+    supports_required=_support,
+    supports_required_while_thinking=_support,
+    supports_response_format=_support,
+    supports_stream_options=_support,
+    thinking=st.booleans(),
+    reasoning_field=st.sampled_from(["", "reasoning", "reasoning_content", "thoughts"]),
+    reasoning_replay=st.sampled_from(get_args(ReasoningReplay)),
+    reasoning_required_on=st.sampled_from(get_args(ReasoningRequiredOn)),
+    reasoning_placeholder=st.sampled_from(["", " "]),
+    signature_channel=st.sampled_from(get_args(SignatureChannel)),
+    tool_turn_content=st.sampled_from(get_args(ToolTurnContent)),
+    drop_empty_assistant=st.booleans(),
+    assistant_after_tool=st.booleans(),
+    single_leading_system=st.booleans(),
+    tool_result_name=st.booleans(),
+    id_style=st.sampled_from(get_args(IdStyle)),
+    max_tokens_field=st.sampled_from(["", "max_tokens", "max_completion_tokens"]),
+    temperature_rule=st.sampled_from(["free", "drop", "max1"]),
+)
+"""Every setting that changes what goes out, drawn freely."""
+forms: Final[st.SearchStrategy[Form]] = st.builds(
+    Form, providers, estimator=st.sampled_from(["", "bytes_per_4"])
+)
+
+_ids: Final = st.sampled_from(["a", "b", "a_2", "", "call é", "functions.ping:1", "D681PevKs"])
+_extras: Final[st.SearchStrategy[JsonText]] = st.sampled_from(
+    ["{}", "{}", '{"reasoning_content":"Hm."}', '{"reasoning":null}', '{"extra_content":{"google":{"x":1}}}']
+).map(JsonText)
+_sent_calls: Final = st.builds(
+    SentCall, _ids, st.sampled_from(["ping", "a.b", "x" * 70]), st.just("{}"), _extras
+)
+histories: Final[st.SearchStrategy[list[Message]]] = st.lists(
+    st.one_of(
+        st.builds(SystemMessage, st.text(max_size=2)),
+        st.builds(UserMessage, st.text(max_size=2)),
+        st.builds(
+            AssistantMessage,
+            st.sampled_from(["", " ", "said"]),
+            st.lists(_sent_calls, max_size=3).map(tuple),
+            _extras,
+        ),
+        st.builds(ToolMessage, _ids, st.just("{}"), st.sampled_from(["", "pong"])),
+    ),
+    max_size=12,
+)
+"""Conversations as somebody may have stored them, most of which no provider would take."""
+
+_stored: Final = st.lists(messages, max_size=4) | histories
+
+
+@st.composite
+def _transcripts(draw: st.DrawFn) -> Transcript:
+    stored, form = draw(_stored), draw(st.just(Form()) | forms)
+    kept = draw(st.none() | st.lists(st.sampled_from(stored), unique_by=id)) if stored else None
+    return Transcript.of(stored, form, kept=kept)
+
+
+transcripts: Final[st.SearchStrategy[Transcript]] = _transcripts()
 st.register_type_strategy(Transcript, transcripts)
 st.register_type_strategy(RequestOptions, json_texts.map(RequestOptions))
 
@@ -118,14 +202,18 @@ configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
     fix_empty_final=st.booleans(),
     fix_empty_final_disable_tools=st.booleans(),
     fix_empty_final_text=st.sampled_from(["Say it.", "Und das Ergebnis?"]),
+    final_stream=st.booleans(),
     max_tries=st.integers(1, 3),
     retry_base_ms=st.integers(0, 2_000),
     retry_cap_ms=st.integers(2_000, 60_000),
     fallback_without_tools=st.booleans(),
     parallel_tools=st.booleans(),
+    require_first_call=st.booleans(),
     context_window_tokens=st.none() | st.integers(60, 500),
     reserved_response_tokens=st.integers(0, 50),
+    history_policies=st.lists(st.sampled_from([*history_policies()]), max_size=3, unique=True),
     text_dialects=st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
+    dialects_in_reasoning=st.booleans(),
 )
 """Every setting, drawn so that most runs go on for a while."""
 
@@ -147,8 +235,17 @@ _surfaces: Final[st.SearchStrategy[ToolSurface]] = (
     .flatmap(lambda tools: st.tuples(*map(_with_traits, tools)))
     .map(ToolSurface)
 )
+
+
+def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa: ANN401 - the other parts
+    """A plan of these parts; a mode that wants tools is relaxed where there are none."""
+    if config.tool_use_mode == "enforced" and not tools.definitions:
+        config = replace(config, tool_use_mode="relaxed")
+    return Plan(tools=tools, config=config, **rest)
+
+
 plans: Final[st.SearchStrategy[Plan]] = st.builds(
-    Plan,
+    _plan,
     model=st.text(min_size=1),
     messages=st.lists(messages, min_size=1, max_size=3).map(tuple),
     options=st.dictionaries(
@@ -157,6 +254,10 @@ plans: Final[st.SearchStrategy[Plan]] = st.builds(
     tools=_surfaces,
     config=configs,
     seed=st.integers(),
+    provider=st.just(Provider()) | providers,
+    overrides=st.dictionaries(
+        st.sampled_from(["temperature", "max_completion_tokens", "tool_choice"]), json_values
+    ).map(canonical),
 )
 
 events: Final[st.SearchStrategy[Event]] = _members(Event)
@@ -192,8 +293,12 @@ _bodies: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
         "error": st.sampled_from([{"code": 503, "message": "Overloaded."}, {"code": "odd"}]),
     },
 )
-replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | _bodies.map(canonical)
-"""Bodies of replies: calls, good and bad, final texts, empty ones, and what is no reply at all."""
+_frames: Final = st.lists(
+    _bodies.map(canonical) | st.sampled_from(["[DONE]", '{"cho']), min_size=1, max_size=3
+)
+_streams: Final = _frames.map(lambda frames: "".join(f"data: {frame}\n\n" for frame in frames))
+replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | _bodies.map(canonical) | _streams
+"""Bodies of replies, streamed or not: calls, good and bad, final texts, empty ones, and what is none."""
 
 
 complaints: Final = st.text(max_size=5) | st.sampled_from(["tools are not supported", "bad tool_choice"])

@@ -11,7 +11,14 @@ from toolreel.codec import dump, load_effect, load_event, load_note, load_plan, 
 from toolreel.config import LoopConfig
 from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
 from toolreel.envelope import Envelope
-from toolreel.errors import CodecError, ConfigError, ProtocolError, ReplayMismatch, ToolreelError
+from toolreel.errors import (
+    CodecError,
+    ConfigError,
+    ProtocolError,
+    ReplayMismatch,
+    ToolreelError,
+    TransformError,
+)
 from toolreel.events import (
     ApprovalGiven,
     CancelRequested,
@@ -27,9 +34,12 @@ from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage
 from toolreel.notes import Note
 from toolreel.outcome import Completed, Outcome
 from toolreel.plan import Plan
-from toolreel.presets import PRESETS, Preset, configured, preset
+from toolreel.preset import Preset
+from toolreel.presets import Presets
+from toolreel.recommendations import Model, Recommendation
 from toolreel.reply import Reply, normalize_reply
 from toolreel.resuming import pending
+from toolreel.sampling import SamplingProfile
 from toolreel.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -42,12 +52,13 @@ from toolreel.state import (
     Tally,
     Waiting,
 )
+from toolreel.streams import Delta, Stream
 from toolreel.surface import ToolDefinition, ToolFlags, ToolSurface
 from toolreel.text_dialects import TextCalls, text_calls
+from toolreel.transforms import Transform, register_transform, transform
 
 __all__ = [
     "ANSWERS",
-    "PRESETS",
     "ApprovalGiven",
     "AskApproval",
     "AssistantMessage",
@@ -58,6 +69,7 @@ __all__ = [
     "CodecError",
     "Completed",
     "ConfigError",
+    "Delta",
     "Effect",
     "Envelope",
     "Event",
@@ -65,23 +77,28 @@ __all__ = [
     "Idle",
     "LoopConfig",
     "Message",
+    "Model",
     "Note",
     "Outcome",
     "Phase",
     "Plan",
     "Preset",
+    "Presets",
     "ProtocolError",
+    "Recommendation",
     "ReplayMismatch",
     "Reply",
     "ReplyReceived",
     "RequestFailed",
     "RunStarted",
     "RunTool",
+    "SamplingProfile",
     "SendRequest",
     "SentCall",
     "Settled",
     "State",
     "Step",
+    "Stream",
     "SystemMessage",
     "Tally",
     "TextCalls",
@@ -93,12 +110,13 @@ __all__ = [
     "ToolSource",
     "ToolSurface",
     "ToolreelError",
+    "Transform",
+    "TransformError",
     "UserMessage",
     "Wait",
     "WaitElapsed",
     "Waiting",
     "compose",
-    "configured",
     "dump",
     "fingerprint",
     "fold",
@@ -110,8 +128,9 @@ __all__ = [
     "masked",
     "normalize_reply",
     "pending",
-    "preset",
+    "register_transform",
     "start",
     "step",
     "text_calls",
+    "transform",
 ]

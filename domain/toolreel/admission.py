@@ -25,13 +25,15 @@ from toolreel.faults import (
     tool_not_allowed,
     tool_not_found,
 )
-from toolreel.jsontext import Json, JsonText, canonical, parse
+from toolreel.intended import Intended, decoded, unwrapped
+from toolreel.jsontext import Json, JsonText, canonical, nesting, parse
 from toolreel.pipeline import either
 from toolreel.plan import Plan
 from toolreel.schemas import refused_nulls, violations
 from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel.warning_codes import WarningCode
 
-__all__ = ["Admission", "admit"]
+__all__ = ["Admission", "admit", "meant"]
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or what the model is told instead."""
@@ -43,8 +45,9 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
         _known(call, plan.tools).bind(
             lambda tool: (
                 _small_enough(call, plan.config)
+                .bind(lambda small: _shallow_enough(small, plan.config))
                 .bind(lambda small: _readable(small, plan))
-                .map(lambda arguments: _meant(tool, arguments, plan.config))
+                .map(lambda arguments: meant(tool, arguments, plan.config).arguments)
                 .bind(lambda arguments: _fitting(tool, arguments))
             )
         )
@@ -62,6 +65,12 @@ def _known(call: ToolCall, tools: ToolSurface) -> Result[ToolDefinition, Fault]:
 def _small_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]:
     size, limit = len(call.original.encode()), config.max_tool_args_bytes
     return Success(call) if size <= limit else Failure(arguments_too_large(call.name, size, limit))
+
+
+def _shallow_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]:
+    limit = config.max_argument_depth
+    deep = nesting(call.original, enough=limit + 1) > limit
+    return Failure(arguments_too_deep(call.name, limit)) if deep else Success(call)
 
 
 def _readable(call: ToolCall, plan: Plan) -> Result[JsonText, Fault]:
@@ -83,18 +92,29 @@ def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
         case "ARGUMENTS_TOO_DEEP":
             return arguments_too_deep(name, plan.config.max_argument_depth)
         case "ARGUMENTS_TRUNCATED":
-            return arguments_truncated(name, plan.output_cap)
+            return arguments_truncated(name, plan.bodies.output_cap)
         case _:
             assert_never(error.code)
 
 
-def _meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> JsonText:
-    """The arguments without nulls that mean "not given", if the configuration reads them so."""
+def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
+    """The arguments as the tool's schema shows them to be meant, as far as the configuration allows.
+
+    They are unwrapped, nested JSON text is decoded, and nulls that mean "not given" are left out.
+    """
+    codes: tuple[WarningCode, ...] = ()
+    if config.argument_repairs == "lenient":
+        found = unwrapped(tool.parameters, arguments)
+        arguments, codes = found.arguments, found.codes
+    if config.argument_repairs != "strict":
+        found = decoded(tool.parameters, arguments, max_depth=config.max_argument_depth)
+        arguments, codes = found.arguments, (*codes, *found.codes)
     gone = refused_nulls(tool.parameters, arguments) if config.null_for_optional_is_absent else ()
     if not gone:
-        return arguments
+        return Intended(arguments, codes)
     tree = cast("Mapping[str, Json]", parse(arguments))
-    return canonical({name: value for name, value in tree.items() if name not in gone})
+    kept = canonical({name: value for name, value in tree.items() if name not in gone})
+    return Intended(kept, (*codes, "NULL_ARGUMENT_DROPPED"))
 
 
 def _fitting(tool: ToolDefinition, arguments: JsonText) -> Result[JsonText, Fault]:

@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from returns.result import Failure, Result, Success
+from returns.pipeline import is_successful
 
-from toolreel.jsontext import Json, JsonText, canonical, nesting, read
-from toolreel.pipeline import either
+from toolreel.argument_repairs import ArgumentRepairs, Reading, read_text
+from toolreel.jsontext import Json, JsonText, canonical, damaged
+from toolreel.warning_codes import WarningCode
 
-__all__ = ["ArgumentError", "Arguments", "ArgumentsRead", "read_arguments"]
+__all__ = [
+    "ERROR_WORDS",
+    "ArgumentError",
+    "ArgumentErrorCode",
+    "Arguments",
+    "ArgumentsRead",
+    "read_arguments",
+]
 
 ArgumentErrorCode: TypeAlias = Literal[
     "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TOO_DEEP", "ARGUMENTS_TRUNCATED"
 ]
+"""``ARGUMENTS_TOO_DEEP`` stands in older records only: what nests too deeply is JSON that cannot be read."""
+
+ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
+    "ARGUMENTS_INVALID_JSON": "The arguments are no JSON and could not be repaired; the call is not run.",
+    "ARGUMENTS_NOT_OBJECT": "The arguments are JSON but no object; the call is not run.",
+    "ARGUMENTS_TOO_DEEP": "The arguments nest too deeply; the call is not run.",
+    "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
+    "not run.",
+}
+"""Each code in words."""
+
+_NoObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
 
 _EMPTY: Final = canonical({})
+_LEVELS: Final = 2
+"""How often JSON within a JSON string is decoded."""
+_MARKUP: Final = re.compile(r"<[|\uff5c]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b")
+"""What a model's own notation of calls leaves in a key (exo#2187): its value cannot be trusted either."""
+_WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +66,17 @@ class ArgumentsRead:
     value: Arguments
     original: str
     """The text that the model wrote; for arguments that came as an object, its canonical text."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[WarningCode, ...] = ()
     """Codes of the repairs that were applied."""
 
 
-def read_arguments(raw: Json, *, max_depth: int) -> ArgumentsRead:
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    value: Arguments
+    codes: tuple[WarningCode, ...] = ()
+
+
+def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
     """Read the ``arguments`` of a call, in whatever form they came.
 
     >>> read_arguments('{"n": 1}', max_depth=64).value
@@ -56,45 +88,90 @@ def read_arguments(raw: Json, *, max_depth: int) -> ArgumentsRead:
     """
     match raw:
         case str():
-            return ArgumentsRead(either(_parsed(raw, max_depth)), raw)
+            meant = _of_text(raw, max_depth, repairs, _LEVELS)
+            codes = (*meant.codes, "LONE_SURROGATE") if damaged(raw) else meant.codes
+            return ArgumentsRead(meant.value, raw, tuple(dict.fromkeys(codes)) if codes else ())
         case None:
-            return ArgumentsRead(_EMPTY, "")
+            missing = ArgumentError("ARGUMENTS_NOT_OBJECT", "nothing")
+            return ArgumentsRead(missing if repairs == "strict" else _EMPTY, "")
         case bool() | int() | float() | Mapping() | Sequence():
-            text = canonical(raw)
-            return ArgumentsRead(either(_shallow(text, max_depth)), text, ("ARGUMENTS_NOT_STRING",))
+            return _of_value(raw, max_depth, repairs)
         case _:
             assert_never(raw)
 
 
-def _parsed(text: str, max_depth: int) -> Result[JsonText, ArgumentError]:
-    if not text.strip():
-        return Success(_EMPTY)
-    return _shallow(text, max_depth)
+def _of_value(raw: Json, max_depth: int, repairs: ArgumentRepairs) -> ArgumentsRead:
+    """Arguments that came as a value; it is written down, so that it is held to the rules for text."""
+    try:
+        text = canonical(raw)
+    except ValueError as error:  # the numbers of a body may be NaN
+        invalid = ArgumentError("ARGUMENTS_INVALID_JSON", str(error))
+        return ArgumentsRead(invalid, "", ("ARGUMENTS_NOT_STRING", "NON_FINITE_NUMBER"))
+    if repairs == "strict":
+        untold = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
+        return ArgumentsRead(untold, text, ("ARGUMENTS_NOT_STRING",))
+    meant = _of_text(text, max_depth, repairs, 0)
+    return ArgumentsRead(meant.value, text, ("ARGUMENTS_NOT_STRING", *meant.codes))
 
 
-def _shallow(text: str, max_depth: int) -> Result[JsonText, ArgumentError]:
-    if nesting(text, enough=max_depth + 1) > max_depth:
-        return Failure(ArgumentError("ARGUMENTS_TOO_DEEP", f"deeper than {max_depth} levels"))
-    return read(text, max_depth=max_depth).alt(_not_json).bind(_object)
+def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Meant:
+    if not text.strip() and repairs != "strict":
+        return _Meant(_EMPTY)
+    found = read_text(text, max_depth=max_depth, repairs=repairs)
+    if not is_successful(found):
+        unreadable = found.failure()
+        return _Meant(ArgumentError("ARGUMENTS_INVALID_JSON", unreadable.why), unreadable.codes)
+    reading = found.unwrap()
+    if repairs == "strict":
+        return _as_it_stands(reading)
+    if isinstance(reading.tree, Mapping):
+        if any(map(_MARKUP.search, reading.tree)):
+            return _Meant(ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"))
+        wrapped = _is_wrapped(reading.tree)
+        codes = (*reading.codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else reading.codes
+        return _Meant(canonical(reading.tree), codes)
+    if isinstance(reading.tree, str) and levels:
+        inner = _of_text(reading.tree, max_depth, repairs, levels - 1)
+        if isinstance(inner.value, JsonText):
+            return _Meant(inner.value, (*reading.codes, "ARGUMENTS_DOUBLE_ENCODED", *inner.codes))
+    return _no_object(reading.tree, reading.codes)
 
 
-def _not_json(why: str) -> ArgumentError:
-    return ArgumentError("ARGUMENTS_INVALID_JSON", why)
+def _as_it_stands(reading: Reading) -> _Meant:
+    if reading.codes:
+        return _Meant(ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), reading.codes)
+    if isinstance(reading.tree, Mapping):
+        return _Meant(canonical(reading.tree))
+    return _Meant(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(reading.tree)))
 
 
-def _object(value: Json) -> Result[JsonText, ArgumentError]:
-    match value:
-        case Mapping():
-            return Success(canonical(value))
+def _no_object(tree: _NoObject, codes: tuple[WarningCode, ...]) -> _Meant:
+    """JSON that is no object; what says "nothing" is taken for an empty one."""
+    if tree is None:
+        return _Meant(_EMPTY, codes)
+    if tree == []:
+        return _Meant(_EMPTY, (*codes, "ARGUMENTS_EMPTY_LIST"))
+    return _Meant(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes)
+
+
+def _is_wrapped(tree: Mapping[str, Json]) -> bool:
+    """Whether this looks like a whole call, or like ``{"arguments": {…}}``, instead of arguments."""
+    wrappers = [key for key in tree if key in _WRAPPERS]
+    alone = len(wrappers) == 1 and tree.keys() <= {"name", *wrappers}
+    return alone and isinstance(tree[wrappers[0]], Mapping)
+
+
+def _kind(tree: _NoObject) -> str:
+    match tree:
         case None:
-            return Success(_EMPTY)
+            return "null"
         case bool():
-            return Failure(ArgumentError("ARGUMENTS_NOT_OBJECT", "a boolean"))
+            return "a boolean"
         case str():
-            return Failure(ArgumentError("ARGUMENTS_NOT_OBJECT", "a string"))
+            return "a string"
         case int() | float():
-            return Failure(ArgumentError("ARGUMENTS_NOT_OBJECT", "a number"))
+            return "a number"
         case Sequence():
-            return Failure(ArgumentError("ARGUMENTS_NOT_OBJECT", "a list"))
+            return "a list"
         case _:
-            assert_never(value)
+            assert_never(tree)

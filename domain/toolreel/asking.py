@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from toolreel.effects import SendRequest, Wait
+from toolreel.fitting import fitted
+from toolreel.jsontext import Tree, canonical, parse
 from toolreel.limits import overflow, spent, used_up
-from toolreel.notes import Note, RequestSent, RetryPlanned
-from toolreel.outcome import Outcome
+from toolreel.notes import Note, OptionIgnored, PresetsApplied, QuirkApplied, RequestSent, RetryPlanned
+from toolreel.overrides import merged
+from toolreel.plan import Plan
 from toolreel.request import Request, RequestOptions
 from toolreel.settle import settle
 from toolreel.state import AwaitingReply, State, Step, Waiting
 
-__all__ = ["ask", "ask_again", "request_of", "wait"]
+__all__ = ["ask", "ask_again", "opening", "request_of", "wait"]
+
+
+def opening(plan: Plan) -> tuple[Note, ...]:
+    """What there is to say about the requests of a run before the first one."""
+    bodies = plan.bodies
+    ignored = (OptionIgnored(one.key, one.why) for one in bodies.ignored)
+    quirks = (QuirkApplied(1, name) for name in bodies.quirks)
+    presets = (PresetsApplied(plan.presets),) if plan.presets else ()
+    unsent = (OptionIgnored(key, "unsupported") for key in _unsent(plan))
+    return (*presets, *ignored, *unsent, *quirks)
+
+
+def _unsent(plan: Plan) -> tuple[str, ...]:
+    """What the configuration asks for and the provider does not take."""
+    untold = bool(plan.tools.names) and not plan.sends_tools and plan.config.tool_use_mode != "disabled"
+    unforced = _wants_a_call(plan) and not plan.provider.requires_calls()
+    wanted = {"tools": untold, "tool_choice": unforced and not untold}
+    return tuple(key for key, is_unsent in wanted.items() if is_unsent)
 
 
 def ask(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> Step:
@@ -22,17 +44,42 @@ def ask(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> St
 
     :param tools: whether the model may call tools this time
     """
-    tools = tools and not state.memory.tools_dropped and state.plan.config.tool_use_mode != "disabled"
-    if limit := _limit(state, request_of(state, tools=tools).options):
+    tools = tools and not state.memory.tools_dropped and state.plan.sends_tools
+    if limit := used_up(state):
         return settle(state, limit, notes)
+    options = _options(state, tools=tools)
+    state, shortened = fitted(state, options)
+    if overfull := overflow(state, options):
+        return settle(state, overfull, (*notes, *shortened))
     tally = replace(state.tally, turns=state.tally.turns + 1)
-    return _send(replace(state, tally=tally), AwaitingReply(state.next_ref, 1, tools), notes)
+    asked = replace(state, tally=tally)
+    return _send(asked, AwaitingReply(state.next_ref, 1, tools), (*notes, *shortened))
 
 
 def request_of(state: State, *, tools: bool) -> Request:
     """The request that the conversation amounts to; nothing but the state goes into it."""
-    options = state.plan.request_options if tools else state.plan.options_without_tools
-    return Request(state.plan.model, state.messages.complete(), options)
+    return Request(state.plan.model, state.messages, _options(state, tools=tools))
+
+
+def _options(state: State, *, tools: bool) -> RequestOptions:
+    bodies = state.plan.bodies
+    if not tools:
+        chosen = bodies.without_tools
+    elif _wants_a_call(state.plan) and state.plan.provider.requires_calls() and not state.memory.successes:
+        chosen = bodies.requiring
+    else:
+        chosen = bodies.with_tools
+    return _pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
+
+
+def _wants_a_call(plan: Plan) -> bool:
+    return plan.config.require_first_call and plan.config.tool_use_mode == "enforced"
+
+
+def _pinned(options: RequestOptions, upstream: str) -> RequestOptions:
+    """The options with OpenRouter told to stay with one provider."""
+    routing: Tree = {"provider": {"order": [upstream], "allow_fallbacks": False}}
+    return RequestOptions(canonical(merged(cast("Tree", parse(options.text)), routing)))
 
 
 def ask_again(state: State, phase: Waiting) -> Step:
@@ -53,14 +100,10 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
     return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(state.tally.turns, phase.attempt, ms)))
 
 
-def _limit(state: State, options: RequestOptions) -> Outcome | None:
-    return used_up(state) or overflow(state, len(options.text.encode()))
-
-
 def _send(state: State, phase: AwaitingReply, notes: tuple[Note, ...]) -> Step:
-    request = request_of(state, tools=phase.tools_sent)
-    sent = RequestSent(
-        state.tally.turns, len(request.messages.texts), request.messages.size, request.digest, phase.attempt
-    )
+    request, turn = request_of(state, tools=phase.tools_sent), state.tally.turns
+    texts, quirks = request.messages.texts, request.messages.quirks
+    sent = RequestSent(turn, len(texts), request.messages.size, request.digest, phase.attempt)
+    applied = (QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks))
     asked = replace(state, phase=phase, next_ref=phase.ref + 1)
-    return Step(asked, (SendRequest(phase.ref, request),), (*notes, sent))
+    return Step(asked, (SendRequest(phase.ref, request),), (*notes, *applied, sent))

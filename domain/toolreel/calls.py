@@ -1,19 +1,21 @@
-"""Tool calls as a reply carries them, brought into one form.
-
-Shape drift that is absorbed here: one object instead of a list, the legacy
-``function_call``, arguments as an object, null or blank, and missing ids.
-"""
+"""Tool calls as a reply carries them, brought into one form."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from typing import Final
 
+from toolreel.argument_repairs import ArgumentRepairs
 from toolreel.arguments import Arguments, read_arguments
-from toolreel.jsontext import Json
+from toolreel.bundled_calls import unbundled
+from toolreel.call_entries import CallEntry, Oddity, entries_in
+from toolreel.call_ids import identified
+from toolreel.call_names import as_it_stands, meant_name
+from toolreel.jsontext import NOTHING, Json, JsonText
+from toolreel.warning_codes import WarningCode
 
-__all__ = ["CallsRead", "ToolCall", "read_calls"]
+__all__ = ["CallReader", "CallsRead", "ToolCall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,97 +30,70 @@ class ToolCall:
     """The arguments as the model wrote them."""
     provenance: str = "structured"
     """Where it stood: ``structured``, ``legacy`` or ``text:<dialect>``."""
+    carry: JsonText = NOTHING
+    """The fields of its entry that must go back unchanged: an object to be merged deeply into the entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallsRead:
     """The calls of one message, in order."""
 
-    calls: tuple[ToolCall, ...]
-    warnings: tuple[str, ...]
+    calls: tuple[ToolCall, ...] = ()
+    warnings: tuple[WarningCode, ...] = ()
     """Codes of what was mended or passed over on the way."""
+    oddities: tuple[Oddity, ...] = ()
+    """Why entries that were meant as calls are none."""
+
+
+_NO_CALLS: Final = CallsRead()
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    """A call entry before its arguments are read."""
+class CallReader:
+    """How the calls of a message are read."""
 
-    id: Json
-    name: Json
-    arguments: Json
-    provenance: str
+    known: Collection[str]
+    """The names of tools that there are."""
+    turn: int
+    """Names the calls that came without an id."""
+    max_depth: int
+    repairs: ArgumentRepairs = "safe"
+    """With ``strict``, only calls that stand where they belong count, by their exact names."""
 
+    def read(
+        self, message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
+    ) -> CallsRead:
+        """The structured calls of an assistant message.
 
-def read_calls(message: Mapping[str, Json], *, turn: int, max_depth: int) -> CallsRead:
-    """The structured calls of an assistant message.
+        >>> message = {"function_call": {"name": "ping", "arguments": ""}}
+        >>> CallReader({"ping"}, turn=2, max_depth=64).read(message).calls[0].id
+        'call_2_0'
 
-    >>> message = {"function_call": {"name": "ping", "arguments": ""}}
-    >>> read_calls(message, turn=2, max_depth=64).calls
-    (ToolCall(id='call_2_0', name='ping', arguments='{}', original='', provenance='legacy'),)
-    """
-    entries, warnings = _entries(message)
-    calls: list[ToolCall] = []
-    for entry in entries:
-        taken = {call.id for call in calls}
-        call, found = _call(entry, _fresh_id(turn, len(calls), taken), taken, max_depth)
-        warnings += found
-        calls += call
-    return CallsRead(tuple(calls), tuple(dict.fromkeys(warnings)))
+        :param outside: other values that stand where ``tool_calls`` do not belong
+        :param parts: calls that stand among the parts of the content
+        """
+        found = entries_in(message, outside=outside, parts=parts)
+        if not found.entries and not found.codes:
+            return _NO_CALLS
+        entries = [single for entry in found.entries for single in self._singles(entry)]
+        ids = identified((entry.id for entry in entries), turn=self.turn)
+        codes: list[WarningCode] = [*found.codes, *(code for entry in entries for code in entry.codes)]
+        calls: list[ToolCall] = []
+        for entry, (identity, id_codes) in zip(entries, ids, strict=True):
+            call, call_codes = self._call(entry, identity)
+            calls.append(call)
+            codes += (*id_codes, *call_codes)
+        return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)
 
+    def _singles(self, entry: CallEntry) -> tuple[CallEntry, ...]:
+        """The calls of an entry; with strict repairs, none of an entry that is not as documented."""
+        if self.repairs == "strict":
+            return () if entry.codes else (entry,)
+        return unbundled(entry, self.known)
 
-def _entries(message: Mapping[str, Json]) -> tuple[list[_Entry], list[str]]:
-    match message.get("tool_calls"):
-        case Mapping() as single:
-            entries, warnings = _structured([single])
-            return entries, ["TOOL_CALLS_NOT_LIST", *warnings]
-        case str():
-            entries, warnings = [], ["TOOL_CALLS_NOT_LIST"]
-        case Sequence() as several:
-            entries, warnings = _structured(several)
-        case _:
-            entries, warnings = [], []
-    match message.get("function_call"):
-        case Mapping() as legacy if not entries:
-            entry = _Entry(None, legacy.get("name"), legacy.get("arguments"), "legacy")
-            return [entry], [*warnings, "LEGACY_FUNCTION_CALL"]
-        case _:
-            return entries, warnings
-
-
-def _structured(values: Sequence[Json]) -> tuple[list[_Entry], list[str]]:
-    entries: list[_Entry] = []
-    warnings: list[str] = []
-    for value in values:
-        if isinstance(value, Mapping) and isinstance(function := value.get("function"), Mapping):
-            name, arguments = function.get("name"), function.get("arguments")
-            entries.append(_Entry(value.get("id"), name, arguments, "structured"))
-        else:
-            warnings.append("CALL_ENTRY_INVALID")
-    return entries, warnings
-
-
-def _call(entry: _Entry, fallback: str, taken: set[str], max_depth: int) -> tuple[list[ToolCall], list[str]]:
-    if not isinstance(entry.name, str) or not entry.name.strip():
-        return [], ["CALL_WITHOUT_NAME"]
-    name = entry.name.strip()
-    identity, warnings = _identity(entry.id, fallback, taken)
-    if name != entry.name:
-        warnings.append("NAME_NORMALIZED")
-    arguments = read_arguments(entry.arguments, max_depth=max_depth)
-    call = ToolCall(identity, name, arguments.value, arguments.original, entry.provenance)
-    return [call], [*warnings, *arguments.warnings]
-
-
-def _fresh_id(turn: int, index: int, taken: set[str]) -> str:
-    candidates = (f"call_{turn}_{number}" for number in count(index))
-    return next(candidate for candidate in candidates if candidate not in taken)
-
-
-def _identity(given: Json, fallback: str, taken: set[str]) -> tuple[str, list[str]]:
-    if given is None or given == "":
-        return fallback, ["CALL_ID_MISSING"]
-    warnings = [] if isinstance(given, str) else ["CALL_ID_NOT_STRING"]
-    if isinstance(given, bool) or not isinstance(given, str | int):
-        return fallback, warnings
-    identity = str(given)
-    return (fallback, [*warnings, "CALL_ID_DUPLICATE"]) if identity in taken else (identity, warnings)
+    def _call(self, entry: CallEntry, identity: str) -> tuple[ToolCall, Iterable[WarningCode]]:
+        strict = self.repairs == "strict"
+        name, codes = (as_it_stands if strict else meant_name)(entry.name, self.known)
+        read = read_arguments(entry.arguments, max_depth=self.max_depth, repairs=self.repairs)
+        call = ToolCall(identity, name, read.value, read.original, entry.provenance, entry.carry)
+        return call, (*codes, *read.warnings)

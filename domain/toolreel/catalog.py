@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from toolreel.config import unknown_name
 from toolreel.errors import ConfigError
 from toolreel.naming import matches, outward_name
+from toolreel.suggestions import unknown_name
 from toolreel.surface import ToolDefinition, ToolSurface
 
 __all__ = ["ToolSource", "compose", "masked"]

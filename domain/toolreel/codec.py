@@ -24,6 +24,7 @@ from toolreel.events import Event
 from toolreel.jsontext import Json, JsonText, canonical, read
 from toolreel.messages import Message
 from toolreel.notes import Note
+from toolreel.outgoing import Form
 from toolreel.pipeline import either
 from toolreel.plan import Plan
 from toolreel.state import State
@@ -111,7 +112,7 @@ def encode(value: object) -> Json:
         case None | bool() | int() | float() | str():
             return value
         case Transcript():
-            return [encode(message) for message in value.messages]
+            return _encoded_transcript(value)
         case tuple():
             return [encode(item) for item in value]
         case PMap():
@@ -122,6 +123,15 @@ def encode(value: object) -> Json:
             return {"type": tag(type(value)), **stored}
         case _:
             raise CodecError(f"{value!r} has no stored form")
+
+
+def _encoded_transcript(transcript: Transcript) -> Json:
+    """Its messages, and where it is not the ordinary one, how they are written and which of them go out."""
+    messages: Json = [encode(message) for message in transcript.messages]
+    if transcript.form == Form() and transcript.kept is None:
+        return messages
+    kept = None if transcript.kept is None else [encode(message) for message in transcript.kept]
+    return {"messages": messages, "form": encode(transcript.form), "kept": kept}
 
 
 def _load(kind: object, text: str) -> object:
@@ -151,8 +161,7 @@ def tag(kind: type) -> str:
 def _reader(hint: object) -> _Reader:
     """How a value of this annotation is read."""
     if hint is Transcript:
-        messages = _reader(tuple[Message, ...])
-        return lambda tree, place: Transcript.of(cast("tuple[Message, ...]", messages(tree, place)))
+        return _read_transcript
     if hint is JsonText:
         return _read_json_text
     if get_origin(hint) in {Union, UnionType}:
@@ -165,6 +174,24 @@ def _reader(hint: object) -> _Reader:
         return _tuple_reader(_reader(get_args(hint)[0]))
     kind = cast("type[Any]", hint)
     return _class_reader(kind) if is_dataclass(kind) else _scalar_reader(kind)
+
+
+def _read_transcript(tree: Json, place: str) -> object:
+    if not isinstance(tree, Mapping):
+        return Transcript.of(_read_messages(tree, place))
+    if {*tree} != {"messages", "form", "kept"}:
+        raise _wrong(place, "a list, or an object of messages, form and kept", tree)
+    messages, kept = _read_messages(tree["messages"], f"{place}.messages"), tree["kept"]
+    less = None if kept is None else _read_messages(kept, f"{place}.kept")
+    form = cast("Form", _reader(Form)(tree["form"], f"{place}.form"))
+    try:
+        return Transcript.of(messages, form, kept=less)
+    except ConfigError as error:
+        raise CodecError(f"{place}.form: {error}") from error
+
+
+def _read_messages(tree: Json, place: str) -> tuple[Message, ...]:
+    return cast("tuple[Message, ...]", _reader(tuple[Message, ...])(tree, place))
 
 
 def _wrong(place: str, expected: str, tree: Json) -> CodecError:

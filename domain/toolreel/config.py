@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from toolreel.argument_repairs import ArgumentRepairs
+from toolreel.checking import changed, check_choice, check_count, check_keys, check_switch, check_text, named
+from toolreel.dialects.catalogue import MARKED
 from toolreel.errors import ConfigError
+from toolreel.estimates import estimator
+from toolreel.history import history_policy
 from toolreel.jsontext import MAX_DEPTH, Json
+from toolreel.suggestions import unknown_name
 from toolreel.text_dialects import DIALECTS
+from toolreel.transforms import KINDS, transform
 
-__all__ = ["LoopConfig", "ToolFailurePolicy", "ToolUseMode", "unknown_name"]
+__all__ = ["LoopConfig", "ToolFailurePolicy", "ToolUseMode"]
 
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
 """``relaxed``: a run may do without tools; ``enforced``: at least one call, else ``no_tool_calls``;
@@ -63,11 +71,16 @@ class LoopConfig:
     nudge_no_tool_calls: int = 0
     """How often a model is asked again that answers without a successful call in an enforced
     run, or whose calls as text could not be read."""
+    require_first_call: bool = False
+    """Ask with ``tool_choice: required`` until a call succeeds, in an enforced run and where the provider
+    is known to support it."""
     fix_empty_final: bool = True
     """Ask once more when the final text after tools is empty."""
     fix_empty_final_disable_tools: bool = True
     """Send no tools with that question."""
     fix_empty_final_text: str = "Now answer in words: what is the result?"
+    final_stream: bool = False
+    """Have replies streamed where the model can call no tools: in a chat, and in the turn after tools."""
     max_tries: int = 3
     """Tries of one request, the first included, when the far side fails for the moment."""
     retry_base_ms: int = 1_000
@@ -79,28 +92,59 @@ class LoopConfig:
     parallel_tools: bool = False
     """Run calls of one reply at the same time if all their tools are declared read-only."""
     context_window_tokens: int | None = None
-    """The model's window; a request that would not fit ends the run as ``context_overflow``."""
+    """The model's window; a request that would not fit is shortened, or ends the run as
+    ``context_overflow``."""
     reserved_response_tokens: int = 0
     """What of the window is kept for the reply."""
+    estimator: str = "bytes_per_4"
+    """Name of the function that estimates how many tokens a text has."""
+    history_policies: tuple[str, ...] = ()
+    """What may be dropped or shortened when the window is full, in the order in which it is tried."""
+    argument_repairs: ArgumentRepairs = "safe"
+    """How far a reply that is not as documented is mended: ``strict``, not at all, as a control group;
+    ``safe``, nothing that was cut; ``lenient``, also guesses at what was meant."""
     text_dialects: tuple[str, ...] = ()
-    """Ways of writing a tool call as text that are read as calls; none unless asked for."""
+    """Ways of writing a tool call as text that are read as calls; none unless asked for. ``marked`` stands
+    for all those that nothing but a call looks like."""
+    dialects_in_reasoning: bool = False
+    """Read them in the reasoning too, where a reply has nothing else."""
+    message_transforms: tuple[str, ...] = ()
+    """Named functions that each message passes on its way out, in order."""
+    tool_transforms: tuple[str, ...] = ()
+    """The same for each entry of the ``tools`` that are sent."""
+    response_transforms: tuple[str, ...] = ()
+    """The same for each response body, before it is read."""
+    tool_call_transforms: tuple[str, ...] = ()
+    """The same for each call entry of a response."""
+    tool_result_transforms: tuple[str, ...] = ()
+    """The same for each result, before it is written to the history."""
 
     def __post_init__(self) -> None:
         for key, least in _LEAST.items():
-            _check_count(key, getattr(self, key), least)
+            check_count(key, getattr(self, key), least, optional=key in _OPTIONAL)
         for key, allowed in _CHOICES.items():
-            if getattr(self, key) not in allowed:
-                raise ConfigError(f"{key}: expected one of {', '.join(allowed)}, got {getattr(self, key)!r}")
-        if not isinstance(self.fix_empty_final_text, str):
-            raise ConfigError(f"fix_empty_final_text: expected a text, got {self.fix_empty_final_text!r}")
+            check_choice(key, getattr(self, key), allowed)
+        for key in _TEXTS:
+            check_text(key, getattr(self, key))
         for key in _SWITCHES:
-            if not isinstance(getattr(self, key), bool):
-                raise ConfigError(f"{key}: expected true or false, got {getattr(self, key)!r}")
+            check_switch(key, getattr(self, key))
         self._check_cost()
         self._check_together()
+        self._check_names()
+
+    def _check_names(self) -> None:
+        for key in _NAMES:
+            object.__setattr__(self, key, named(key, getattr(self, key)))
+        dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
+        object.__setattr__(self, "text_dialects", tuple(dict.fromkeys(chain.from_iterable(dialects))))
         for name in self.text_dialects:
             if name not in DIALECTS:
                 raise ConfigError(f"text_dialects: {unknown_name('dialect', name, DIALECTS)}")
+        _check_registered("history_policies", self.history_policies, history_policy)
+        _check_registered("estimator", (self.estimator,), estimator)
+        for kind in KINDS:
+            key = f"{kind}_transforms"
+            _check_registered(key, getattr(self, key), partial(transform, kind))
 
     def _check_cost(self) -> None:
         """Kept as a float, so that equal plans have equal digests."""
@@ -140,14 +184,8 @@ class LoopConfig:
         ...
         toolreel.errors.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
         """
-        known = [setting.name for setting in fields(cls)]
-        for key in changes:
-            if key not in known:
-                raise ConfigError(unknown_name("setting", key, known))
-        dialects = changes.get("text_dialects", ())
-        if not _are_names(dialects):
-            raise ConfigError(f"text_dialects: expected a list of names, got {dialects!r}")
-        return cls(**{**changes, "text_dialects": tuple(dialects)})
+        check_keys(cls, changes)
+        return cls(**changes)
 
     def changes(self) -> dict[str, Json]:
         """The settings that differ from their defaults.
@@ -155,16 +193,31 @@ class LoopConfig:
         >>> LoopConfig(max_turns=3).changes()
         {'max_turns': 3}
         """
-        given = ((setting, getattr(self, setting.name)) for setting in fields(self))
-        return {setting.name: value for setting, value in given if value != setting.default}
+        return changed(self)
 
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "tool_use_mode": get_args(ToolUseMode),
     "tool_failure_policy": get_args(ToolFailurePolicy),
+    "argument_repairs": get_args(ArgumentRepairs),
 }
 
+_TEXTS: Final = ("fix_empty_final_text", "estimator")
+
+_NAMES: Final = (
+    "history_policies",
+    "text_dialects",
+    "message_transforms",
+    "tool_transforms",
+    "response_transforms",
+    "tool_call_transforms",
+    "tool_result_transforms",
+)
+
 _SWITCHES: Final = (
+    "require_first_call",
+    "final_stream",
+    "dialects_in_reasoning",
     "fix_empty_final",
     "fix_empty_final_disable_tools",
     "fallback_without_tools",
@@ -210,22 +263,9 @@ _OPTIONAL: Final = frozenset(
 """The counts that ``None`` turns off."""
 
 
-def unknown_name(what: str, name: str, known: Mapping[str, object] | list[str] | tuple[str, ...]) -> str:
-    """The complaint about a name that does not exist, with the nearest one that does."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
-    return f"there is no {what} {name!r}; {hint}"
-
-
-def _are_names(value: object) -> bool:
-    if isinstance(value, str) or not isinstance(value, Collection):
-        return False
-    return all(isinstance(name, str) for name in value)
-
-
-def _check_count(key: str, value: object, least: int) -> None:
-    if value is None and key in _OPTIONAL:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        off = ", or nothing to turn it off" if key in _OPTIONAL else ""
-        raise ConfigError(f"{key}: expected a whole number of at least {least}{off}, got {value!r}")
+def _check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
+    for name in names:
+        try:
+            find(name)
+        except ConfigError as error:
+            raise ConfigError(f"{key}: {error}") from None

@@ -13,7 +13,8 @@ from typing import Final
 from returns.result import Failure, Result, Success
 
 from toolreel.faults import Fault, output_not_json, output_too_large
-from toolreel.jsontext import Json, JsonText, canonical, parse, read
+from toolreel.jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel.naming import shown
 from toolreel.pipeline import either
 
 __all__ = ["Envelope", "ToolFailure", "envelope_of", "failed"]
@@ -48,20 +49,22 @@ class Envelope:
         '{"ok":false,"tool_name":"ping","data":{},"warnings":[],"errors":[{"code":"TOOL_NOT_FOUND",\
 "message":"No such tool."}]}'
         """
-        return canonical(
-            {
-                "ok": self.ok,
-                "tool_name": self.tool_name,
-                "data": parse(self.data),
-                "warnings": self.warnings,
-                "errors": [{"code": error.code, "message": error.message} for error in self.errors],
-            }
-        )
+        return canonical(self.tree())
+
+    def tree(self) -> Tree:
+        """The same, before it is written."""
+        return {
+            "ok": self.ok,
+            "tool_name": self.tool_name,
+            "data": parse(self.data),
+            "warnings": self.warnings,
+            "errors": [{"code": error.code, "message": error.message} for error in self.errors],
+        }
 
 
 def failed(tool_name: str, fault: Fault) -> Envelope:
     """The compact failure that tells the model of a fault."""
-    return Envelope(False, tool_name, fault.data, errors=(ToolFailure(fault.code, fault.message),))
+    return Envelope(False, shown(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),))
 
 
 def envelope_of(tool_name: str, output: str, *, limit: int) -> Envelope:

@@ -6,6 +6,7 @@
     ├── ProtocolError     the caller stepped the machine with an event that its phase cannot take
     ├── ConfigError       a plan, a limit, a preset or a tool definition is not usable
     ├── CodecError        a stored value cannot be read back
+    ├── TransformError    a transform of the caller's own fails, or gives back no JSON object
     └── ReplayMismatch    a recording does not agree with the run that replays it
 
 A model or a tool that misbehaves is never an exception but a :class:`~toolreel.faults.Fault`,
@@ -15,7 +16,14 @@ told to the model; a far side that fails is an event,
 
 from __future__ import annotations
 
-__all__ = ["CodecError", "ConfigError", "ProtocolError", "ReplayMismatch", "ToolreelError"]
+__all__ = [
+    "CodecError",
+    "ConfigError",
+    "ProtocolError",
+    "ReplayMismatch",
+    "ToolreelError",
+    "TransformError",
+]
 
 
 class ToolreelError(Exception):
@@ -32,6 +40,10 @@ class ConfigError(ToolreelError, ValueError):
 
 class CodecError(ToolreelError, ValueError):
     """A stored state, event, effect or plan that cannot be read; the text names the place."""
+
+
+class TransformError(ToolreelError):
+    """The caller's bug: a registered transform that raised, or gave back something else than a tree."""
 
 
 class ReplayMismatch(ToolreelError):

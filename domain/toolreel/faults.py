@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 from toolreel.jsontext import JsonText, canonical
+from toolreel.naming import shown
 from toolreel.schemas import Violation
 
 __all__ = [
@@ -31,11 +32,13 @@ __all__ = [
     "result_unknown",
     "tool_not_allowed",
     "tool_not_found",
+    "tool_not_implemented",
 ]
 
 FaultCode: TypeAlias = Literal[
     "TOOL_NOT_FOUND",
     "TOOL_NOT_ALLOWED",
+    "TOOL_NOT_IMPLEMENTED",
     "ARGUMENTS_JSON_PARSE_ERROR",
     "ARGUMENTS_NOT_OBJECT",
     "ARGUMENTS_TRUNCATED",
@@ -47,8 +50,8 @@ FaultCode: TypeAlias = Literal[
     "TOOL_DENIED",
     "TOOL_CANCELLED",
 ]
-"""Faults that the loop itself finds. A tool adds its own (``ARGUMENT_ERROR``, ``TOOL_TIMEOUT``,
-``INTERNAL_ERROR``) in the envelope that it returns."""
+"""Faults that the loop finds, or whoever hands its calls to hosts. A tool adds its own
+(``ARGUMENT_ERROR``, ``TOOL_TIMEOUT``, ``INTERNAL_ERROR``) in the envelope that it returns."""
 
 _NOTHING = canonical({})
 
@@ -66,6 +69,7 @@ class Fault:
 
 def tool_not_found(name: str, known: Sequence[str]) -> Fault:
     """No tool has that name: the nearest one is named, never guessed and run."""
+    name = shown(name)
     if not known:
         return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}: this run has no tools. Answer in text.")
     close = get_close_matches(name, known, n=1)
@@ -79,7 +83,16 @@ def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
         rest = "This run may call no tools. Answer in text."
     else:
         rest = f"You may call: {', '.join(allowed)}. Call one of these, or answer in text."
-    return Fault("TOOL_NOT_ALLOWED", f"{name} was not run: it is not allowed here. {rest}")
+    return Fault("TOOL_NOT_ALLOWED", f"{shown(name)} was not run: it is not allowed here. {rest}")
+
+
+def tool_not_implemented(name: str) -> Fault:
+    """The tool may be called, but nobody is there who runs it."""
+    return Fault(
+        "TOOL_NOT_IMPLEMENTED",
+        f"{name} was not run: nothing here can run it. "
+        "Do not call it again: use another tool, or answer in text.",
+    )
 
 
 def arguments_not_json(name: str, why: str) -> Fault:
@@ -166,7 +179,7 @@ def call_denied(name: str, reason: str) -> Fault:
 
 def call_abandoned(name: str) -> Fault:
     """The run ended before the call's turn came."""
-    return Fault("TOOL_CANCELLED", f"The run ended before {name} was started. Nothing was done.")
+    return Fault("TOOL_CANCELLED", f"The run ended before {shown(name)} was started. Nothing was done.")
 
 
 def call_cancelled(name: str) -> Fault:

@@ -9,13 +9,14 @@ from toolreel.asking import ask
 from toolreel.limits import used_up
 from toolreel.messages import AssistantMessage, UserMessage
 from toolreel.notes import ModelNudged, Note, NudgeReason, RecoveryTried
-from toolreel.reply import Reply
+from toolreel.reply import Problem, ProblemCode, Reply
 from toolreel.settle import outcome_of, settle
 from toolreel.state import State, Step
 
 __all__ = ["final_reply"]
 
 _CUT: Final = "TEXT_CALL_TRUNCATED"
+_MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
 _BROKEN: Final = frozenset({"TEXT_CALL_MALFORMED", _CUT})
 
 
@@ -28,24 +29,44 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     :param tools_sent: whether the model could call tools
     """
     may_ask = used_up(state) is None
-    may_nudge = may_ask and tools_sent and _may_nudge(state)
-    if may_nudge and _garbled(reply):
-        return _nudged(state, reply, "text_call_rejected", notes)
-    if may_nudge and _skipped_tools(state, reply):
-        return _nudged(state, reply, "no_tool_calls", notes)
+    may_call = may_ask and tools_sent and bool(state.plan.tools.names)
+    if tools_sent and _garbled(reply):
+        corrects = may_call and _may_correct(state)
+        return _corrected(state, reply, notes) if corrects else _given_up(state, reply, notes)
+    if may_call and _may_nudge(state) and _skipped_tools(state, reply):
+        memory = replace(state.memory, nudges=state.memory.nudges + 1)
+        return _nudged(replace(state, memory=memory), reply, "no_tool_calls", notes)
     if may_ask and _silent(reply) and _may_recover(state):
         return _recovered(state, notes)
     return settle(_said(state, reply), outcome_of(state, reply), notes)
 
 
+def _corrected(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    memory = replace(state.memory, corrections=state.memory.corrections + 1)
+    return _nudged(replace(state, memory=memory), reply, "text_call_rejected", notes)
+
+
+def _given_up(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """A call that nobody could read is no final answer, whatever else the text says."""
+    problem = reply.problem or Problem(_MALFORMED, reply.content)
+    return settle(_said(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
+
+
+def _may_correct(state: State) -> bool:
+    """Once in any case: what the model was told of the mistake is new to it."""
+    return state.memory.corrections < max(1, state.plan.config.nudge_no_tool_calls)
+
+
 def _said(state: State, reply: Reply) -> State:
     """An empty message is never written down: DeepSeek and Mistral refuse a history that holds one."""
-    return state.said(AssistantMessage(reply.content)) if reply.content else state
+    return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
 def _garbled(reply: Reply) -> bool:
-    judged = reply.problem is not None and reply.problem.code != "TRUNCATED"
-    return not judged and not _BROKEN.isdisjoint(reply.warnings)
+    """Whether the model has tried to call a tool, and nobody could read it."""
+    code = "" if reply.problem is None else reply.problem.code
+    judged = code not in {"", "TRUNCATED"}
+    return code == _MALFORMED or (not judged and not _BROKEN.isdisjoint(reply.warnings))
 
 
 def _skipped_tools(state: State, reply: Reply) -> bool:
@@ -54,15 +75,13 @@ def _skipped_tools(state: State, reply: Reply) -> bool:
 
 
 def _may_nudge(state: State) -> bool:
-    names, nudges = state.plan.tools.names, state.memory.nudges
-    return bool(names) and nudges < state.plan.config.nudge_no_tool_calls
+    return state.memory.nudges < state.plan.config.nudge_no_tool_calls
 
 
 def _nudged(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:
     names = ", ".join(state.plan.tools.names)
     text = f"{_reproach(state, reply, why)} The tools are: {names}. Call the one that you need now."
-    memory = replace(state.memory, nudges=state.memory.nudges + 1)
-    asked = replace(_said(state, reply), memory=memory).said(UserMessage(text))
+    asked = _said(state, reply).said(UserMessage(text))
     return ask(asked, (*notes, ModelNudged(state.tally.turns, why)))
 
 

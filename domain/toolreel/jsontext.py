@@ -15,16 +15,35 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Final, TypeAlias, assert_never
 
 from returns.result import Failure, Result, Success
 
-__all__ = ["MAX_DEPTH", "Json", "JsonText", "canonical", "nesting", "parse", "quote", "read", "sound"]
+__all__ = [
+    "MAX_DEPTH",
+    "NOTHING",
+    "Json",
+    "JsonText",
+    "Tree",
+    "canonical",
+    "damaged",
+    "finite",
+    "nesting",
+    "parse",
+    "quote",
+    "read",
+    "read_tolerant",
+    "sound",
+]
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """A parsed JSON value."""
+
+Tree: TypeAlias = "Mapping[str, Json]"
+"""A parsed JSON object."""
 
 MAX_DEPTH: Final = 128
 """Levels of nesting that :func:`read` accepts unless told otherwise."""
@@ -34,7 +53,15 @@ _MAX_DIGITS: Final = 4300
 
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
+)
+"""A pair of escaped surrogates, one without its partner, or any other escape."""
+_NO_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
+_INNERMOST: Final = re.compile(r"\[\]|\{\}")
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 class JsonText(str):
@@ -52,7 +79,11 @@ def canonical(value: Json) -> JsonText:
     :raises ValueError: if the value holds NaN or an infinite number
     :raises TypeError: if the value is not JSON
     """
-    return JsonText(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    return JsonText(_ENCODER.encode(value))
+
+
+NOTHING: Final = canonical({})
+"""The text of an object without keys."""
 
 
 def quote(text: str) -> str:
@@ -79,17 +110,23 @@ def nesting(text: str, *, enough: int) -> int:
     >>> nesting('{"a": [[1], "[[["]}', enough=9)
     3
     """
-    enough = min(enough, text.count("[") + text.count("{"))
+    brackets = _NO_BRACKET.sub("", text)
+    inner, depth = brackets, 0
+    while inner and depth < enough:
+        outer = _INNERMOST.sub("", inner)
+        if outer == inner:
+            return _nesting_of_unbalanced(brackets, enough)
+        inner, depth = outer, depth + 1
+    return depth
+
+
+def _nesting_of_unbalanced(brackets: str, enough: int) -> int:
     depth = deepest = 0
-    for token in _STRUCTURE.finditer(text):
-        first = token[0][0]
-        if first in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest >= enough:
-                break
-        elif first in "]}":
-            depth -= 1
+    for bracket in brackets:
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+        if deepest >= enough:
+            break
     return deepest
 
 
@@ -99,7 +136,7 @@ def parse(text: JsonText) -> Json:
     return value
 
 
-def read(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
+def read(text: str, *, max_depth: int = MAX_DEPTH, unique_keys: bool = False) -> Result[Json, str]:
     """Parse text from outside; a failure says in words what is wrong with it.
 
     >>> read('{"a": 1}')
@@ -108,19 +145,72 @@ def read(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
     <Failure: NaN is not a JSON number>
     >>> read("[" * 300).failure()
     'nested deeper than 128 levels'
+
+    :param unique_keys: refuse an object that has a key twice, of which only the last would be kept
     """
+    return _decoded(text, _DECODERS[unique_keys, _may_hold_a_long_number(text)], max_depth)
+
+
+def read_tolerant(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
+    """Parse text whose numbers may be NaN or infinite, as those of log probabilities are in some replies.
+
+    Such a value has no canonical text: see :func:`finite`.
+
+    >>> read_tolerant('{"logprob": -Infinity}')
+    <Success: {'logprob': -inf}>
+    """
+    return _decoded(text, _TOLERANT, max_depth)
+
+
+def damaged(text: str) -> bool:
+    r"""Whether JSON text holds a lone surrogate, raw or escaped, which :func:`read` replaces.
+
+    >>> damaged(r'"\ud83d\ude00"'), damaged(r'"\ud83d"'), damaged(r'"\\ud83d"')
+    (False, True, False)
+    """
+    if not text.isascii() and _SURROGATE.search(text):
+        return True
+    if "\\u" not in text:
+        return False
+    return any(escape["lone"] for escape in _ESCAPE.finditer(text))
+
+
+def finite(value: Json) -> Json:
+    """The value with null for every number that JSON cannot write.
+
+    >>> finite([1.5, float("nan")])
+    [1.5, None]
+    """
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case str() | None | bool() | int():
+            return value
+        case Mapping():
+            return {key: finite(item) for key, item in value.items()}
+        case Sequence():
+            return [finite(item) for item in value]
+        case _:
+            assert_never(value)
+
+
+def _decoded(text: str, decoder: json.JSONDecoder, max_depth: int) -> Result[Json, str]:
     text = sound(text)
     if text.count("[") + text.count("{") > max_depth and nesting(text, enough=max_depth + 1) > max_depth:
         return Failure(f"nested deeper than {max_depth} levels")
     try:
-        value: Json = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded
-        )
+        value: Json = decoder.decode(text)
     except json.JSONDecodeError as error:
         return Failure(f"{error.msg} at line {error.lineno}, column {error.colno}")
     except ValueError as error:
         return Failure(str(error))
-    return Success(_sound_value(value) if _SURROGATE_ESCAPE.search(text) else value)
+    escaped = "\\u" in text and _SURROGATE_ESCAPE.search(text)
+    return Success(_sound_value(value) if escaped else value)
+
+
+def _may_hold_a_long_number(text: str) -> bool:
+    """Whether there is a digit at one of the places of which a number that is too long takes up one."""
+    return len(text) > _MAX_DIGITS and any(map(str.isdigit, text[::_MAX_DIGITS]))
 
 
 def _refuse_constant(name: str) -> Json:
@@ -152,3 +242,25 @@ def _sound_value(value: Json) -> Json:
             return value
         case _:
             assert_never(value)
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {next(key for key in found if counts[key] > 1)!r} stands twice")
+    return found
+
+
+_DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
+    (unique, long): json.JSONDecoder(
+        object_pairs_hook=_unique if unique else None,
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
+        parse_int=_bounded if long else None,
+    )
+    for unique in (False, True)
+    for long in (False, True)
+}
+"""By whether keys must be unique and whether an integer may be too long; most texts need not ask."""
+_TOLERANT: Final = json.JSONDecoder(parse_int=_bounded)

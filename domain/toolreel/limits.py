@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
+from toolreel.estimates import estimator
 from toolreel.jsontext import Json, parse
 from toolreel.outcome import BudgetSpent, ContextOverflow, MaxTurns
+from toolreel.request import RequestOptions
 from toolreel.state import State
 
-__all__ = ["overflow", "spent", "tool_calls_spent", "used_up"]
+__all__ = ["estimated", "overflow", "room", "spent", "tool_calls_spent", "used_up"]
 
-_BYTES_PER_TOKEN: Final = 4
 _NAMED: Final = 3
 
 
@@ -40,19 +41,28 @@ def tool_calls_spent(state: State) -> BudgetSpent | None:
     return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None
 
 
-def overflow(state: State, options_bytes: int) -> ContextOverflow | None:
-    """Whether the conversation and the tools no longer fit the model's window, at four bytes a token."""
+def estimated(state: State, options: RequestOptions) -> int:
+    """Tokens of the request: messages, tools and options, by the plan's estimator."""
+    return state.messages.complete().tokens + estimator(state.plan.config.estimator)(options.text)
+
+
+def room(state: State) -> int | None:
+    """Tokens that a request may have; ``None`` where nobody has set the model's window."""
     window = state.plan.config.context_window_tokens
-    if window is None:
+    return None if window is None else window - state.plan.config.reserved_response_tokens
+
+
+def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
+    """Whether the conversation and the tools no longer fit the model's window."""
+    limit = room(state)
+    if limit is None or (estimate := estimated(state, options)) <= limit:
         return None
-    limit = window - state.plan.config.reserved_response_tokens
-    estimate = -(-(state.messages.size + options_bytes) // _BYTES_PER_TOKEN)
-    return ContextOverflow(estimate, limit, _largest(state, options_bytes)) if estimate > limit else None
+    return ContextOverflow(estimate, limit, _largest(state, len(options.text.encode())))
 
 
 def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
     sized = [(options_bytes, "tools and options")]
-    for index, text in enumerate(state.messages.texts):
+    for index, text in enumerate(state.messages.complete().texts):
         role = cast("Mapping[str, Json]", parse(text))["role"]
         sized.append((len(text.encode()), f"message {index} ({role})"))
     sized.sort(key=lambda item: -item[0])

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from toolreel.asking import ask, ask_again
+from toolreel.asking import ask, ask_again, opening
 from toolreel.errors import ProtocolError
 from toolreel.events import (
     ApprovalGiven,
@@ -89,7 +89,7 @@ def step(state: State, event: Event) -> Step:
 def _run_started(state: State, event: RunStarted) -> Step:
     match state.phase:
         case Idle():
-            return ask(state)
+            return ask(state, opening(state.plan))
         case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
             raise _refusal(state, event)
         case _:

@@ -5,13 +5,23 @@ A message is encoded once, when it joins the :class:`~toolreel.transcript.Transc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
-from toolreel.jsontext import Json, JsonText, canonical
+from toolreel.errors import ConfigError
+from toolreel.jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel.overrides import merged
 
-__all__ = ["AssistantMessage", "Message", "SentCall", "SystemMessage", "ToolMessage", "UserMessage", "wire"]
+__all__ = [
+    "AssistantMessage",
+    "Message",
+    "SentCall",
+    "SystemMessage",
+    "ToolMessage",
+    "UserMessage",
+    "wire",
+    "wire_tree",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,12 @@ class SentCall:
     name: str
     arguments: str
     """Text of a JSON object; the model's own text, byte for byte, wherever that is one."""
+    extras: JsonText = NOTHING
+    """Fields of the provider's own that have to go back with the call, such as a thought signature: a JSON
+    object that is merged into the call's entry."""
+
+    def __post_init__(self) -> None:
+        _check_extras(self.extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +61,12 @@ class AssistantMessage:
 
     content: str
     calls: tuple[SentCall, ...] = ()
+    extras: JsonText = NOTHING
+    """Fields of the provider's own that have to go back with the message, such as ``reasoning_content``:
+    a JSON object that is merged into the message."""
+
+    def __post_init__(self) -> None:
+        _check_extras(self.extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +76,8 @@ class ToolMessage:
     call_id: str
     content: str
     """The text of an :class:`~toolreel.envelope.Envelope`."""
+    name: str = ""
+    """The tool's outward name, for providers that want it told."""
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -65,29 +89,40 @@ def wire(message: Message) -> JsonText:
     >>> wire(UserMessage("hello"))
     '{"role":"user","content":"hello"}'
     """
-    return canonical(_tree(message))
+    return canonical(wire_tree(message))
 
 
-def _tree(message: Message) -> Mapping[str, Json]:
+def wire_tree(message: Message) -> Tree:
+    """The same, before it is written."""
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case UserMessage():
             return {"role": "user", "content": message.content}
         case AssistantMessage():
-            return {"role": "assistant", "content": message.content} | _calls(message.calls)
+            told: Tree = {"role": "assistant", "content": message.content} | _calls(message.calls)
+            return _with(told, message.extras)
         case ToolMessage():
-            return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+            named = {"name": message.name} if message.name else {}
+            return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
         case _:
             assert_never(message)
 
 
+def _check_extras(extras: JsonText) -> None:
+    """Canonical text tells by its first character what it is."""
+    if not extras.startswith("{"):
+        raise ConfigError(f"extras: expected a JSON object, got {extras}")
+
+
 def _calls(calls: tuple[SentCall, ...]) -> dict[str, Json]:
-    if not calls:
-        return {}
-    return {
-        "tool_calls": [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in calls
-        ]
-    }
+    return {"tool_calls": [_call(call) for call in calls]} if calls else {}
+
+
+def _call(call: SentCall) -> Tree:
+    function = {"name": call.name, "arguments": call.arguments}
+    return _with({"id": call.id, "type": "function", "function": function}, call.extras)
+
+
+def _with(tree: Tree, extras: JsonText) -> Tree:
+    return tree if extras == NOTHING else merged(tree, cast("Tree", parse(extras)))

@@ -11,12 +11,14 @@ from typing import Final
 
 from toolreel.digest import digest
 from toolreel.errors import ConfigError
+from toolreel.globs import fits
 
-__all__ = ["check_name", "matches", "outward_name"]
+__all__ = ["check_name", "matches", "outward_name", "shown"]
 
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST: Final = 64
+_SHOWN: Final = 80
 _DIGITS: Final = 8
 """Digits of a digest at the end of a shortened name."""
 
@@ -46,27 +48,19 @@ def outward_name(name: str) -> str:
     return f"{fitting[: _LONGEST - _DIGITS - 1]}_{digest(name)[:_DIGITS]}"
 
 
+def shown(name: str) -> str:
+    """A name as it is told back: models make names up, some of them as long as a page.
+
+    >>> shown("files.read"), len(shown("x" * 9_000))
+    ('files.read', 81)
+    """
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+
+
 def matches(pattern: str, name: str) -> bool:
     """Whether a tool of this inner name is meant by a pattern, in either form; ``*`` stands for any text.
 
     >>> matches("files.*", "files.read"), matches("files_*", "files.read"), matches("files", "files.read")
     (True, True, False)
     """
-    return any(_fits(pattern, form) for form in {name, outward_name(name)})
-
-
-def _fits(pattern: str, text: str) -> bool:
-    """Each part as early as it can stand: linear in the text, which a regular expression would not be."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return pattern == text
-    *middle, last = rest
-    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+    return any(fits(pattern, form) for form in {name, outward_name(name)})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from toolreel.bodies import IgnoredWhy
 from toolreel.outcome import FailureKind
 from toolreel.reply import Finish
 
@@ -21,11 +22,15 @@ __all__ = [
     "CallStarted",
     "CallsIgnored",
     "ContentStripped",
+    "HistoryShortened",
     "IgnoreReason",
     "LateAnswer",
     "ModelNudged",
     "Note",
     "NudgeReason",
+    "OptionIgnored",
+    "PresetsApplied",
+    "QuirkApplied",
     "RecoveryTried",
     "RepairApplied",
     "ReplyRead",
@@ -35,11 +40,61 @@ __all__ = [
     "RetryPlanned",
     "RunSettled",
     "ToolsDropped",
+    "UpstreamPinned",
 ]
 
 
 NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "tools_off"]
+
+
+@dataclass(frozen=True, slots=True)
+class PresetsApplied:
+    """The plan was made with these presets."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionIgnored:
+    """Something that was asked for is not part of the requests."""
+
+    key: str
+    why: IgnoredWhy
+
+
+@dataclass(frozen=True, slots=True)
+class QuirkApplied:
+    """A setting for the provider, or a transform, has changed something."""
+
+    turn: int
+    name: str
+    """Of the setting or the transform."""
+    times: int = 1
+    """How many parts of the request or the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryShortened:
+    """The conversation no longer fitted the model's window, and less of it goes out from now on."""
+
+    turn: int
+    """The turn that it was shortened for."""
+    policies: tuple[str, ...]
+    """Names of the policies that took something away."""
+    messages_before: int
+    messages_after: int
+    tokens_before: int
+    """Estimated tokens of the messages."""
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamPinned:
+    """From now on, only the upstream provider that gave the first reply is asked."""
+
+    turn: int
+    upstream: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +121,8 @@ class ReplyRead:
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    problem: str = ""
+    """The code of what was wrong with it as a whole, if something was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +197,8 @@ class CallEnded:
     """Codes of the errors in its envelope."""
     bytes: int
     """UTF-8 bytes of the envelope."""
+    elapsed_ms: int | None = None
+    """How long the call took, where events tell the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +290,12 @@ class RunSettled:
 
 
 Note: TypeAlias = (
-    RequestSent
+    PresetsApplied
+    | OptionIgnored
+    | QuirkApplied
+    | HistoryShortened
+    | UpstreamPinned
+    | RequestSent
     | ReplyRead
     | RequestAbandoned
     | RequestLost

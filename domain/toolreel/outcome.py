@@ -103,7 +103,7 @@ class ContextOverflow:
 
     name: ClassVar[str] = "context_overflow"
     estimate: int
-    """Tokens of messages and tool definitions, estimated at four bytes each."""
+    """Tokens of messages and tool definitions, by the plan's estimator."""
     limit: int
     """Tokens of the window that are not reserved for the reply."""
     largest: tuple[str, ...]

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from toolreel.errors import ConfigError
-from toolreel.jsontext import Json, JsonText, canonical, quote
+from toolreel.jsonable import json_text
+from toolreel.jsontext import Json, JsonText, quote
 
 __all__ = ["HasJsonSchema", "HasModelJsonSchema", "SchemaLike", "opened", "schema_text", "schema_tree"]
 
@@ -57,12 +58,9 @@ def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
 def schema_text(tree: Mapping[str, Json]) -> JsonText:
     """The canonical text of a schema.
 
-    :raises ConfigError: if there is something in it that JSON cannot carry
+    :raises ConfigError: if there is something in it that JSON cannot carry; it names the place
     """
-    try:
-        return canonical(tree)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"its schema is not JSON: {error}") from None
+    return json_text(tree, "parameters")
 
 
 def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
 
+from toolreel.bodies import Bodies, bodies_of
 from toolreel.config import LoopConfig
 from toolreel.digest import chain
 from toolreel.errors import ConfigError
-from toolreel.jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse
+from toolreel.jsonable import json_text
+from toolreel.jsontext import MAX_DEPTH, NOTHING, Json, JsonText, Tree, canonical, nesting, parse
 from toolreel.messages import Message, UserMessage, wire
-from toolreel.request import RequestOptions
+from toolreel.outgoing import Form
+from toolreel.provider import Provider
 from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel.surface_limits import check_surface
+from toolreel.transforms import apply_all
 
 __all__ = ["Plan"]
 
 _OWNED: Final = ("model", "messages", "tools", "stream")
-_OF_TOOLS: Final = ("tool_choice", "parallel_tool_calls")
-"""Options that providers refuse in a request without tools."""
-_NO_OPTIONS: Final = canonical({})
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
+_ANY: Final = Provider()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +38,23 @@ class Plan:
     """The model's name, as the provider knows it."""
     messages: tuple[Message, ...]
     """The conversation so far; at least one message."""
-    options: JsonText = _NO_OPTIONS
+    options: JsonText = NOTHING
     """A JSON object with further keys of the request body, such as ``temperature``."""
     tools: ToolSurface = _NO_TOOLS
     config: LoopConfig = _DEFAULTS
     seed: int = 0
     """Whatever the run draws by chance is drawn from this."""
+    provider: Provider = _ANY
+    """What is known of the endpoint."""
+    overrides: JsonText = NOTHING
+    """A JSON object that is merged deeply into the request body, last of all; keys that are the run's own
+    are ignored, and a note says so."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that the rest was made with, for the trace."""
     digest: str = field(init=False, repr=False, compare=False)
-    """SHA-256 over all of the above; names the run."""
-    request_options: RequestOptions = field(init=False, repr=False, compare=False)
-    """The part of a request's body that follows the messages."""
-    options_without_tools: RequestOptions = field(init=False, repr=False, compare=False)
-    """The same for a request that lets the model call no tools."""
-    output_cap: int | None = field(init=False, repr=False, compare=False)
-    """Tokens after which the request has a reply cut, where it says so with a number above 0."""
+    """SHA-256 over all of the above but the presets' names; names the run."""
+    bodies: Bodies = field(init=False, repr=False, compare=False)
+    """The parts of the requests' bodies that follow the messages."""
     calls_per_turn: int | None = field(init=False, repr=False, compare=False)
     """Calls of one reply that are heard."""
 
@@ -58,29 +63,38 @@ class Plan:
             raise ConfigError("model: expected the name of a model, got an empty text")
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
-        if nesting(self.options, enough=MAX_DEPTH + 1) > MAX_DEPTH:
-            raise ConfigError(f"options: nested deeper than {MAX_DEPTH} levels")
-        options = parse(self.options)
-        if not isinstance(options, Mapping):
-            raise ConfigError(f"options: expected a JSON object, got {self.options}")
+        options, overrides = _object("options", self.options), _object("overrides", self.overrides)
         for key in _OWNED:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
-        tools = {"tools": parse(self.tools.text)} if self.tools.names else {}
-        bare = {key: value for key, value in options.items() if key not in _OF_TOOLS}
+        self._check_mode()
         try:
             check_surface(self.tools, self.config)
-            object.__setattr__(self, "request_options", RequestOptions(canonical({**tools, **options})))
-            object.__setattr__(self, "options_without_tools", RequestOptions(canonical(bare)))
+            object.__setattr__(self, "bodies", self._bodies(options, overrides))
             object.__setattr__(self, "digest", self._digest())
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
-        object.__setattr__(self, "output_cap", _cap(options))
-        object.__setattr__(self, "calls_per_turn", self._calls_per_turn(options))
+        object.__setattr__(self, "calls_per_turn", self._calls_per_turn({**options, **overrides}))
+
+    def _check_mode(self) -> None:
+        if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
+            wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
+            raise ConfigError(f"{wants}; give it tools, or relax the mode")
+
+    @property
+    def sends_tools(self) -> bool:
+        """Whether the model may be told of tools at all."""
+        return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
+
+    @property
+    def form(self) -> Form:
+        """How messages are written."""
+        estimator = self.config.estimator if self.config.context_window_tokens is not None else ""
+        return Form(self.provider, self.config.message_transforms, estimator)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - a plan has that many parts, each by its name
         cls,
         *,
         model: str,
@@ -89,6 +103,9 @@ class Plan:
         tools: ToolSurface | Iterable[ToolDefinition] = (),
         config: LoopConfig | None = None,
         seed: int = 0,
+        provider: Provider | None = None,
+        overrides: Mapping[str, Json] | None = None,
+        presets: Iterable[str] = (),
     ) -> Plan:
         """A plan from everyday values.
 
@@ -98,11 +115,30 @@ class Plan:
         return cls(
             model,
             (UserMessage(messages),) if isinstance(messages, str) else tuple(messages),
-            canonical(options or {}),
+            json_text(options or {}, "options"),
             tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools)),
-            config or LoopConfig(),
+            config or _DEFAULTS,
             seed,
+            provider or _ANY,
+            json_text(overrides or {}, "overrides"),
+            tuple(presets),
         )
+
+    def _bodies(self, options: Tree, overrides: Tree) -> Bodies:
+        entries, changed = self._entries()
+        bodies = bodies_of(options, overrides, entries, self.provider, self.config)
+        return replace(bodies, quirks=(*changed, *bodies.quirks))
+
+    def _entries(self) -> tuple[tuple[Json, ...], tuple[str, ...]]:
+        """The ``tools`` as they go out, and the names of the transforms that changed them."""
+        entries, changed = list[Json](), dict[str, None]()
+        schemas = self.provider.schema_transform
+        names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *self.config.tool_transforms)
+        for entry in cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else ():
+            applied = apply_all("tool", names, entry)
+            entries.append(applied.tree)
+            changed |= dict.fromkeys(applied.changed)
+        return tuple(entries), tuple(changed)
 
     def _calls_per_turn(self, options: Mapping[str, Json]) -> int | None:
         """One, if the request says so; some models make several calls all the same."""
@@ -113,13 +149,17 @@ class Plan:
         settings = canonical(self.config.changes())
         texts = (wire(message) for message in self.messages)
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
-        return chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
+        digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
+        # What was added later counts only where it is used, so that older plans keep their names.
+        later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
+        given = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
+        return chain(digest, *given)
 
 
-def _cap(options: Mapping[str, Json]) -> int | None:
-    for key in ("max_completion_tokens", "max_tokens"):
-        cap = options.get(key)
-        # llama.cpp and LM Studio read -1 as: no limit.
-        if isinstance(cap, int) and not isinstance(cap, bool) and cap > 0:
-            return cap
-    return None
+def _object(key: str, text: JsonText) -> Tree:
+    if nesting(text, enough=MAX_DEPTH + 1) > MAX_DEPTH:
+        raise ConfigError(f"{key}: nested deeper than {MAX_DEPTH} levels")
+    tree = parse(text)
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{key}: expected a JSON object, got {text}")
+    return tree

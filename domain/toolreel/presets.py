@@ -1,74 +1,179 @@
-"""Presets: named, sparse patches to the configuration of a run.
+"""A collection of presets, models and sampling profiles, and what they come to for one model.
 
-Applying one changes only the keys that it declares; lists are joined in order. Presets are
-data, and each says where its claim comes from.
+The data is in catalogues, which adapters read; a catalogue of the user's own goes over the shipped one
+by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from functools import reduce
+from typing import Final, Protocol, TypeVar
 
-from toolreel.config import LoopConfig, unknown_name
 from toolreel.errors import ConfigError
+from toolreel.preset import Preset
+from toolreel.recommendations import Model, Recommendation
+from toolreel.sampling import SamplingProfile
+from toolreel.suggestions import unknown_name
+from toolreel.tables import PlaceError, Table
 
-__all__ = ["PRESETS", "Preset", "configured", "preset"]
+__all__ = ["Presets"]
+
+_BASE: Final = "default_tool_calling"
+"""The preset that every composition begins with, where there is one."""
+
+_JOINT: Final = re.compile(r"[^a-z0-9]+")
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Item = TypeVar("_Item", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """One patch."""
+class Presets:
+    """Presets, models and sampling profiles; a name is used once in each."""
 
-    name: str
-    about: str
-    """What it does, for whom."""
-    source: str
-    """Where the need for it was seen."""
-    verified_on: str
-    """The day on which that was last checked, as ``YYYY-MM-DD``."""
-    text_dialects: tuple[str, ...] = ()
+    presets: tuple[Preset, ...] = ()
+    models: tuple[Model, ...] = ()
+    profiles: tuple[SamplingProfile, ...] = ()
+
+    @classmethod
+    def of(cls, tree: object) -> Presets:
+        """One catalogue, read whole or not at all.
+
+        >>> Presets.of({"preset": {"mine": {"config": {"max_turns": 4}}}}).names
+        ('mine',)
+
+        :raises PlaceError: at the first thing that is wrong; names the place, the value and what is allowed
+        """
+        table = Table.of(tree).only("preset", "model", "sampling")
+        return cls(
+            tuple(Preset.of(name, each.values) for name, each in table.table("preset").tables()),
+            tuple(Model.of(name, each.values) for name, each in table.table("model").tables()),
+            tuple(SamplingProfile.of(name, each.values) for name, each in table.table("sampling").tables()),
+        )
+
+    def extended(self, other: Presets) -> Presets:
+        """The collection with another over it: what has the same name is replaced, the rest is added.
+
+        :raises PlaceError: if a model of the other names what there is not
+        """
+        whole = Presets(
+            _replaced(self.presets, other.presets),
+            _replaced(self.models, other.models),
+            _replaced(self.profiles, other.profiles),
+        )
+        for model in other.models:
+            whole._check_model(model)
+        return whole
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the presets."""
+        return tuple(preset.name for preset in self.presets)
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The names of the presets that are a provider's defaults."""
+        return tuple(preset.name for preset in self.presets if preset.defaults_for)
+
+    def get(self, name: str) -> Preset:
+        """The preset of that name.
+
+        >>> Presets.of({"preset": {"mine": {}}}).get("mein")
+        Traceback (most recent call last):
+        ...
+        toolreel.errors.ConfigError: there is no preset 'mein'; did you mean 'mine'?
+        """
+        return _found("preset", name, self.presets)
+
+    def merged(self, names: Iterable[str]) -> Preset:
+        """Presets by name, merged in order."""
+        return reduce(Preset.merged, map(self.get, names), Preset())
+
+    def profile(self, name: str) -> SamplingProfile:
+        """The sampling profile of that name."""
+        return _found("sampling profile", name, self.profiles)
+
+    def sampling_profiles(self, model: str) -> tuple[SamplingProfile, ...]:
+        """The profiles that are for a model."""
+        return tuple(profile for profile in self.profiles if profile.fits(model))
+
+    def model(self, name: str) -> Model | None:
+        """What is known of a model: what the pattern says that means it most exactly, the later of two."""
+        found: Model | None = None
+        most = (False, -1)
+        for model in self.models:
+            exactness = model.exactness(name)
+            if exactness is not None and exactness >= most:
+                found, most = model, exactness
+        return found
+
+    def recommendation(self, model: str) -> Recommendation | None:
+        """Whether to use a model for tools, and how; ``None`` if nothing is known."""
+        known = self.model(model)
+        return known.recommendation if known else None
+
+    def defaults(self, provider: str) -> Preset:
+        """The defaults of a provider, by any of its names: the later of two presets, none if unknown."""
+        key = _key(provider)
+        for preset in reversed(self.presets):
+            if key in map(_key, preset.defaults_for):
+                return preset
+        return Preset()
+
+    def for_(self, provider: str, model: str = "") -> Preset:
+        """What a model needs at a provider: the base, the provider's defaults, the model's workarounds.
+
+        An unknown provider is taken to support nothing, an unknown model to need nothing.
+        """
+        base = self.merged([_BASE] if _BASE in self.names else [])
+        return base.merged(self.defaults(provider)).merged(self.workaround(provider, model))
+
+    def workaround(self, provider: str, model: str) -> Preset:
+        """What a model needs beside its provider's defaults."""
+        known = self.model(model)
+        if known is None:
+            return Preset()
+        elsewhere = known.provider and self._known_as(known.provider) != self._known_as(provider)
+        return Preset() if elsewhere else self.merged(known.presets)
+
+    def _known_as(self, provider: str) -> str:
+        """One name for all names of a provider."""
+        return self.defaults(provider).name or _key(provider)
+
+    def _check_model(self, model: Model) -> None:
+        place = ("model", model.name)
+        for name in model.presets:
+            if name not in self.names:
+                raise PlaceError((*place, "presets"), unknown_name("preset", name, self.names))
+        if model.recommendation:
+            known = [profile.name for profile in self.profiles]
+            measured = model.recommendation.measured.profile
+            for key, names in (("profiles", model.recommendation.profiles), ("best_profile", (measured,))):
+                if unknown := [name for name in names if name not in known]:
+                    what = unknown_name("sampling profile", unknown[0], known)
+                    raise PlaceError((*place, "recommendation", key), what)
 
 
-PRESETS: Final[Mapping[str, Preset]] = {
-    preset.name: preset
-    for preset in (
-        Preset(
-            "content_tag_tool_call_fallback",
-            "Reads <tool_call> tags in the text as calls, when the reply has no structured ones.",
-            "servers without a tool parser (ollama/ollama#14656)",
-            "2026-11-21",
-            ("hermes_json",),
-        ),
-        Preset(
-            "qwen2_5_coder",
-            "Reads what Qwen 2.5 Coder writes when it misses its own template: tags and fenced JSON.",
-            "sessions recorded from Qwen2.5-Coder-1.5B-Instruct on llama.cpp, under cassettes/",
-            "2026-11-21",
-            ("hermes_json", "json_fenced"),
-        ),
-    )
-}
+def _found(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
+    for item in items:
+        if item.name == name:
+            return item
+    raise ConfigError(unknown_name(what, name, [item.name for item in items]))
 
 
-def preset(name: str) -> Preset:
-    """The preset of that name.
-
-    >>> preset("qwen2_5_codr")
-    Traceback (most recent call last):
-    ...
-    toolreel.errors.ConfigError: there is no preset 'qwen2_5_codr'; did you mean 'qwen2_5_coder'?
-    """
-    if name not in PRESETS:
-        raise ConfigError(unknown_name("preset", name, PRESETS))
-    return PRESETS[name]
+def _replaced(items: tuple[_Item, ...], others: tuple[_Item, ...]) -> tuple[_Item, ...]:
+    """By name, in the order of their first appearance."""
+    return tuple({item.name: item for item in (*items, *others)}.values())
 
 
-def configured(names: Iterable[str], changes: Mapping[str, object] | None = None) -> LoopConfig:
-    """The configuration that presets, applied in order, and then ``changes`` lead to.
-
-    >>> configured(["qwen2_5_coder"], {"max_turns": 4}).text_dialects
-    ('hermes_json', 'json_fenced')
-    """
-    dialects = dict.fromkeys(dialect for name in names for dialect in preset(name).text_dialects)
-    return LoopConfig.of({"text_dialects": tuple(dialects), **(changes or {})})
+def _key(name: str) -> str:
+    """A provider's name as it is compared: ``llama.cpp``, ``llama-cpp`` and ``LLAMA_CPP`` are one."""
+    return _JOINT.sub("_", name.lower())

@@ -4,13 +4,13 @@ Providers refuse a conversation for good over one bad message: a call without a 
 without its call (MoonshotAI/kimi-code#1053), an id that was used before (zeph#6501), an empty
 assistant message (DeepSeek, Mistral), a name with a dot. The stored history stays as it was; the
 copy has every call answered once, ids that are unique over the whole conversation, names that
-fit, and no empty message. What is valid already goes out unchanged, so projecting twice changes
-nothing.
+fit, and no empty message, and has the forms that one provider wants besides. What is valid
+already goes out unchanged, so projecting twice changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
@@ -18,12 +18,24 @@ from pyrsistent import PMap, pmap
 
 from toolreel.envelope import failed
 from toolreel.faults import result_unknown
-from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
+from toolreel.id_styles import free_id
+from toolreel.jsontext import NOTHING
+from toolreel.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from toolreel.naming import outward_name
+from toolreel.provider import Provider
 
-__all__ = ["OpenCall", "Projection", "project"]
+__all__ = ["OpenCall", "Projection", "Shown", "arranged", "project", "turn_begins"]
 
 _NO_IDS: Final[PMap[str, int]] = pmap()
+_ANY: Final = Provider()
+_BRIDGE: Final = AssistantMessage("Understood.")
+"""What stands between a tool result and a user message where that is not allowed (zed#31736)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,75 +50,155 @@ class OpenCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A message as it goes out."""
+
+    message: Message
+    quirks: tuple[str, ...] = ()
+    """Names of the provider's settings that made it another than the stored one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Projection:
     """How far a history has been projected."""
 
+    provider: Provider = _ANY
     taken: PMap[str, int] = _NO_IDS
     """The ids that have gone out, each with how many forms of it there are so far."""
     waiting: tuple[OpenCall, ...] = ()
     """Calls of the latest assistant message that have no result yet."""
+    calls: int = 0
+    """Calls that have gone out."""
+    after_result: bool = False
+    """The latest message that went out is a tool result."""
 
-    def of(self, message: Message) -> tuple[Projection, tuple[Message, ...]]:
-        """What goes out for one more message: itself, mended if need be, or nothing."""
+    def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Shown, ...]]:
+        """What goes out for one more message: itself, mended if need be, or nothing.
+
+        :param fresh: whether it belongs to the current turn, that is, comes after the last user message
+        """
         match message:
             case SystemMessage() | UserMessage():
-                return replace(self, waiting=()), (*self.unanswered(), message)
+                return self._told(message)
             case AssistantMessage():
-                return self._spoken(message)
+                return self._spoken(message, fresh=fresh)
             case ToolMessage():
                 return self._answered(message)
             case _:
                 assert_never(message)
 
-    def unanswered(self) -> tuple[ToolMessage, ...]:
+    def unanswered(self) -> tuple[Shown, ...]:
         """Results for the calls that have none, which say so."""
         return tuple(
-            ToolMessage(call.sent_id, failed(call.name, result_unknown(call.name)).text())
-            for call in self.waiting
+            self._result(call, failed(call.name, result_unknown(call.name)).text()) for call in self.waiting
         )
 
-    def _spoken(self, message: AssistantMessage) -> tuple[Projection, tuple[Message, ...]]:
-        if not message.content.strip() and not message.calls:
+    def _told(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Shown, ...]]:
+        after_result = self.after_result or bool(self.waiting)
+        bridged = self.provider.assistant_after_tool and after_result
+        bridge = (Shown(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
+        told = replace(self, waiting=(), after_result=False)
+        return told, (*self.unanswered(), *bridge, Shown(message))
+
+    def _spoken(self, message: AssistantMessage, *, fresh: bool) -> tuple[Projection, tuple[Shown, ...]]:
+        empty = not message.content.strip() and not message.calls
+        if empty and self.provider.drop_empty_assistant:
             return self, ()
         taken, opened = self.taken, list[OpenCall]()
         for call in message.calls:
-            sent_id, taken = _free(call.id, taken)
-            opened.append(OpenCall(call.id, sent_id, outward_name(call.name)))
+            name = outward_name(call.name)
+            count = self.calls + len(opened)
+            sent_id = free_id(call.id, name, count, taken, self.provider.id_style)
+            taken = taken.set(call.id, taken.get(call.id, 0) + 1)
+            taken = taken if sent_id in taken else taken.set(sent_id, 1)
+            opened.append(OpenCall(call.id, sent_id, name))
+        shown = _echoed(self._renamed(message, opened), self.provider, fresh=fresh)
+        spoken = replace(
+            self,
+            taken=taken,
+            waiting=tuple(opened),
+            calls=self.calls + len(opened),
+            after_result=False,
+        )
+        return spoken, (*self.unanswered(), shown)
+
+    def _renamed(self, message: AssistantMessage, opened: Sequence[OpenCall]) -> Shown:
         calls = tuple(
-            SentCall(one.sent_id, one.name, call.arguments)
+            replace(call, id=one.sent_id, name=one.name)
             for one, call in zip(opened, message.calls, strict=True)
         )
-        return Projection(taken, tuple(opened)), (
-            *self.unanswered(),
-            AssistantMessage(message.content, calls),
-        )
+        styled = self.provider.id_style != "keep" and any(one.id != one.sent_id for one in opened)
+        return Shown(replace(message, calls=calls), ("id_style",) if styled else ())
 
-    def _answered(self, message: ToolMessage) -> tuple[Projection, tuple[Message, ...]]:
+    def _answered(self, message: ToolMessage) -> tuple[Projection, tuple[Shown, ...]]:
         for at, call in enumerate(self.waiting):
             if call.id == message.call_id:
                 rest = (*self.waiting[:at], *self.waiting[at + 1 :])
-                return replace(self, waiting=rest), (ToolMessage(call.sent_id, message.content),)
+                answered = replace(self, waiting=rest, after_result=True)
+                return answered, (self._result(call, message.content),)
         return self, ()
 
+    def _result(self, call: OpenCall, content: str) -> Shown:
+        if self.provider.tool_result_name:
+            return Shown(ToolMessage(call.sent_id, content, call.name), ("tool_result_name",))
+        return Shown(ToolMessage(call.sent_id, content))
 
-def project(messages: Iterable[Message]) -> tuple[Message, ...]:
+
+def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Shown, ...]:
+    """The messages in an order that the provider takes, before each is looked at for itself.
+
+    Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
+    """
+    systems = [message for message in messages if isinstance(message, SystemMessage)]
+    if not provider.single_leading_system or not systems:
+        return tuple(Shown(message) for message in messages)
+    joined = SystemMessage("\n\n".join(system.content for system in systems))
+    quirks = () if len(systems) == 1 and messages[0] == joined else ("single_leading_system",)
+    others = (Shown(message) for message in messages if not isinstance(message, SystemMessage))
+    return (Shown(joined, quirks), *others)
+
+
+def turn_begins(messages: Sequence[Message]) -> int:
+    """How many messages came before the current turn; it begins after the last user message."""
+    for at in range(len(messages) - 1, -1, -1):
+        if isinstance(messages[at], UserMessage):
+            return at + 1
+    return 0
+
+
+def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Message, ...]:
     """The copy of a whole history that goes out.
 
     >>> project([UserMessage("hi"), AssistantMessage(""), ToolMessage("call_1", "{}")])
     (UserMessage(content='hi'),)
     """
-    projection, sent = Projection(), list[Message]()
-    for message in messages:
-        projection, out = projection.of(message)
+    projection, sent = Projection(provider), list[Shown]()
+    shown = [one.message for one in arranged(tuple(messages), provider)]
+    begins = turn_begins(shown)
+    for at, message in enumerate(shown):
+        projection, out = projection.of(message, fresh=at >= begins)
         sent += out
-    return (*sent, *projection.unanswered())
+    return tuple(one.message for one in (*sent, *projection.unanswered()))
 
 
-def _free(wanted: str, taken: PMap[str, int]) -> tuple[str, PMap[str, int]]:
-    """The id itself, or the first numbered form of it that has not gone out yet, which then has."""
-    number = taken.get(wanted, 0) + 1
-    found = wanted if number == 1 else f"{wanted}_{number}"
-    while found in taken:
-        number += 1
-        found = f"{wanted}_{number}"
-    return found, taken.set(wanted, number).set(found, taken.get(found, 1 if found != wanted else number))
+def _echoed(shown: Shown, provider: Provider, *, fresh: bool) -> Shown:
+    """The message with the provider's own fields, as far as they may go back."""
+    message = shown.message
+    match provider.reasoning_replay:
+        case "verbatim":
+            return shown
+        case "current_turn":
+            kept = fresh
+        case "never":
+            kept = False
+        case _:
+            assert_never(provider.reasoning_replay)
+    if kept or not isinstance(message, AssistantMessage) or not _has_extras(message):
+        return shown
+    calls = tuple(replace(call, extras=NOTHING) for call in message.calls)
+    bare = replace(message, calls=calls, extras=NOTHING)
+    return Shown(bare, (*shown.quirks, "reasoning_replay"))
+
+
+def _has_extras(message: AssistantMessage) -> bool:
+    return message.extras != NOTHING or any(call.extras != NOTHING for call in message.calls)

@@ -1,77 +1,39 @@
 """What a chat-completions reply means: any body in, a :class:`Reply` out, never an exception.
 
 This is the one place where the shape drift of providers is absorbed; the loop sees only
-``Reply``. Sources of the shapes: openai/codex#13114, vllm-project/vllm#32587,
-ollama/ollama#14656.
+``Reply``. What is odd about a reply has a code in :mod:`toolreel.warning_codes`. Sources of the
+shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
+from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
-from toolreel.arguments import ArgumentError
-from toolreel.calls import ToolCall, read_calls
+from toolreel.calls import CallReader, ToolCall
+from toolreel.carried import of_message, reasoning_in
 from toolreel.config import LoopConfig
-from toolreel.jsontext import Json, canonical, read
-from toolreel.pipeline import either
+from toolreel.content import content_of
+from toolreel.finish import Finish, finish_of
+from toolreel.found_message import FoundMessage, as_documented, find_message
+from toolreel.jsontext import NOTHING, Json, JsonText, damaged, read, read_tolerant
+from toolreel.provider_errors import Problem, ProblemCode
 from toolreel.surface import ToolSurface
-from toolreel.text_dialects import text_calls
+from toolreel.suspicion import has_think_tags
+from toolreel.usage import Served, Usage, served_in, usage_in
+from toolreel.verdict import Heard, judged
+from toolreel.warning_codes import WarningCode
+from toolreel.written_calls import Said, WrittenCalls
 
-__all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Usage", "normalize_reply"]
+__all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Served", "Usage", "normalize_reply"]
 
-Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
-
-ProblemCode: TypeAlias = Literal[
-    "PROVIDER_ERROR",
-    "RATE_LIMITED",
-    "INVALID_BODY",
-    "NO_CHOICES",
-    "NO_MESSAGE",
-    "CONTENT_FILTER",
-    "REFUSAL",
-    "TRUNCATED",
-    "EMPTY_RESPONSE",
-]
-
-_FINISH: Final[Mapping[str, Finish]] = {
-    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "completed"), "stop"),
-    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "tool_calls"),
-    **dict.fromkeys(("length", "max_tokens", "model_context_window_exceeded"), "length"),
-    **dict.fromkeys(("content_filter", "sensitive", "safety"), "content_filter"),
-    **dict.fromkeys(("error", "network_error", "abort", "insufficient_system_resource"), "error"),
-}
-
-_TOO_MANY_REQUESTS: Final = "429"
-_PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600))})
-"""Statuses inside an error object, as text, that say: try again."""
-
-_MOST_COST: Final = 1e9
-_MOST_TOKENS: Final = 2**53 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a reply as a whole."""
-
-    code: ProblemCode
-    detail: str = ""
-    """The provider's own words, or what was found."""
-    passing: bool = False
-    """Whether the same request may work in a moment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens that a reply is charged for, as far as the provider says."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-    """What the provider says that it charges, in its own currency."""
+_NO_USAGE: Final = Usage()
+_NOBODY: Final = Served()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +44,25 @@ class Reply:
     content: str = ""
     """The visible text, byte for byte; null and blank become empty."""
     reasoning: str = ""
+    """The reasoning text, whichever field it came in."""
     finish: Finish = "unknown"
     problem: Problem | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[WarningCode, ...] = ()
     """Code of every normalisation that was applied: nothing is mended silently."""
-    usage: Usage = Usage()
-    model: str = ""
-    """The model that the provider says has answered."""
+    usage: Usage = _NO_USAGE
+    served: Served = _NOBODY
+    carry: JsonText = NOTHING
+    """The fields of the message that must go back unchanged, as one object."""
 
 
-def normalize_reply(body: bytes | Json, *, tools: ToolSurface, config: LoopConfig, turn: int = 1) -> Reply:
+def normalize_reply(
+    body: bytes | Json,
+    *,
+    tools: ToolSurface,
+    config: LoopConfig,
+    turn: int = 1,
+    earlier: Sequence[str] = (),
+) -> Reply:
     """Read a reply, whatever its shape.
 
     >>> reply = normalize_reply(b"<html>", tools=ToolSurface(), config=LoopConfig())
@@ -99,192 +70,114 @@ def normalize_reply(body: bytes | Json, *, tools: ToolSurface, config: LoopConfi
     'INVALID_BODY'
 
     :param body: the response body as bytes or text, or the value parsed from it
-    :param tools: the tools that exist, for calls that are written as text
+    :param tools: the tools that exist, to tell what a spoilt name means and what text is a call
     :param turn: the turn of the run, which names the calls that came without an id
+    :param earlier: tool results and user messages of the run; a call written as text that stands there
+        word by word is a quotation
     """
-    return either(
-        _tree(body)
-        .bind(_envelope)
-        .map(lambda found: _read(found, tools, config, turn))
-        .alt(lambda problem: Reply(finish="error", problem=problem))
-    )
+    parsed = _tree(body)
+    if not is_successful(parsed):
+        return Reply(finish="error", problem=parsed.failure())
+    tree = parsed.unwrap()
+    found = find_message(tree.value)
+    found = as_documented(found) if config.argument_repairs == "strict" else found
+    if found.problem:
+        return _failed(found, found.problem, tree.codes)
+    return _read(found, tree.codes, _Reading(tools, config, turn, earlier))
+
+
+class _Reading(NamedTuple):
+    """What a reply is read with."""
+
+    tools: ToolSurface
+    config: LoopConfig
+    turn: int
+    earlier: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The parts of a body that has a message."""
+class _Tree:
+    """A body as a value."""
 
-    body: Mapping[str, Json]
-    choice: Mapping[str, Json]
-    message: Mapping[str, Json]
-    warnings: tuple[str, ...]
+    value: Json
+    codes: tuple[WarningCode, ...] = ()
 
 
-def _tree(body: bytes | Json) -> Result[Mapping[str, Json], Problem]:
-    return _text(body).bind(read).alt(lambda why: Problem("INVALID_BODY", why)).bind(_mapping)
+def _tree(body: bytes | Json) -> Result[_Tree, Problem]:
+    text = _text(body)
+    return _parsed(text.unwrap()) if is_successful(text) else Failure(Problem("INVALID_BODY", text.failure()))
 
 
 def _text(body: bytes | Json) -> Result[str, str]:
     """The text of a body; a parsed value is written anew, so that it is held to the same rules."""
     if isinstance(body, bytes):
-        return Success(body.decode("utf-8", "replace"))
+        return Success(body.decode("utf-8", "replace").removeprefix("\ufeff"))
     if isinstance(body, str):
-        return Success(body)
+        return Success(body.removeprefix("\ufeff"))
     try:
-        return Success(canonical(body))
+        return Success(json.dumps(body, ensure_ascii=False))
     except (ValueError, RecursionError) as error:
         return Failure(str(error))
 
 
-def _mapping(tree: Json) -> Result[Mapping[str, Json], Problem]:
-    if isinstance(tree, Mapping):
-        return Success(tree)
-    return Failure(Problem("INVALID_BODY", f"expected a JSON object, got {type(tree).__name__}"))
+def _parsed(text: str) -> Result[_Tree, Problem]:
+    codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
+    strict = read(text)
+    if is_successful(strict):
+        return Success(_Tree(strict.unwrap(), codes))
+    tolerant = read_tolerant(text)
+    if is_successful(tolerant):
+        return Success(_Tree(tolerant.unwrap(), (*codes, "NON_FINITE_NUMBER")))
+    # HTML, or a connection that was cut: the same request may well work.
+    return Failure(Problem("INVALID_BODY", strict.failure(), passing=True))
 
 
-def _envelope(body: Mapping[str, Json]) -> Result[_Found, Problem]:
-    if error := body.get("error"):
-        return Failure(_provider_error(error))
-    choices = body.get("choices")
-    if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
-        return Failure(Problem("NO_CHOICES", "the reply has no choices"))
-    choice = choices[0]
-    if isinstance(choice, Mapping) and (error := choice.get("error")):
-        return Failure(_provider_error(error))
-    if not isinstance(choice, Mapping) or not isinstance(message := choice.get("message"), Mapping):
-        return Failure(Problem("NO_MESSAGE", "the first choice has no message"))
-    return Success(_Found(body, choice, message, ("MULTIPLE_CHOICES",) if len(choices) > 1 else ()))
-
-
-def _provider_error(error: Json) -> Problem:
-    if not isinstance(error, Mapping):
-        return Problem("PROVIDER_ERROR", error if isinstance(error, str) else canonical(error))
-    text = error.get("message")
-    detail = text if isinstance(text, str) else canonical(error)
-    status = str(error.get("code"))
-    code: ProblemCode = "RATE_LIMITED" if status == _TOO_MANY_REQUESTS else "PROVIDER_ERROR"
-    return Problem(code, detail, passing=status in _PASSING)
-
-
-def _read(found: _Found, tools: ToolSurface, config: LoopConfig, turn: int) -> Reply:
-    content, content_warnings = _content(found.message.get("content"))
-    structured = read_calls(found.message, turn=turn, max_depth=config.max_argument_depth)
-    finish, finish_warnings = _finish(found.choice.get("finish_reason"))
-    served = found.body.get("model")
-    reply = Reply(
-        calls=structured.calls,
-        content=content,
-        reasoning=_reasoning(found.message),
-        finish=finish,
-        warnings=(*found.warnings, *content_warnings, *structured.warnings, *finish_warnings),
-        usage=_usage(found.body.get("usage")),
-        model=served if isinstance(served, str) else "",
-    )
-    if not reply.calls and reply.content:
-        reply = _with_text_calls(reply, tools, config, turn)
-    return _judged(_consistent(reply), found.message)
-
-
-def _content(raw: Json) -> tuple[str, tuple[str, ...]]:
-    match raw:
-        case None:
-            return "", ()
-        case str():
-            return _visible(raw), ()
-        case Mapping():
-            return canonical(raw), ("CONTENT_NOT_STRING",)
-        case Sequence():
-            texts = (part.get("text") for part in raw if isinstance(part, Mapping))
-            return _visible("".join(text for text in texts if isinstance(text, str))), ("CONTENT_NOT_STRING",)
-        case _:
-            return canonical(raw), ("CONTENT_NOT_STRING",)
-
-
-def _visible(text: str) -> str:
-    return text if text.strip() else ""
-
-
-def _reasoning(message: Mapping[str, Json]) -> str:
-    for key in ("reasoning_content", "reasoning"):
-        text = message.get(key)
-        if isinstance(text, str) and text:
-            return text
-    return ""
-
-
-def _finish(word: Json) -> tuple[Finish, tuple[str, ...]]:
-    finish = _FINISH.get(word.lower()) if isinstance(word, str) else None
-    return (finish, ()) if finish else ("unknown", ("FINISH_UNKNOWN",))
-
-
-def _usage(raw: Json) -> Usage:
-    counts = raw if isinstance(raw, Mapping) else {}
-    prompt, completion = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
-    return Usage(prompt, completion, _cost(counts.get("cost")))
-
-
-def _cost(raw: Json) -> float:
-    """A charge; what cannot be one counts as not said."""
-    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
-        return 0.0
-    return float(raw) if 0 <= raw <= _MOST_COST else 0.0
-
-
-def _count(raw: Json) -> int:
-    """A number of tokens; what cannot be one counts as not said."""
-    if isinstance(raw, bool) or not isinstance(raw, int):
-        return 0
-    return raw if 0 <= raw <= _MOST_TOKENS else 0
-
-
-def _with_text_calls(reply: Reply, tools: ToolSurface, config: LoopConfig, turn: int) -> Reply:
-    if not config.text_dialects:
-        return reply
-    found = text_calls(reply.content, tools=tools.known, dialects=config.text_dialects, finish=reply.finish)
-    calls = tuple(
-        ToolCall(f"call_{turn}_{index}", call.name, call.arguments, call.original, f"text:{call.dialect}")
-        for index, call in enumerate(found.calls)
-    )
-    warnings = tuple(f"TEXT_CALL_{why.upper()}" for why in found.rejected)
-    return replace(
-        reply,
-        calls=calls,
-        content=_visible(found.content),
-        reasoning=reply.reasoning or found.reasoning,
-        warnings=(*reply.warnings, *warnings, *(("TEXT_CALL_READ",) if calls else ())),
+def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:
+    """A reply that the provider gave up, with what it has said until then; no call of it may run."""
+    return Reply(
+        content=content_of(found.message.get("content")).text,
+        reasoning=reasoning_in(found.message),
+        finish="content_filter" if problem.code == "CONTENT_FILTER" else "error",
+        problem=problem,
+        warnings=(*codes, *found.codes),
+        usage=usage_in(found.body),
+        served=served_in(found.body),
     )
 
 
-def _consistent(reply: Reply) -> Reply:
-    """Calls decide, not the finish word: OpenAI itself documents calls that came with ``stop``."""
-    if reply.calls and reply.finish in {"stop", "unknown"}:
-        from_text = reply.calls[0].provenance.startswith("text:")
-        mismatch = () if from_text else ("FINISH_MISMATCH",)  # a server that saw text is right to say stop
-        return replace(reply, finish="tool_calls", warnings=(*reply.warnings, *mismatch))
-    if not reply.calls and reply.finish == "tool_calls":
-        return replace(reply, finish="stop", warnings=(*reply.warnings, "FINISH_MISMATCH"))
-    return reply
-
-
-def _judged(reply: Reply, message: Mapping[str, Json]) -> Reply:
+def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
+    message, choice = found.message, found.choice
+    content = content_of(message.get("content"))
+    outside = [place.get("tool_calls") for place in (choice, found.body) if place is not message]
+    known, config, turn = reading.tools.known, reading.config, reading.turn
+    reader = CallReader(known, turn, config.max_argument_depth, config.argument_repairs)
+    structured = reader.read(message, outside=outside, parts=content.calls)
+    reasoning = reasoning_in(message) or content.reasoning
+    if structured.calls:
+        said = Said(content.text, reasoning, structured.calls)
+    else:
+        written = WrittenCalls(
+            known,
+            config.text_dialects,
+            turn,
+            reading.tools.schemas,
+            reading.earlier,
+            config.dialects_in_reasoning,
+        )
+        said = written.among(content.text, reasoning, finish=finish_of(choice.get("finish_reason")))
     refusal = message.get("refusal")
-    if reply.finish == "error":
-        return replace(reply, calls=(), problem=Problem("PROVIDER_ERROR", "the provider broke off"))
-    if reply.finish == "content_filter":
-        return replace(reply, calls=(), problem=Problem("CONTENT_FILTER", reply.content))
-    if isinstance(refusal, str) and refusal:
-        return replace(reply, calls=(), problem=Problem("REFUSAL", refusal))
-    if reply.finish == "length":
-        return replace(reply, calls=tuple(map(_cut, reply.calls)), problem=Problem("TRUNCATED"))
-    if not reply.calls and not reply.content:
-        return replace(reply, problem=Problem("EMPTY_RESPONSE"))
-    return reply
-
-
-def _cut(call: ToolCall) -> ToolCall:
-    """A call that cannot be parsed in a cut reply was cut itself."""
-    match call.arguments:
-        case ArgumentError(code="ARGUMENTS_INVALID_JSON", detail=detail):
-            return replace(call, arguments=ArgumentError("ARGUMENTS_TRUNCATED", detail))
-        case _:
-            return call
+    refusal = refusal if isinstance(refusal, str) and refusal else content.refusal
+    verdict = judged(Heard(said.calls, said.content, refusal, structured.oddities), choice)
+    thinking: tuple[WarningCode, ...] = ("THINK_TAGS_IN_CONTENT",) if has_think_tags(said.content) else ()
+    odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes, *thinking)
+    return Reply(
+        verdict.calls,
+        said.content,
+        said.reasoning,
+        verdict.finish,
+        verdict.problem,
+        tuple(dict.fromkeys((*odd, *verdict.codes))),
+        usage_in(found.body),
+        served_in(found.body),
+        of_message(message, content.parts),
+    )

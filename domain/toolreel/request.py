@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from toolreel.digest import chain, digest
-from toolreel.jsontext import JsonText, quote
+from toolreel.jsontext import JsonText, parse, quote
 from toolreel.transcript import Transcript
 
 __all__ = ["Request", "RequestOptions"]
@@ -21,9 +22,13 @@ class RequestOptions:
     text: JsonText
     """A JSON object."""
     digest: str = field(init=False, repr=False, compare=False)
+    streamed: bool = field(init=False, repr=False, compare=False)
+    """Whether the reply is asked for in pieces."""
 
     def __post_init__(self) -> None:
+        options = parse(self.text)
         object.__setattr__(self, "digest", digest(self.text))
+        object.__setattr__(self, "streamed", isinstance(options, Mapping) and options.get("stream") is True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,11 @@ class Request:
 
     model: str
     messages: Transcript
+    """Complete: a call in it that has no result gets one that says so."""
     options: RequestOptions
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "messages", self.messages.complete())
 
     @property
     def body(self) -> str:
@@ -47,6 +56,11 @@ class Request:
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
         return f'{{"model":{quote(self.model)},"messages":[{",".join(self.messages.texts)}]{comma}{rest}'
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the reply is asked for in pieces."""
+        return self.options.streamed
 
     @property
     def digest(self) -> str:

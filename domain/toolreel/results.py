@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from toolreel.admission import admit
+from toolreel.admission import admit, meant
 from toolreel.asking import ask
 from toolreel.calls import ToolCall
 from toolreel.dispatch import ask_approval, run_tool
@@ -16,6 +16,7 @@ from toolreel.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel.jsontext import JsonText
 from toolreel.limits import tool_calls_spent
 from toolreel.messages import ToolMessage
+from toolreel.naming import shown
 from toolreel.notes import (
     ApprovalAsked,
     CallAbandoned,
@@ -30,6 +31,7 @@ from toolreel.outcome import Outcome, RepeatedCall
 from toolreel.repetition import remembered, warned
 from toolreel.settle import settle
 from toolreel.state import AwaitingApproval, AwaitingTools, InFlight, State, Step
+from toolreel.telling import told
 
 __all__ = ["approval_given", "cut_running", "cut_short", "run_calls", "tool_returned"]
 
@@ -68,7 +70,7 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
     call = phase.call
     if event.approved:
         ref = state.next_ref
-        running = _running(state, (InFlight(ref, call),), phase.waiting, ref + 1)
+        running = _running(state, (InFlight(ref, call, since_ms=state.tally.at_ms),), phase.waiting, ref + 1)
         effect = run_tool(state, ref, call, phase.arguments)
         return Step(running, (effect,), (_begun(state, call),))
     denied = call_denied(call.name, event.reason)
@@ -85,7 +87,7 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     back = next(flight for flight in phase.running if flight.ref == event.ref)
     result = envelope_of(back.call.name, event.output, limit=limit)
     running = tuple(replace(flight, result=result) if flight is back else flight for flight in phase.running)
-    ended = _ended(state, back.call, result)
+    ended = _ended(state, back, result, event.at_ms)
     results = tuple((flight.call, flight.result) for flight in running if flight.result is not None)
     if len(results) < len(running):
         return Step(replace(state, phase=replace(phase, running=running)), (), (ended,))
@@ -120,8 +122,9 @@ def cut_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
 
 def _abandoned(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
     tally = replace(state.tally, failed_calls=state.tally.failed_calls + 1)
-    answered = replace(state.said(ToolMessage(call.id, failed(call.name, fault).text())), tally=tally)
-    return answered, CallAbandoned(tally.turns, call.id, call.name)
+    text, _ = told(state, failed(call.name, fault))
+    answered = replace(state.said(ToolMessage(call.id, text)), tally=tally)
+    return answered, CallAbandoned(tally.turns, call.id, shown(call.name))
 
 
 def _written(
@@ -153,7 +156,7 @@ def _started(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: 
             case JsonText():
                 ref = state.next_ref + len(effects)
                 notes = (*notes, *_mended(state, call, admission), _begun(state, call))
-                flights.append(InFlight(ref, replace(call, arguments=admission)))
+                flights.append(InFlight(ref, replace(call, arguments=admission), since_ms=state.tally.at_ms))
                 effects.append(run_tool(state, ref, call, admission))
             case _:
                 assert_never(admission)
@@ -199,36 +202,43 @@ def _answered(
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
     """The state with the result in its history, what there is to note, and the circle it closes."""
     config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
-    name = state.plan.tools.inner(call.name)
+    name = shown(call.name) if tool is None else tool.name
     memory, times = remembered(state.memory, replace(call, name=name), replace(result, tool_name=name))
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()
     if config.repetition_warn is not None and times >= config.repetition_warn and not polling:
         result = warned(result, times)
-        notes = (CallRepeated(state.tally.turns, call.name, times),)
+        notes = (CallRepeated(state.tally.turns, shown(call.name), times),)
     failures = state.tally.failed_calls + (not result.ok)
+    text, changed = told(state, result)
     answered = replace(
-        state.said(ToolMessage(call.id, result.text())),
+        state.said(ToolMessage(call.id, text)),
         tally=replace(state.tally, failed_calls=failures),
         memory=memory,
     )
     stop = config.repetition_stop is not None and times >= config.repetition_stop and not polling
-    return answered, notes, RepeatedCall(call.name, times) if stop else None
+    return answered, (*notes, *changed), RepeatedCall(shown(call.name), times) if stop else None
 
 
 def _rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
-    return CallRejected(state.tally.turns, call.id, call.name, fault.code, fault.message)
+    return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
 
 
 def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
-    dropped = RepairApplied(state.tally.turns, "NULL_ARGUMENT_DROPPED")
-    return () if arguments == call.arguments else (dropped,)
+    """What was done to the arguments of an admitted call so that they fit its tool."""
+    if arguments == call.arguments or not isinstance(call.arguments, JsonText):
+        return ()
+    plan = state.plan
+    codes = meant(plan.tools.by_name[call.name], call.arguments, plan.config).codes
+    return tuple(RepairApplied(state.tally.turns, code) for code in codes)
 
 
 def _begun(state: State, call: ToolCall) -> CallStarted:
     return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
 
 
-def _ended(state: State, call: ToolCall, result: Envelope) -> CallEnded:
+def _ended(state: State, back: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:
+    call, size = back.call, len(result.text().encode())
     codes = tuple(error.code for error in result.errors)
-    return CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, len(result.text().encode()))
+    elapsed_ms = None if at_ms is None else max(0, at_ms - back.since_ms)
+    return CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-__all__ = ["Violation", "check_schema", "refused_nulls", "violations"]
+__all__ = ["Violation", "broken_places", "check_schema", "refused_nulls", "violations"]
 
 AT_MOST: Final = 3
 """Violations that are told at once: more would drown the one that matters."""
@@ -77,6 +77,18 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
         return (Violation("", "less nesting than its schema takes", _short(tree)),)
     # jsonschema counts every missing property; one violation names them all.
     return tuple(islice(dict.fromkeys(map(_violation, errors)), AT_MOST))
+
+
+def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
+    """The places of all values that break a schema, each as the steps on the way to it.
+
+    >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
+    (('n',),)
+    """
+    try:
+        return tuple(tuple(error.absolute_path) for error in _validator(schema).iter_errors(arguments))
+    except (OverflowError, RecursionError):  # see violations, which will say so
+        return ((),)
 
 
 def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:

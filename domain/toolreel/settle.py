@@ -62,13 +62,22 @@ def _outcome_of_problem(problem: Problem, reply: Reply) -> Outcome:
     match problem.code:
         case "EMPTY_RESPONSE":
             return EmptyFinal()
-        case "TRUNCATED":
+        case "TRUNCATED" | "CONTEXT_OVERFLOW":
             return Truncated(reply.content)
         case "REFUSAL":
             return Refused(problem.detail)
         case "CONTENT_FILTER":
             return ContentFiltered(problem.detail)
-        case "PROVIDER_ERROR" | "RATE_LIMITED" | "INVALID_BODY" | "NO_CHOICES" | "NO_MESSAGE":
+        case (
+            "PROVIDER_ERROR"
+            | "RATE_LIMITED"
+            | "INVALID_BODY"
+            | "NO_CHOICES"
+            | "NO_MESSAGE"
+            | "CALL_WITHOUT_NAME"
+            | "UNSUPPORTED_CALL_TYPE"
+            | "MALFORMED_FUNCTION_CALL"
+        ):
             return InvalidReply(problem.code, problem.detail)
         case _:
             assert_never(problem.code)

@@ -71,6 +71,8 @@ class InFlight:
     """The ``ref`` of its effect; 0 for a call that needs none, because it was rejected."""
     call: ToolCall
     result: Envelope | None = None
+    since_ms: int = 0
+    """The latest time that an event had told when the call started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,10 @@ class Memory:
     """Whether the last result of a tool was a success."""
     streaks: PMap[str, Streak] = _NO_STREAKS
     """The latest streak of a call, by the digest of its name and arguments."""
+    upstream: str = ""
+    """The upstream provider that the run stays with."""
+    corrections: int = 0
+    """How often the model was told that its call could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +187,7 @@ class State:
     @classmethod
     def idle(cls, plan: Plan) -> State:
         """The state before the first event."""
-        return cls(plan, Idle(), Transcript.of(plan.messages), Tally(), Memory(), 1)
+        return cls(plan, Idle(), Transcript.of(plan.messages, plan.form), Tally(), Memory(), 1)
 
     def said(self, *messages: Message) -> State:
         """This state with more messages in its history."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack
 
 from pyrsistent import PMap, pmap
 
 from toolreel.digest import chain
 from toolreel.errors import ConfigError
-from toolreel.jsontext import Json, JsonText, canonical, parse
+from toolreel.jsontext import Json, JsonText, canonical, parse, sound
 from toolreel.naming import check_name, outward_name
 from toolreel.parameters import SchemaLike, schema_text, schema_tree
 from toolreel.schemas import check_schema
@@ -35,7 +35,7 @@ class ToolFlags(TypedDict, total=False):
 class ToolDefinition:
     """One tool: what the model is told about it, and how it is run.
 
-    :raises ConfigError: if the name, the schema or the deadline cannot be used
+    :raises ConfigError: if the name, the words, the schema or the deadline cannot be used
     """
 
     name: str
@@ -63,6 +63,9 @@ class ToolDefinition:
         if limit is not None and (type(limit) is not int or limit < 1):
             why = f"expected whole milliseconds of at least 1, or None, got {limit!r}"
             raise ConfigError(f"tool {self.name!r}: deadline_ms: {why}")
+        for part, text in (("description", self.description), ("parameters", self.parameters)):
+            if sound(text) != text:
+                raise ConfigError(f"tool {self.name!r}: {part}: holds a lone surrogate, which cannot be sent")
         try:
             check_schema(self.parameters)
         except ConfigError as error:
@@ -142,13 +145,17 @@ class ToolSurface:
     """The tools that may be called, by inner and by outward name."""
     known: frozenset[str] = field(init=False, repr=False, compare=False)
     """Every name, inner or outward, of a tool that may be called or is masked."""
+    schemas: PMap[str, Any] = field(init=False, repr=False, compare=False)
+    """The parameters of each tool that may be called, parsed, by inner and by outward name."""
 
     def __post_init__(self) -> None:
         _check_distinct(self.definitions, self.masked)
         tree = [definition.tree() for definition in self.definitions if definition.exposed]
         callable_ = {name: tool for tool in self.definitions for name in (tool.name, tool.outward)}
         masked = (form for name in self.masked for form in (name, outward_name(name)))
+        parsed = {name: parse(tool.parameters) for name, tool in callable_.items()}
         object.__setattr__(self, "text", canonical(tree))
+        object.__setattr__(self, "schemas", pmap(parsed))
         object.__setattr__(self, "by_name", pmap(callable_))
         object.__setattr__(self, "known", frozenset([*callable_, *masked]))
 

@@ -1,56 +1,54 @@
 """Tool calls that a model writes as text.
 
-Weak models, and servers without a tool parser, leave calls in the assistant's text. Reading
-them back is opt-in, by dialect:
+Weak models, and servers without a tool parser, leave calls in the assistant's text. Reading them
+back is opt-in, by dialect: the marked ones (:data:`~toolreel.dialects.catalogue.MARKED`) are safe
+to enable all at once, the bare ones (:data:`~toolreel.dialects.catalogue.BARE`) are for models that
+are known to write so.
 
-``hermes_json``
-    ``<tool_call>{"name": …, "arguments": {…}}</tool_call>``, anywhere in the text (Hermes 2-4,
-    Qwen 2.5 and 3).
-``json_fenced``
-    The whole message is one ```` ```json ```` fence around such an object, with at most one
-    paragraph before it and nothing behind it (Qwen 2.5 Coder, xLAM).
-
-Text is also where quotations stand, so: what is inside a code fence, inline code, an HTML
-comment, a tool response or closed reasoning is never a call; a call that was cut is never a
+Text is also where quotations stand, so: what is inside a code fence, inline code, an HTML comment,
+a quoted line, a tool response or closed reasoning is never a call; a call that was cut is never a
 call; and when there is no call, the content is what came.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from json import JSONDecoder
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-from toolreel.jsontext import Json, JsonText, canonical, read
+from toolreel.dialects.bare_code import python_list, tool_code
+from toolreel.dialects.bare_json import action_fence, begins_a_call, json_fence, json_message
+from toolreel.dialects.bare_tags import tool_tags
+from toolreel.dialects.bare_text import functionary, name_and_json, react
+from toolreel.dialects.catalogue import DIALECTS
+from toolreel.dialects.offered import Offered
+from toolreel.dialects.quotations import was_said
+from toolreel.dialects.readings import Found, Rejection
+from toolreel.dialects.remainder import Remainder, remainder
+from toolreel.dialects.scanner import Scan, Span, scan
+from toolreel.dialects.source import Source
+from toolreel.dialects.thoughts import Thoughts, thoughts
+from toolreel.dialects.whole import Whole, WholeReader, without_tokens
+from toolreel.jsontext import Json, JsonText
 
-__all__ = ["DIALECTS", "Rejection", "TextCall", "TextCalls", "text_calls"]
-
-DIALECTS: Final = ("hermes_json", "json_fenced")
-"""The dialects that can be enabled."""
-
-Rejection: TypeAlias = Literal["malformed", "truncated", "too_large"]
+__all__ = ["DIALECTS", "Rejection", "Span", "TextCall", "TextCalls", "text_calls"]
 
 _MAX_BYTES: Final = 256 * 1024
-_MAX_DEPTH: Final = 64
-_THOUGHT: Final = re.compile(r"\s*<think>(.*?)</think>", re.IGNORECASE | re.DOTALL)
-_THOUGHTS: Final = re.compile(rf"(?:{_THOUGHT.pattern})+", re.IGNORECASE | re.DOTALL)
-_THINK: Final = re.compile(r"\s*<think>", re.IGNORECASE)
-_MARK: Final = re.compile(
-    r"(?P<fence>^[ \t]{0,3}(?:`{3,}|~{3,}))|(?P<ticks>`+)|(?P<comment><!--)|(?P<think><think>)"
-    r"|(?P<response><tool_response>)|(?P<open><tool_call>)",
-    re.ASCII | re.IGNORECASE | re.MULTILINE,
+
+_BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
+    (frozenset({"llama_json", "json_envelope", "json_array"}), json_message),
+    (frozenset({"cohere_action_fence"}), action_fence),
+    (frozenset({"json_fenced"}), json_fence),
+    (frozenset({"glm4_name_json"}), name_and_json),
+    (frozenset({"functionary_v32"}), functionary),
+    (frozenset({"react"}), react),
+    (frozenset({"pythonic_list"}), python_list),
+    (frozenset({"tool_code_fence"}), tool_code),
+    (frozenset({"tool_tag_xml"}), tool_tags),
 )
-_CLOSER: Final = re.compile(r"`+|-->|</(?:think|tool_response|tool_call)>", re.ASCII | re.IGNORECASE)
-_BARE_NAME: Final = re.compile(r"\s*([\w.-]+)\s*</tool_call>", re.IGNORECASE)
-_OPEN: Final = re.compile("[^<]*<tool_call>", re.IGNORECASE)
-_OPEN_BRACE: Final = re.compile("[\\s\ufeff\u200b]*{")
-_TAIL: Final = re.compile(
-    "[\\s\ufeff\u200b}\\]]*(?:</tool_call>|<tool_call>(?=\\s*(?:<tool_call>|\\Z))|(?=<tool_call>)|\\Z)",
-    re.IGNORECASE,
-)
+"""Who reads the messages of the bare dialects."""
+
+_JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +58,10 @@ class TextCall:
     name: str
     arguments: JsonText
     original: str
-    """The text between the marks."""
+    """The text that it was read from; its arguments alone where that text holds several calls."""
     dialect: str
+    id: str = ""
+    """The id that the model gave it; empty if it gave none, or one that another call has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,19 @@ class TextCalls:
     reasoning: str = ""
     rejected: tuple[Rejection, ...] = ()
     """Why things that looked like calls were left alone."""
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+    """What was found where, in characters of the text, for people who ask why."""
 
 
-def text_calls(content: str, *, tools: Collection[str], dialects: Sequence[str], finish: str) -> TextCalls:
+def text_calls(
+    content: str,
+    *,
+    tools: Collection[str],
+    dialects: Collection[str],
+    finish: str,
+    schemas: Mapping[str, Json] | None = None,
+    earlier: Sequence[str] = (),
+) -> TextCalls:
     """Find the calls in a text.
 
     >>> text = 'One moment.<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
@@ -89,179 +99,82 @@ def text_calls(content: str, *, tools: Collection[str], dialects: Sequence[str],
     :param tools: names of the tools that exist
     :param dialects: names out of :data:`DIALECTS`
     :param finish: the reply's finish reason; after ``length`` an unfinished call was cut
+    :param schemas: JSON Schema of the arguments of each tool, which gives untyped text its types
+    :param earlier: tool results and user messages of the run; a call that stands there word by word
+        is a quotation
     """
     if len(content.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
         return TextCalls((), content, rejected=("too_large",) if dialects else ())
-    found = _found(content, tools, dialects, cut=finish == "length")
+    offered = Offered(frozenset(tools), schemas or {})
+    reader = _Reader(offered, frozenset(dialects), tuple(earlier))
+    found = reader.read(content, cut=finish == "length")
     # What stood apart may read as one more call once the calls between are gone: it is not handed out.
-    if found.calls and _found(found.content, tools, dialects, cut=False).calls:
+    if found.calls and reader.read(found.content, cut=False).calls:
         return replace(found, content="")
+    if found.content != content and reader.read(found.content, cut=finish == "length").calls:
+        return replace(found, content=content)
     return found
 
 
-def _found(content: str, tools: Collection[str], dialects: Sequence[str], *, cut: bool) -> TextCalls:
-    reasoning, text = _thoughts(content)
-    scan = _Scan.over(text if "hermes_json" in dialects else "", tools, cut=cut)
-    if scan.calls:
-        thought = scan.opening_thought()
-        return TextCalls(tuple(scan.calls), scan.rest(), reasoning or thought, tuple(scan.rejected))
-    # Whether something follows the fence is not known of a text that was cut.
-    if "json_fenced" in dialects and not cut and (fenced := _fenced(text, tools)):
-        return TextCalls((fenced[0],), fenced[1], reasoning)
-    return TextCalls((), text, reasoning, tuple(scan.rejected))
-
-
-def _thoughts(content: str) -> tuple[str, str]:
-    """Closed reasoning at the head of a text, and the text without it."""
-    head = _THOUGHTS.match(content)
-    if head is None:
-        return "", content
-    return "\n".join(thought.strip() for thought in _THOUGHT.findall(head[0])), content[head.end() :]
-
-
-def _fenced(text: str, tools: Collection[str]) -> tuple[TextCall, str] | None:
-    """The call that a message consists of, and the paragraph before it."""
-    lead, _, fenced = text.partition("```")
-    info, _, rest = fenced.partition("\n")
-    body, closer, after = rest.partition("```")
-    if info.rstrip() not in {"json", "tool_call"} or not closer or after.strip():
-        return None
-    lines = lead.strip().splitlines()
-    if not all(line.strip() for line in lines) or (lines and lead.rstrip(" \t")[-1] != "\n"):
-        return None
-    envelope = read(body, max_depth=_MAX_DEPTH).value_or(None)
-    if not isinstance(envelope, Mapping) or set(envelope) != {"name", "arguments"}:
-        return None
-    call = _decoded(envelope, body.strip(), "json_fenced")
-    return (call, lead.strip()) if call and call.name in tools else None
-
-
 @dataclass(frozen=True, slots=True)
-class _Scan:
-    """One pass over a text for ``<tool_call>`` blocks, and what it has found so far."""
+class _Reader:
+    offered: Offered
+    enabled: frozenset[str]
+    earlier: tuple[str, ...]
 
-    text: str
-    tools: Collection[str]
-    cut: bool
-    closers: Mapping[str, Sequence[int]]
-    """Where each closing mark stands: searched for once, however many openers there are."""
-    calls: list[TextCall] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    """Where the calls, and the debris of rejected ones, stand."""
-    rejected: list[Rejection] = field(default_factory=list)
+    def read(self, content: str, *, cut: bool) -> TextCalls:
+        thought = thoughts(content)
+        source = Source(content[thought.end :], self.offered, self.enabled, cut)
+        message = without_tokens(source.text)
+        if cut and self.enabled.intersection(_JSON) and begins_a_call(replace(source, text=message)):
+            return TextCalls((), source.text, thought.text, ("truncated",))
+        # A message that is a call as a whole opens first: marks in its arguments are data.
+        if whole := self._whole(source, message):
+            return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
+        marked = scan(source, self.earlier)
+        rest = remainder(marked)
+        if not marked.calls and rest.content != source.text and (whole := self._whole(source, rest.content)):
+            reasoning = (thought.text, rest.reasoning)
+            return _of_whole(whole, rest.content, reasoning, Span(thought.end, len(content), "call"))
+        return _of_scan(marked, rest, thought)
 
-    @classmethod
-    def over(cls, text: str, tools: Collection[str], *, cut: bool) -> _Scan:
-        closers: dict[str, list[int]] = {}
-        for closer in _CLOSER.finditer(text):
-            closers.setdefault(closer[0].lower(), []).append(closer.start())
-        scan = cls(text, tools, cut, closers)
-        position = 0
-        while mark := _MARK.search(text, position):
-            position = scan.end_of_block(mark) if mark["open"] else scan.end_of_quotation(mark)
-        return scan
+    def _whole(self, source: Source, text: str) -> Whole | None:
+        """What the first bare dialect makes of a message; one that was there before is quoted.
 
-    def rest(self) -> str:
-        """The text outside the spans."""
-        kept, start = [], 0
-        for begin, end in self.spans:
-            kept.append(self.text[start:begin].strip())
-            start = end
-        kept.append(self.text[start:].strip())
-        return " ".join(part for part in kept if part.strip("\ufeff\u200b"))
-
-    def opening_thought(self) -> str:
-        """Reasoning that was never closed ends where the first call begins, and leaves the text."""
-        opener = _THINK.match(self.text)
-        if opener is None:
-            return ""
-        begin, end = self.spans[0]
-        self.spans[0] = (0, end)
-        return self.text[opener.end() : begin].strip()
-
-    def after(self, closer: str, start: int) -> int | None:
-        """Where the next closing mark of this kind ends."""
-        places = self.closers.get(closer, ())
-        index = bisect_left(places, start)
-        return places[index] + len(closer) if index < len(places) else None
-
-    def end_of_quotation(self, mark: re.Match[str]) -> int:
-        """Where what opens here ends: to the end of the text if it is never closed.
-
-        Inline code and reasoning that are never closed quote nothing, unless the text was cut:
-        then their end may be among what is missing.
+        Where a marked call opens before it, it is not the whole of the message.
+        Of a message that was cut nobody knows whether it would have been all of it.
         """
-        unclosed = len(self.text)
-        match mark.lastgroup:
-            case "fence":
-                run = mark["fence"].strip()
-                closing = re.compile(rf"^[ \t]{{0,3}}{run[0]}{{{len(run)},}}[ \t]*$", re.MULTILINE)
-                close = closing.search(self.text, mark.end())
-                return close.end() if close else unclosed
-            case "comment":
-                return self.after("-->", mark.end()) or unclosed
-            case "response":
-                return self.after("</tool_response>", mark.end()) or unclosed
-            case _:
-                closer = "</think>" if mark["think"] else mark[0]
-                return self.after(closer, mark.end()) or (unclosed if self.cut else mark.end())
-
-    def end_of_block(self, mark: re.Match[str]) -> int:
-        """Take in one ``<tool_call>`` block, or pass it over; where it ends."""
-        calls, end = _payload(self.text, mark.end(), self.tools)
-        tail = _TAIL.match(self.text, end)
-        if calls and tail:
-            self.calls.extend(calls)
-            self.spans.append((mark.start(), tail.end()))
-            return tail.end()
-        attempted, broken = _OPEN_BRACE.match(self.text, mark.end()), _OPEN_BRACE.match(self.text, end)
-        # Where another block opens first, and not within broken JSON, this one was never closed.
-        apart = not broken and _OPEN.match(self.text, end)
-        close = end if apart else self.after("</tool_call>", end)
-        if attempted or (self.cut and close is None):
-            self.rejected.append("truncated" if close is None else "malformed")
-            close = len(self.text) if close is None else close
-            self.spans.append((mark.start(), close))
-        return end if close is None else close
+        if source.cut or was_said(text, self.earlier):
+            return None
+        message = replace(source, text=text)
+        readers = (reader for dialects, reader in _BARE if not self.enabled.isdisjoint(dialects))
+        whole = next((whole for reader in readers if (whole := reader(message))), None)
+        before = f"{whole.content}\n{whole.reasoning}" if whole else ""
+        return None if scan(replace(source, text=before)).calls else whole
 
 
-def _payload(text: str, start: int, tools: Collection[str]) -> tuple[list[TextCall], int]:
-    """The calls that stand at ``start``, one object after another, and where they end."""
-    calls: list[TextCall] = []
-    while (value := _value_at(text, start)) is not None:
-        tree, end = value
-        call = _decoded(tree, text[start:end].strip(), "hermes_json") if isinstance(tree, Mapping) else None
-        start = end
-        if call is None:
-            return [], end
-        calls.append(call)
-    if not calls and (bare := _BARE_NAME.match(text, start)) and bare[1] in tools:
-        return [TextCall(bare[1], canonical({}), bare[1], "hermes_json")], bare.end(1)
-    return calls, start
+def _of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
+    reasoning = "\n".join(part for part in (*thought, whole.reasoning) if part)
+    about = ", ".join(f"{call.name} ({call.dialect})" for call in whole.calls)
+    several = len(whole.calls) > 1
+    calls = _distinct([(call, call.arguments if several else text) for call in whole.calls])
+    return TextCalls(calls, whole.content, reasoning, whole.rejected, (replace(span, about=about),))
 
 
-def _value_at(text: str, start: int) -> tuple[Json, int] | None:
-    begin = _OPEN_BRACE.match(text, start)
-    if begin is None:
-        return None
-    try:
-        _, end = JSONDecoder().raw_decode(text, begin.end() - 1)
-    except (ValueError, RecursionError):
-        return None
-    return (
-        read(text[begin.end() - 1 : end], max_depth=_MAX_DEPTH).map(lambda tree: (tree, end)).value_or(None)
-    )
+def _of_scan(marked: Scan, rest: Remainder, thought: Thoughts) -> TextCalls:
+    reasoning = "\n".join(part for part in (thought.text, rest.reasoning) if part)
+    spans = marked.spans
+    if thought.end:
+        spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
+    return TextCalls(_distinct(marked.calls), rest.content, reasoning, tuple(marked.rejected), tuple(spans))
 
 
-def _decoded(envelope: Mapping[str, Json], original: str, dialect: str) -> TextCall | None:
-    name = envelope.get("name")
-    arguments = envelope.get("arguments", envelope.get("parameters"))
-    if isinstance(arguments, str) and arguments.strip():
-        arguments = read(arguments, max_depth=_MAX_DEPTH).value_or(arguments)
-    if not isinstance(name, str) or not name.strip():
-        return None
-    if arguments is None or arguments == "":
-        arguments = {}
-    if not isinstance(arguments, Mapping):
-        return None
-    return TextCall(name.strip(), canonical(arguments), original, dialect)
+def _distinct(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:
+    """The calls, in which only the first of several with the same id keeps it."""
+    seen: set[str] = set()
+    kept: list[TextCall] = []
+    for call, text in calls:
+        call_id = "" if call.id in seen else call.id
+        seen.add(call.id)
+        kept.append(TextCall(call.name, call.arguments, text, call.dialect, call_id))
+    return tuple(kept)

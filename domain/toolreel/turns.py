@@ -12,18 +12,22 @@ from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.finals import final_reply
 from toolreel.jsontext import JsonText, read
 from toolreel.messages import AssistantMessage, SentCall
+from toolreel.naming import shown
 from toolreel.notes import (
     CallsIgnored,
     ContentStripped,
     IgnoreReason,
     Note,
+    QuirkApplied,
     RepairApplied,
     ReplyRead,
     RequestLost,
     ToolsDropped,
+    UpstreamPinned,
 )
 from toolreel.outcome import CapabilityRefused, TransportFailed
-from toolreel.reply import Problem, Reply, normalize_reply
+from toolreel.receiving import Received, received, salvaged
+from toolreel.reply import Problem, Reply
 from toolreel.results import run_calls
 from toolreel.retries import delay_ms, passing, refuses_tools
 from toolreel.settle import settle
@@ -41,19 +45,16 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     With calls, it leads to running them; without, to the end or to one more question; a provider's
     passing error leads to ``Waiting``.
     """
-    plan, turn = state.plan, state.tally.turns
-    reply = normalize_reply(event.body, tools=plan.tools, config=plan.config, turn=turn)
+    got = received(event.body, state)
+    reply = got.reply
     counted = replace(state, tally=state.tally.read(reply.usage))
-    notes = _notes(turn, reply)
+    notes = _notes(state.tally.turns, got)
     if reply.problem is not None and reply.problem.passing:
         ms = _pause(counted, phase, None)
         if ms is not None:
             return wait(counted, phase, ms, notes)
-    if reply.calls and not phase.tools_sent:
-        return _tools_off(counted, reply, notes)
-    if reply.calls:
-        return _calling(counted, reply, notes)
-    return final_reply(counted, reply, notes, tools_sent=phase.tools_sent)
+    pinned, found = _pinned(counted, reply)
+    return _heard(pinned, phase, reply, (*notes, *found))
 
 
 def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
@@ -64,12 +65,34 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     """
     turn = state.tally.turns
     lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
+    if reply := salvaged(event.body, state):
+        return _heard(state, phase, reply, (lost, *_notes(turn, Received(reply))))
     if phase.tools_sent and refuses_tools(event):
         return _refused(state, event, (lost,))
     ms = _pause(state, phase, event.retry_after_ms) if passing(event) else None
     if ms is not None:
         return wait(state, phase, ms, (lost,))
     return settle(state, TransportFailed(event.failure, event.status, event.message), (lost,))
+
+
+def _heard(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    if reply.calls and not phase.tools_sent:
+        return _tools_off(state, reply, notes)
+    if reply.calls:
+        return _calling(state, reply, notes)
+    return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
+
+
+def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
+    """The state that stays with the upstream which gave the first reply, if the provider wants that.
+
+    Signatures are worth nothing elsewhere: "Corrupted thought signature" (mastra-ai/mastra#23433).
+    """
+    upstream = reply.served.provider
+    if not state.plan.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
+        return state, ()
+    memory = replace(state.memory, upstream=upstream)
+    return replace(state, memory=memory), (UpstreamPinned(state.tally.turns, upstream),)
 
 
 def _refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
@@ -108,19 +131,23 @@ def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     known = state.messages.projection.taken
     repeated = any(call.id in known for call in calls)
     notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
-    return run_calls(state.said(_with_calls(calls)), calls, notes)
+    return run_calls(state.said(_with_calls(calls, reply.carry)), calls, notes)
 
 
 def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tuple[State, CallsIgnored]:
     tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
-    note = CallsIgnored(tally.turns, tuple(call.name for call in calls), why)
+    note = CallsIgnored(tally.turns, tuple(shown(call.name) for call in calls), why)
     return replace(state, tally=tally), note
 
 
-def _notes(turn: int, reply: Reply) -> tuple[Note, ...]:
-    usage = reply.usage
-    read_ = ReplyRead(turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens)
-    return (read_, *(RepairApplied(turn, code) for code in reply.warnings))
+def _notes(turn: int, got: Received) -> tuple[Note, ...]:
+    reply = got.reply
+    usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
+    read_ = ReplyRead(
+        turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens, problem
+    )
+    quirks = (QuirkApplied(turn, name) for name in got.quirks)
+    return (*quirks, read_, *(RepairApplied(turn, code) for code in reply.warnings))
 
 
 def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
@@ -129,15 +156,16 @@ def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
     Some servers say ``stop`` all the same; using up just the tokens that were allowed is the tell
     (localharness#77, qwen-code#2021).
     """
-    cap = state.plan.output_cap
+    cap = state.plan.bodies.output_cap
     if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
         return reply.calls
     return tuple(replace(call, arguments=_CUT) for call in reply.calls)
 
 
-def _with_calls(calls: tuple[ToolCall, ...]) -> AssistantMessage:
+def _with_calls(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
     """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
-    return AssistantMessage("", tuple(SentCall(call.id, call.name, _sendable(call)) for call in calls))
+    sent = tuple(SentCall(call.id, call.name, _sendable(call), call.carry) for call in calls)
+    return AssistantMessage("", sent, carry)
 
 
 def _sendable(call: ToolCall) -> str:

@@ -45,6 +45,11 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "context budget: a request that does not fit is not sent": (
         "test_a_request_that_does_not_fit_the_window_is_not_sent",
     ),
+    "history policies: less goes out before it comes to that, and all of it stays stored": (
+        "test_a_conversation_that_does_not_fit_is_shortened_first_and_stays_stored",
+        "test_a_shortened_conversation_has_room_to_grow",
+        "test_what_no_policy_makes_fit_is_not_sent",
+    ),
     "budgets of tokens and cost": (
         "test_budgets_of_tokens_and_cost_stop_the_next_request",
         "test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same",
@@ -71,6 +76,8 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the same nudge follows a reply whose text calls were all rejected": (
         "test_text_calls_that_were_all_rejected_are_nudged_in_any_mode",
+        "test_text_calls_that_nobody_can_read_are_never_a_final_answer",
+        "test_a_call_that_stands_in_a_tool_result_is_a_quotation",
     ),
     "`repetition`: warned at the 3rd, `repeated_call` at the 5th, polling exempt": (
         "test_the_same_call_with_the_same_result_is_warned_of_at_the_3rd_and_ends_the_run_at_the_5th",
@@ -115,6 +122,15 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_read_only_tools_run_together_and_their_results_are_written_in_call_order",
         "test_a_tool_that_is_not_read_only_waits_for_those_before_it",
     ),
+    "`final_stream`: streamed only where no tools are sent; one whole reply, whoever streams": (
+        "test_a_chat_is_streamed_where_the_plan_wants_that",
+        "test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not",
+        "test_a_server_may_ignore_stream_or_send_it_unasked",
+    ),
+    "a cut stream, or an error in the middle of one, is never taken for done": (
+        "test_a_cut_stream_is_never_taken_for_done",
+        "test_an_error_in_mid_stream_is_the_whole_reply_and_nothing_of_it_runs",
+    ),
     "cancelling ends a run in any phase; every call is answered or abandoned by name": (
         "test_a_run_can_be_cancelled_in_every_phase_and_leaves_a_valid_history",
         "test_answers_after_the_end_change_nothing",
@@ -122,6 +138,30 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "history that goes out: one result a call, ids unique over the conversation, no empty message": (
         "test_an_id_that_a_provider_gives_again_is_told_apart_in_what_goes_out",
         "test_a_history_that_no_provider_would_take_goes_out_mended",
+    ),
+    "history that goes out: in the form that the provider wants": (
+        "test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted",
+    ),
+    "requests: `overrides` are merged deeply over the plan's options; reserved keys are ignored and noted": (
+        "test_overrides_are_merged_deeply_over_the_options_of_the_plan",
+        "test_overrides_of_what_is_the_runs_own_are_ignored_and_noted",
+    ),
+    "requests: `tools` and `response_format` exclude each other": (
+        "test_a_response_format_goes_out_only_with_requests_without_tools",
+        "test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about_tools",
+    ),
+    "requests: what a provider does not take is left out or sent otherwise, and noted": (
+        "test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so",
+        "test_options_go_out_as_the_provider_takes_them",
+        "test_a_provider_that_knows_no_tools_is_sent_none_and_that_is_noted",
+    ),
+    "`require_first_call`: `tool_choice: required` until the first success, in enforced mode, if supported": (
+        "test_a_call_is_demanded_until_the_first_one_that_works",
+        "test_no_call_is_demanded_where_the_provider_is_not_known_to_take_that",
+        "test_no_call_is_demanded_in_a_relaxed_run",
+    ),
+    "`final_stream`: replies are streamed only where no tools are sent": (
+        "test_replies_are_streamed_only_where_no_tools_are_sent",
     ),
     "a run may rest and go on from its stored state": (
         "test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXTRAS = {"click", "httpx", "rich", "trio", "vcr", "yaml"}
+EXTRAS = {"click", "httpx", "rich", "tokenizers", "trio", "vcr", "yaml"}
 RUNTIME = {"anyio", "socket", "ssl"}
 
 
@@ -17,11 +17,20 @@ RUNTIME = {"anyio", "socket", "ssl"}
         ("toolreel", EXTRAS | RUNTIME),
         ("toolreel_adapters", EXTRAS),
         ("toolreel_adapters.__main__", EXTRAS),
+        ("toolreel_adapters.pytest_plugin", EXTRAS | {"toolreel"}),  # every pytest loads it
     ],
 )
 def test_importing_loads_no_extra(module: str, unwanted: set[str], tmp_path: Path) -> None:
-    code = f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"
+    assert unwanted & loaded_by(f"import {module}", tmp_path) == set()
+
+
+def test_the_names_of_the_adapters_need_no_extra(tmp_path: Path) -> None:
+    assert EXTRAS & loaded_by("from toolreel_adapters import *", tmp_path) == set()
+
+
+def loaded_by(statement: str, tmp_path: Path) -> set[str]:
+    code = f"import json, sys\n{statement}\nprint(json.dumps(list(sys.modules)))"
     output = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout
-    assert unwanted & set(json.loads(output)) == set()
+    return set(json.loads(output))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from toolreel.admission import admit
+from toolreel.admission import admit, meant
 from toolreel.arguments import ArgumentError, Arguments, read_arguments
 from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
@@ -97,6 +97,12 @@ def test_checks_come_in_their_order() -> None:
     small = LoopConfig(max_tool_args_bytes=1)
     assert fault(call(name="ad", arguments="[1]"), small).code == "TOOL_NOT_FOUND"
     assert fault(call(arguments="[1]"), small).code == "ARGUMENTS_TOO_LARGE"
+    deep = '{"a":[[]]'
+    shallow = LoopConfig(max_argument_depth=2)
+    assert fault(call(arguments=deep), LoopConfig(max_argument_depth=2, max_tool_args_bytes=8)).code == (
+        "ARGUMENTS_TOO_LARGE"
+    )
+    assert fault(call(arguments=deep), shallow).code == "ARGUMENTS_TOO_DEEP"
     assert fault(call(arguments="[1]")).code == "ARGUMENTS_NOT_OBJECT"
 
 
@@ -138,3 +144,54 @@ def test_nulls_that_mean_nothing_are_dropped_before_the_schema_is_asked() -> Non
     assert isinstance(refused, Fault)
     assert refused.message.startswith("/a: expected integer, got null")
     assert fault(call(arguments='{"s": null, "a": 1}')).code == "ARGUMENTS_SCHEMA_ERROR"
+
+
+NESTED = ToolDefinition.of(
+    "edit",
+    parameters={
+        "type": "object",
+        "properties": {"edits": {"type": "array"}, "note": {"type": "string"}},
+        "required": ["edits"],
+        "additionalProperties": False,
+    },
+)
+
+
+def admitted(arguments: str, **changes: Json) -> object:
+    config = LoopConfig.of(changes)
+    return admit(call("edit", arguments), plan(config, ToolSurface((NESTED,))))
+
+
+def test_arguments_may_nest_as_deep_as_the_limit() -> None:
+    for depth, code in ((3, "ARGUMENTS_SCHEMA_ERROR"), (2, "ARGUMENTS_TOO_DEEP")):
+        found = admit(call(arguments='{"a":[[]]}'), plan(LoopConfig(max_argument_depth=depth)))
+        assert isinstance(found, Fault)
+        assert found.code == code
+
+
+def test_nested_json_text_is_decoded_before_the_schema_is_asked() -> None:
+    for repairs in ("safe", "lenient"):
+        assert admitted('{"edits": "[1]", "note": "[1]"}', argument_repairs=repairs) == (
+            '{"edits":[1],"note":"[1]"}'
+        )
+    assert isinstance(admitted('{"edits": "[1]"}', argument_repairs="strict"), Fault)
+
+
+def test_nested_json_text_that_would_be_too_deep_is_not_decoded() -> None:
+    assert admitted('{"edits": "[[]]"}', max_argument_depth=3) == '{"edits":[[]]}'
+    assert isinstance(admitted('{"edits": "[[]]"}', max_argument_depth=2), Fault)
+
+
+def test_arguments_in_a_wrapper_are_unwrapped_only_where_that_is_wanted() -> None:
+    wrapped = '{"arguments": {"edits": "[1]"}}'
+    assert isinstance(admitted(wrapped), Fault)
+    assert admitted(wrapped, argument_repairs="lenient") == '{"edits":[1]}'
+
+
+def test_what_was_done_to_arguments_has_codes() -> None:
+    dropping = LoopConfig(null_for_optional_is_absent=True, argument_repairs="lenient")
+    found = meant(NESTED, JsonText('{"edits":"[1]","note":null}'), dropping)
+    assert found.arguments == '{"edits":[1]}'
+    assert found.codes == ("ARGUMENTS_DECODED", "NULL_ARGUMENT_DROPPED")
+    wrapped = meant(NESTED, JsonText('{"args":{"edits":[1]}}'), dropping)
+    assert wrapped.codes == ("ARGUMENTS_UNWRAPPED",)

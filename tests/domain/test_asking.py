@@ -5,13 +5,24 @@ from dataclasses import replace
 import pytest
 
 from tests.playbook import Playbook, asks, calling, finishes, replies_calling, returns, runs, tells
-from toolreel.asking import ask, ask_again, request_of, wait
+from toolreel.asking import ask, ask_again, opening, request_of, wait
 from toolreel.config import LoopConfig
 from toolreel.effects import Finish, SendRequest, Wait
-from toolreel.messages import SystemMessage, UserMessage
-from toolreel.notes import CallStarted, RequestSent, RetryPlanned, RunSettled
+from toolreel.jsontext import canonical
+from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, UserMessage
+from toolreel.notes import (
+    CallStarted,
+    HistoryShortened,
+    OptionIgnored,
+    PresetsApplied,
+    QuirkApplied,
+    RequestSent,
+    RetryPlanned,
+    RunSettled,
+)
 from toolreel.outcome import BudgetSpent, ContextOverflow, MaxTurns
 from toolreel.plan import Plan
+from toolreel.provider import Provider
 from toolreel.request import Request
 from toolreel.state import AwaitingReply, Memory, Settled, State, Tally, Waiting
 from toolreel.surface import ToolDefinition
@@ -38,7 +49,7 @@ def configured(**settings: int) -> State:
 def test_the_model_is_asked_with_the_conversation_and_the_options_of_the_plan() -> None:
     idle = State.idle(PLAN)
     asked = ask(idle)
-    request = Request("m", idle.messages, PLAN.request_options)
+    request = Request("m", idle.messages, PLAN.bodies.with_tools)
     assert asked.effects == (SendRequest(1, request),)
     assert asked.state == replace(idle, phase=AwaitingReply(1), tally=Tally(turns=1), next_ref=2)
 
@@ -49,6 +60,116 @@ def test_what_is_sent_is_noted_after_what_led_to_it() -> None:
     assert isinstance(effect, SendRequest)
     size = len('{"role":"system","content":"Be brief."}') + len('{"role":"user","content":"Grüße"}'.encode())
     assert asked.notes == (EARLIER, RequestSent(1, 2, size, effect.request.digest))
+
+
+def test_before_the_first_request_it_is_said_what_it_was_made_of_and_what_is_left_out() -> None:
+    plan = Plan.of(
+        model="m",
+        messages="hi",
+        options={"temperature": 2, "response_format": {"type": "text"}},
+        tools=[ToolDefinition.of("ping")],
+        overrides={"model": "other"},
+        provider=Provider(temperature_rule="max1"),
+        presets=["a", "b"],
+    )
+    assert opening(plan) == (
+        PresetsApplied(("a", "b")),
+        OptionIgnored("model", "reserved"),
+        OptionIgnored("response_format", "with_tools"),
+        QuirkApplied(1, "temperature_rule"),
+    )
+    assert opening(PLAN) == ()
+
+
+FORCED = LoopConfig(tool_use_mode="enforced", require_first_call=True)
+FORCING = Provider(supports_required="yes")
+
+
+@pytest.mark.parametrize(
+    ("config", "provider", "ignored"),
+    [
+        (FORCED, FORCING, []),
+        (FORCED, Provider(), ["tool_choice"]),
+        (FORCED, replace(FORCING, thinking=True), ["tool_choice"]),
+        (replace(FORCED, tool_use_mode="relaxed"), Provider(), []),
+        (FORCED, Provider(supports_tools="no"), ["tools"]),
+        (LoopConfig(), Provider(supports_tools="no"), ["tools"]),
+        (LoopConfig(tool_use_mode="disabled"), Provider(supports_tools="no"), []),
+    ],
+)
+def test_what_the_provider_does_not_take_of_what_was_wanted_is_said(
+    config: LoopConfig, provider: Provider, ignored: list[str]
+) -> None:
+    plan = replace(PLAN, config=config, provider=provider)
+    assert opening(plan) == tuple(OptionIgnored(key, "unsupported") for key in ignored)
+
+
+def test_nobody_misses_tools_where_there_are_none() -> None:
+    assert opening(Plan.of(model="m", messages="hi", provider=Provider(supports_tools="no"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "provider", "memory", "required"),
+    [
+        (FORCED, FORCING, Memory(), True),
+        (FORCED, FORCING, Memory(successes=1), False),
+        (FORCED, Provider(), Memory(), False),
+        (replace(FORCED, tool_use_mode="relaxed"), FORCING, Memory(), False),
+        (replace(FORCED, require_first_call=False), FORCING, Memory(), False),
+    ],
+)
+def test_a_call_is_demanded_until_one_has_worked_where_that_is_wanted_and_supported(
+    config: LoopConfig, provider: Provider, memory: Memory, required: bool
+) -> None:
+    plan = replace(PLAN, config=config, provider=provider)
+    request = request_of(replace(State.idle(plan), memory=memory), tools=True)
+    assert request.options == (plan.bodies.requiring if required else plan.bodies.with_tools)
+    assert ('"tool_choice":"required"' in request.options.text) is required
+    assert request_of(State.idle(plan), tools=False).options == plan.bodies.without_tools
+
+
+def test_a_run_that_was_pinned_stays_with_its_upstream() -> None:
+    plan = replace(PLAN, overrides=canonical({"provider": {"sort": "price", "order": ["a", "b"]}}))
+    pinned = replace(State.idle(plan), memory=Memory(upstream="b"))
+    for tools, options in ((True, plan.bodies.with_tools), (False, plan.bodies.without_tools)):
+        routing = '"provider":{"sort":"price","order":["b"],"allow_fallbacks":false}'
+        wanted = options.text.replace('"provider":{"sort":"price","order":["a","b"]}', routing)
+        assert request_of(pinned, tools=tools).options.text == wanted
+        assert routing in wanted
+
+
+def test_a_provider_without_tools_is_sent_none() -> None:
+    plan = replace(PLAN, provider=Provider(supports_tools="no"))
+    asked = ask(State.idle(plan))
+    assert asked.state.phase == AwaitingReply(1, tools_sent=False)
+
+
+def test_each_setting_that_changed_what_goes_out_is_noted_with_how_often() -> None:
+    provider = Provider(tool_turn_content="null", id_style="kimi")
+    calls = [AssistantMessage("", (SentCall(each, "ping", "{}"),)) for each in "ab"]
+    plan = replace(PLAN, provider=provider, messages=tuple(calls))
+    notes = ask(State.idle(plan), (EARLIER,)).notes
+    quirks = (QuirkApplied(1, "id_style", 2), QuirkApplied(1, "tool_turn_content", 2))
+    assert notes[:-1] == (EARLIER, *quirks)
+    assert isinstance(notes[-1], RequestSent)
+    assert notes[-1].messages == 4
+
+
+def test_a_conversation_that_fits_no_more_is_shortened_before_it_goes_out() -> None:
+    old: tuple[Message, ...] = (
+        *(UserMessage("hi"), AssistantMessage("x" * 400)),
+        *(UserMessage("more"), AssistantMessage("y")),
+    )
+    config = LoopConfig(context_window_tokens=100, history_policies=("keep_newest_turns",))
+    plan = Plan.of(model="m", messages=[*old, UserMessage("now")], config=config)
+    asked = ask(State.idle(plan), (EARLIER,))
+    before, shortened, sent = asked.notes
+    assert (before, type(shortened)) == (EARLIER, HistoryShortened)
+    assert isinstance(sent, RequestSent)
+    assert sent.messages < len(plan.messages)
+    assert tuple(asked.state.messages.messages) == plan.messages
+    ended = ask(State.idle(replace(plan, config=replace(config, context_window_tokens=1))))
+    assert [type(note) for note in ended.notes] == [HistoryShortened, RunSettled]
 
 
 def test_a_run_that_has_no_turn_left_ends() -> None:
@@ -62,7 +183,7 @@ def test_a_run_that_has_no_turn_left_ends() -> None:
 @pytest.mark.parametrize("state", [TOLD, DROPPED, DISABLED], ids=["told", "dropped", "disabled"])
 def test_a_request_without_tools_says_so_in_the_phase(state: State) -> None:
     asked = ask(state, tools=state is not TOLD)
-    request = Request("m", state.messages, PLAN.options_without_tools)
+    request = Request("m", state.messages, PLAN.bodies.without_tools)
     assert asked.effects == (SendRequest(1, request),)
     assert asked.state.phase == AwaitingReply(1, tools_sent=False)
 

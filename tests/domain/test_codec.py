@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyrsistent import pmap
 
 from tests.samples import ECHO, PLAN, complaint, printed_under
-from tests.strategies import member, plans, states
+from tests.strategies import member, plans, states, transcripts
 from toolreel.arguments import ArgumentError
 from toolreel.calls import ToolCall
 from toolreel.codec import (
@@ -27,7 +27,7 @@ from toolreel.codec import (
     tag,
 )
 from toolreel.config import LoopConfig
-from toolreel.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
+from toolreel.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
 from toolreel.envelope import Envelope
 from toolreel.errors import CodecError
 from toolreel.events import (
@@ -51,9 +51,13 @@ from toolreel.notes import (
     CallsIgnored,
     CallStarted,
     ContentStripped,
+    HistoryShortened,
     LateAnswer,
     ModelNudged,
     Note,
+    OptionIgnored,
+    PresetsApplied,
+    QuirkApplied,
     RecoveryTried,
     RepairApplied,
     ReplyRead,
@@ -63,6 +67,7 @@ from toolreel.notes import (
     RetryPlanned,
     RunSettled,
     ToolsDropped,
+    UpstreamPinned,
 )
 from toolreel.outcome import (
     BudgetSpent,
@@ -82,7 +87,9 @@ from toolreel.outcome import (
     TransportFailed,
     Truncated,
 )
+from toolreel.outgoing import Form
 from toolreel.plan import Plan
+from toolreel.provider import Provider
 from toolreel.request import Request, RequestOptions
 from toolreel.state import (
     AwaitingApproval,
@@ -106,6 +113,13 @@ CALL = ToolCall("a", "echo", canonical({"text": "é"}), '{"text": "é"}', "legac
 CUT = ToolCall("b", "echo", ArgumentError("ARGUMENTS_TRUNCATED", "at 1"), '{"te')
 RECEIVED = ReplyReceived(1, 200, "{}")
 SEND = SendRequest(1, Request("m", HI, RequestOptions(canonical({"n": 1}))))
+NO_TRANSCRIPTS: list[Json] = [
+    {},
+    {"messages": [], "form": {}},
+    {"messages": [], "form": {}, "kept": 1, "b": 2},
+]
+FORMED = Transcript.of([UserMessage("hi")], Form(Provider(id_style="kimi")), kept=[])
+SEND_FORMED = SendRequest(1, Request("m", FORMED, RequestOptions(canonical({}))))
 RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
 ASKED = AwaitingReply(1)
 REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
@@ -135,6 +149,11 @@ GOLDEN: list[tuple[object, str]] = [
         '"calls":[{"type":"sent_call","id":"a","name":"echo","arguments":"{ }"}]}',
     ),
     (ToolMessage("a", "{}"), '{"type":"tool_message","call_id":"a","content":"{}"}'),
+    (ToolMessage("a", "{}", "n"), '{"type":"tool_message","call_id":"a","content":"{}","name":"n"}'),
+    (
+        AssistantMessage("t", (), canonical({"x": 1})),
+        '{"type":"assistant_message","content":"t","extras":"{\\"x\\":1}"}',
+    ),
     (RunStarted(), '{"type":"run_started"}'),
     (RECEIVED, '{"type":"reply_received","ref":1,"status":200,"body":"{}"}'),
     (
@@ -159,6 +178,15 @@ GOLDEN: list[tuple[object, str]] = [
     ),
     (Wait(3, 700), '{"type":"wait","ref":3,"ms":700}'),
     (Finish(EmptyFinal()), '{"type":"finish","outcome":{"type":"empty_final"}}'),
+    (PresetsApplied(("a", "b")), '{"type":"presets_applied","names":["a","b"]}'),
+    (OptionIgnored("n", "reserved"), '{"type":"option_ignored","key":"n","why":"reserved"}'),
+    (QuirkApplied(1, "id_style", 2), '{"type":"quirk_applied","turn":1,"name":"id_style","times":2}'),
+    (
+        HistoryShortened(1, ("a",), 9, 4, 90, 40),
+        '{"type":"history_shortened","turn":1,"policies":["a"],"messages_before":9,"messages_after":4,'
+        '"tokens_before":90,"tokens_after":40}',
+    ),
+    (UpstreamPinned(1, "x"), '{"type":"upstream_pinned","turn":1,"upstream":"x"}'),
     (
         RequestSent(1, 2, 30, "ab"),
         '{"type":"request_sent","turn":1,"messages":2,"bytes":30,"digest":"ab"}',
@@ -166,6 +194,11 @@ GOLDEN: list[tuple[object, str]] = [
     (
         ReplyRead(1, "stop", 0, 9, 3),
         '{"type":"reply_read","turn":1,"finish":"stop","calls":0,"prompt_tokens":9,"completion_tokens":3}',
+    ),
+    (
+        ReplyRead(1, "error", 0, 9, 3, "RATE_LIMITED"),
+        '{"type":"reply_read","turn":1,"finish":"error","calls":0,"prompt_tokens":9,"completion_tokens":3,'
+        '"problem":"RATE_LIMITED"}',
     ),
     (RequestAbandoned(1), '{"type":"request_abandoned","turn":1}'),
     (RequestLost(1, "status", 500), '{"type":"request_lost","turn":1,"failure":"status","status":500}'),
@@ -182,6 +215,11 @@ GOLDEN: list[tuple[object, str]] = [
     (
         CallEnded(1, "a", "echo", False, ("X",), 9),
         '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":false,"codes":["X"],"bytes":9}',
+    ),
+    (
+        CallEnded(1, "a", "echo", True, (), 9, 700),
+        '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":true,"codes":[],"bytes":9,'
+        '"elapsed_ms":700}',
     ),
     (
         CallAbandoned(1, "a", "echo"),
@@ -245,6 +283,11 @@ GOLDEN: list[tuple[object, str]] = [
         f'"waiting":[{STORED_CUT}]}}',
     ),
     (
+        AwaitingTools((InFlight(2, CALL, since_ms=700),), ()),
+        f'{{"type":"awaiting_tools","running":[{{"type":"in_flight","ref":2,"call":{STORED_CALL},'
+        '"since_ms":700}],"waiting":[]}',
+    ),
+    (
         AwaitingApproval(2, CALL, canonical({"text": "é"}), (CUT,)),
         f'{{"type":"awaiting_approval","ref":2,"call":{STORED_CALL},'
         f'"arguments":"{{\\"text\\":\\"é\\"}}","waiting":[{STORED_CUT}]}}',
@@ -268,6 +311,15 @@ GOLDEN: list[tuple[object, str]] = [
         Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=LoopConfig(max_turns=3), seed=7),
         '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
         '"options":"{\\"n\\":1}","config":{"type":"loop_config","max_turns":3},"seed":7}',
+    ),
+    (
+        Plan("m", (UserMessage("hi"),), provider=Provider(name="x"), overrides=canonical({"n": 1})),
+        '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
+        '"provider":{"type":"provider","name":"x"},"overrides":"{\\"n\\":1}"}',
+    ),
+    (
+        Plan("m", (UserMessage("hi"),), presets=("a", "b")),
+        '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],"presets":["a","b"]}',
     ),
     (
         ToolSurface((ECHO,)),
@@ -319,7 +371,7 @@ def test_every_note_is_read_back_as_itself(kind: type[Note], data: st.DataObject
 def test_a_plan_is_read_back_as_itself_and_so_is_all_that_is_computed(plan: Plan) -> None:
     loaded = load_plan(dump(plan))
     assert loaded == decode_plan(encode(plan)) == plan
-    assert (loaded.digest, loaded.request_options) == (plan.digest, plan.request_options)
+    assert (loaded.digest, loaded.bodies.with_tools) == (plan.digest, plan.bodies.with_tools)
 
 
 @given(states())
@@ -327,6 +379,35 @@ def test_a_state_is_read_back_as_itself_and_written_as_the_same_text(state: Stat
     loaded = load_state(dump(state))
     assert loaded == state
     assert dump(loaded) == dump(state)
+
+
+@given(states(), transcripts)
+def test_a_state_is_read_back_with_any_form_and_any_shortened_history(
+    state: State, history: Transcript
+) -> None:
+    odd = replace(state, messages=history)
+    loaded = load_state(dump(odd))
+    assert loaded == odd
+    assert dump(loaded) == dump(odd)
+
+
+def test_a_request_is_read_back_complete_and_so_is_its_fingerprint() -> None:
+    dangling = Transcript.of([AssistantMessage("", (SentCall("a", "ping", "{}"),))])
+    send = SendRequest(1, Request("m", dangling, RequestOptions(canonical({}))))
+    read = load_effect(dump(send))
+    assert (read, fingerprint(read)) == (send, fingerprint(send))
+
+
+def test_a_transcript_is_stored_with_its_form_and_what_goes_out_where_that_is_not_the_ordinary_one() -> None:
+    history = Transcript.of([UserMessage("hi"), UserMessage("bye")], Form(Provider(id_style="kimi")))
+    stored = (
+        '{"messages":[{"type":"user_message","content":"hi"},{"type":"user_message","content":"bye"}],'
+        '"form":{"type":"form","provider":{"type":"provider","id_style":"kimi"}},"kept":null}'
+    )
+    assert canonical(encode(history)) == stored
+    assert canonical(encode(Transcript.of([UserMessage("hi")]).shortened([]))) == (
+        '{"messages":[{"type":"user_message","content":"hi"}],"form":{"type":"form"},"kept":[]}'
+    )
 
 
 def test_what_has_its_default_value_is_not_stored_but_may_be() -> None:
@@ -454,7 +535,42 @@ def damaged(value: object, place: str, damage: Json) -> str:
             'value.request.options: expected an object of type request_options, got "{}"',
         ),
         (load_effect, SEND, "request.messages", "hi", 'value.request.messages: expected a list, got "hi"'),
-        (load_effect, SEND, "request.messages", {}, "value.request.messages: expected a list, got {}"),
+        *(
+            (
+                load_effect,
+                SEND,
+                "request.messages",
+                damage,
+                "value.request.messages: expected a list, or an object of messages, form and kept, "
+                f"got {canonical(damage)}",
+            )
+            for damage in NO_TRANSCRIPTS
+        ),
+        *(
+            (load_effect, SEND_FORMED, f"request.messages.{place}", damage, f"value.request.messages.{why}")
+            for place, damage, why in (
+                ("messages", "hi", 'messages: expected a list, got "hi"'),
+                ("kept", 1, "kept: expected a list, got 1"),
+                ("form", None, "form: expected an object of type form, got null"),
+                (
+                    "form.provider.id_style",
+                    "klimi",
+                    'form.provider.id_style: expected one of keep, openai, kimi, alnum9, got "klimi"',
+                ),
+                (
+                    "form.estimator",
+                    "byte_per_4",
+                    "form: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'?",
+                ),
+            )
+        ),
+        (
+            load_effect,
+            SEND_FORMED,
+            "request.messages.messages.0",
+            {"type": "assistant_message", "content": "", "extras": "[]"},
+            "value.request.messages.messages[0]: extras: expected a JSON object, got []",
+        ),
         (
             load_effect,
             SEND,

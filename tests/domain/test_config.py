@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tests.samples import complaint
-from toolreel.config import LoopConfig, unknown_name
+from toolreel.config import LoopConfig
+from toolreel.dialects.catalogue import MARKED
 from toolreel.errors import ConfigError
+from toolreel.text_dialects import DIALECTS
 
 COUNTS: dict[str, int] = {
     "max_turns": 1,
@@ -34,13 +36,33 @@ OPTIONAL: dict[str, int] = {
     "context_window_tokens": 1,
 }
 SWITCHES = [
+    "require_first_call",
+    "final_stream",
+    "dialects_in_reasoning",
     "fix_empty_final",
     "fix_empty_final_disable_tools",
+    "final_stream",
     "fallback_without_tools",
     "parallel_tools",
     "null_for_optional_is_absent",
 ]
-OTHERS = {"tool_use_mode", "tool_failure_policy", "max_cost", "fix_empty_final_text", "text_dialects"}
+NAMES = [
+    "history_policies",
+    "text_dialects",
+    "message_transforms",
+    "tool_transforms",
+    "response_transforms",
+    "tool_call_transforms",
+    "tool_result_transforms",
+]
+OTHERS = [
+    "argument_repairs",
+    "tool_use_mode",
+    "tool_failure_policy",
+    "max_cost",
+    "fix_empty_final_text",
+    "estimator",
+]
 FITTING: dict[str, Mapping[str, Any]] = {
     "retry_cap_ms": {"retry_base_ms": 0},
     "repetition_stop": {"repetition_warn": None},
@@ -49,7 +71,7 @@ FITTING: dict[str, Mapping[str, Any]] = {
 
 
 def test_every_setting_is_tried_here() -> None:
-    assert {item.name for item in fields(LoopConfig)} == {*COUNTS, *OPTIONAL, *SWITCHES, *OTHERS}
+    assert {item.name for item in fields(LoopConfig)} == {*COUNTS, *OPTIONAL, *SWITCHES, *NAMES, *OTHERS}
 
 
 def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
@@ -71,6 +93,7 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "fix_empty_final": True,
         "fix_empty_final_disable_tools": True,
         "fix_empty_final_text": "Now answer in words: what is the result?",
+        "final_stream": False,
         "max_tries": 3,
         "retry_base_ms": 1_000,
         "retry_cap_ms": 60_000,
@@ -79,6 +102,16 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "context_window_tokens": None,
         "reserved_response_tokens": 0,
         "text_dialects": (),
+        "estimator": "bytes_per_4",
+        "history_policies": (),
+        "dialects_in_reasoning": False,
+        "message_transforms": (),
+        "tool_transforms": (),
+        "response_transforms": (),
+        "tool_call_transforms": (),
+        "tool_result_transforms": (),
+        "require_first_call": False,
+        "argument_repairs": "safe",
         "max_tool_definitions_count": 128,
         "max_tool_definitions_bytes": 200_000,
         "null_for_optional_is_absent": False,
@@ -169,6 +202,10 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
             {"tool_failure_policy": "Fatal"},
             "tool_failure_policy: expected one of fatal, tolerated, got 'Fatal'",
         ),
+        (
+            {"argument_repairs": "none"},
+            "argument_repairs: expected one of strict, safe, lenient, got 'none'",
+        ),
         ({"fix_empty_final_text": 3}, "fix_empty_final_text: expected a text, got 3"),
         ({"fix_empty_final_text": " "}, "fix_empty_final_text: expected a sentence, got an empty text"),
         ({"repetition_warn": 5}, "repetition_warn: expected less than repetition_stop (5), got 5"),
@@ -189,14 +226,9 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         ),
         (
             {"text_dialects": ["zzz"]},
-            "text_dialects: there is no dialect 'zzz'; there are: hermes_json, json_fenced",
+            f"text_dialects: there is no dialect 'zzz'; there are: {', '.join(DIALECTS)}",
         ),
-        ({"text_dialects": "hermes_json"}, "text_dialects: expected a list of names, got 'hermes_json'"),
-        (
-            {"text_dialects": ["hermes_json", 3]},
-            "text_dialects: expected a list of names, got ['hermes_json', 3]",
-        ),
-        ({"text_dialects": None}, "text_dialects: expected a list of names, got None"),
+        ({"estimator": None}, "estimator: expected a text, got None"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
@@ -205,19 +237,71 @@ def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
     assert complaint(ConfigError, lambda: LoopConfig.of(changes)) == why
 
 
+TWO_OF_THEM: dict[str, tuple[str, ...]] = {
+    "history_policies": ("shorten_old_tool_results", "keep_newest_turns"),
+    "text_dialects": ("json_fenced", "hermes_json"),
+    "message_transforms": (
+        "assistant_tool_calls_content_null_if_blank",
+        "assistant_tool_calls_reasoning_content_empty_if_missing",
+    ),
+    "tool_transforms": ("schema_strip_strict", "schema_inline_defs"),
+    "response_transforms": (
+        "assistant_tool_calls_object_to_array",
+        "assistant_function_call_to_tool_calls",
+    ),
+    "tool_call_transforms": ("assistant_tool_calls_arguments_blank_to_empty_object",) * 2,
+    "tool_result_transforms": (
+        "tool_result_special_tokens_neutralized",
+        "tool_result_compact_envelope",
+    ),
+}
+
+
+def test_all_marked_dialects_have_one_name() -> None:
+    config = LoopConfig.of({"text_dialects": ["marked", "json_fenced", "hermes_json"]})
+    assert config.text_dialects == (*MARKED, "json_fenced")
+
+
+@pytest.mark.parametrize("key", NAMES)
+@pytest.mark.parametrize("value", ["hermes_json", ["hermes_json", 3], None, {"hermes_json"}])
+def test_names_come_as_a_list_and_in_their_order(key: str, value: object) -> None:
+    assert complaint(ConfigError, lambda: LoopConfig.of({key: value})) == (
+        f"{key}: expected a list of names, got {value!r}"
+    )
+    assert LoopConfig.of({key: list(TWO_OF_THEM[key])}).changes() == {key: TWO_OF_THEM[key]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            {"history_policies": ["keep_newest_turn"]},
+            "history_policies: there is no history policy 'keep_newest_turn'; "
+            "did you mean 'keep_newest_turns'?",
+        ),
+        (
+            {"estimator": "byte_per_4"},
+            "estimator: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'?",
+        ),
+        (
+            {"tool_transforms": ["schema_inline"]},
+            "tool_transforms: there is no tool transform 'schema_inline'; did you mean 'schema_inline_defs'?",
+        ),
+        (
+            {"argument_repairs": "sure"},
+            "argument_repairs: expected one of strict, safe, lenient, got 'sure'",
+        ),
+    ],
+)
+def test_a_name_that_nothing_has_is_told_with_its_setting(changes: Mapping[str, Any], why: str) -> None:
+    assert complaint(ConfigError, lambda: LoopConfig.of(changes)) == why
+
+
 def test_values_that_only_just_agree_are_allowed() -> None:
     LoopConfig(repetition_warn=4, repetition_stop=5)
     LoopConfig(repetition_warn=9, repetition_stop=None)
     LoopConfig(context_window_tokens=100, reserved_response_tokens=99)
     LoopConfig(retry_base_ms=1_000, retry_cap_ms=1_000)
-
-
-@pytest.mark.parametrize("known", [["alpha", "beta"], ("alpha", "beta"), {"alpha": 1, "beta": 2}])
-def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
-    known: list[str] | tuple[str, ...] | Mapping[str, object],
-) -> None:
-    assert unknown_name("letter", "alpa", known) == "there is no letter 'alpa'; did you mean 'alpha'?"
-    assert unknown_name("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
 
 
 @pytest.mark.parametrize("key", ["max_tool_definitions_count", "max_tool_definitions_bytes"])

@@ -24,6 +24,7 @@ from tests.playbook import (
     of,
     replies,
     replies_calling,
+    replies_streaming,
     replies_with,
     returns,
     returns_text,
@@ -57,7 +58,10 @@ from toolreel.notes import (
     CallRepeated,
     CallsIgnored,
     ContentStripped,
+    HistoryShortened,
     ModelNudged,
+    OptionIgnored,
+    QuirkApplied,
     RecoveryTried,
     RepairApplied,
     RequestAbandoned,
@@ -85,6 +89,7 @@ from toolreel.outcome import (
     Truncated,
 )
 from toolreel.plan import Plan
+from toolreel.provider import Provider
 from toolreel.repetition import warned
 from toolreel.resuming import pending
 from toolreel.schemas import Violation
@@ -392,12 +397,54 @@ def test_the_budget_of_tool_calls_stops_the_next_call() -> None:
 def test_a_request_that_does_not_fit_the_window_is_not_sent() -> None:
     size = len(PLAN.tools.text)
     tools, hi = len('{"tools":}') + size, len('{"role":"user","content":"hi"}')
-    tokens = -(-(tools + hi) // 4)
+    tokens = -(-tools // 4) + -(-hi // 4)
     book(context_window_tokens=tokens + 9, reserved_response_tokens=9).play(asks(), *DONE)
     largest = (f"tools and options: {tools} bytes", f"message 0 (user): {hi} bytes")
     book(context_window_tokens=tokens + 8, reserved_response_tokens=9).play(
         finishes(ContextOverflow(tokens, tokens - 1, largest))
     )
+
+
+READS_LONG: tuple[Turn, ...] = (replies_calling(READS), RUNS_READ, returns("x" * 800))
+LONG_READ = tells("call_b", "read", {"value": "x" * 800})
+READ_TURN = (calling(READS), LONG_READ)
+
+
+def test_a_conversation_that_does_not_fit_is_shortened_first_and_stays_stored() -> None:
+    hi = UserMessage("hi")
+    played = book(context_window_tokens=600, history_policies=["drop_old_tool_turns"]).play(
+        *(asks(), *READS_LONG, asks(*READ_TURN), *READS_LONG),
+        *(asks(*READ_TURN, kept=(hi, *READ_TURN)), *DONE),
+    )
+    (shortened,) = [note for note in played.notes if isinstance(note, HistoryShortened)]
+    assert (shortened.turn, shortened.policies) == (3, ("drop_old_tool_turns",))
+    assert (shortened.messages_before, shortened.messages_after) == (5, 3)
+    assert shortened.tokens_after < shortened.tokens_before
+    assert last_said(played, 6) == [hi, *READ_TURN, *READ_TURN, AssistantMessage("Done.")]
+
+
+def test_a_shortened_conversation_has_room_to_grow() -> None:
+    script: list[Turn] = [asks(), *READS_LONG, asks(*READ_TURN), *READS_LONG]
+    script += [
+        asks(*READ_TURN, kept=(UserMessage("hi"), *READ_TURN)),
+        *LOOKS_ONCE,
+        asks(calling(LOOKS), LOOKED),
+    ]
+    settings = {"context_window_tokens": 600, "history_policies": ["drop_old_tool_turns"]}
+    assert len(noted(book(**settings).play(*script, *DONE), HistoryShortened)) == 1
+
+
+def test_what_no_policy_makes_fit_is_not_sent() -> None:
+    largest = (
+        "message 2 (tool): 3144 bytes",
+        "tools and options: 496 bytes",
+        "message 1 (assistant): 126 bytes",
+    )
+    played = book(context_window_tokens=600, history_policies=["drop_old_tool_turns"]).play(
+        *(asks(), replies_calling(READS), RUNS_READ, returns("x" * 3_000)),
+        finishes(ContextOverflow(950, 600, largest)),
+    )
+    assert noted(played, HistoryShortened) == []
 
 
 SAY_IT = UserMessage(LoopConfig().fix_empty_final_text)
@@ -522,10 +569,32 @@ def test_text_calls_that_were_all_rejected_are_nudged_in_any_mode(text: str, wha
         f"Your tool call {what}, and nothing was run. "
         "The tools are: look, read, wipe, poll. Call the one that you need now."
     )
-    played = book(nudge_no_tool_calls=1, text_dialects=["hermes_json"]).play(
-        asks(), replies(text), asks(AssistantMessage(text), request), *DONE
-    )
+    reading = book(text_dialects=["hermes_json"])
+    played = reading.play(asks(), replies(text), asks(AssistantMessage(text), request), *DONE)
     assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected")]
+
+
+def test_text_calls_that_nobody_can_read_are_never_a_final_answer() -> None:
+    text = '<tool_call>{"name": look}</tool_call>'
+    request = UserMessage(
+        "Your tool call could not be read, and nothing was run. "
+        "The tools are: look, read, wipe, poll. Call the one that you need now."
+    )
+    unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
+    reading = book(text_dialects=["hermes_json"])
+    reading.play(asks(), replies(text), asks(AssistantMessage(text), request), replies(text), unread)
+
+
+def test_a_call_that_stands_in_a_tool_result_is_a_quotation() -> None:
+    text = '<tool_call>{"name": "wipe", "arguments": {}}</tool_call>'
+    book(text_dialects=["hermes_json"]).play(
+        asks(),
+        *LOOKS_ONCE[:-1],
+        returns({"page": text}),
+        asks(calling(LOOKS), tells("call_a", "look", {"page": text})),
+        replies(text),
+        finishes(Completed(text)),
+    )
 
 
 def looked(times: int, value: int = 1) -> ToolMessage:
@@ -795,6 +864,50 @@ def test_a_tool_that_is_not_read_only_waits_for_those_before_it() -> None:
     )
 
 
+CHAT = replace(PLAN, tools=ToolSurface())
+STREAMED = finishes(Completed("It works."))
+
+
+def test_a_chat_is_streamed_where_the_plan_wants_that() -> None:
+    played = book(CHAT, final_stream=True).play(asks(), replies_streaming("It ", "works."), STREAMED)
+    assert played.plan.bodies.with_tools.streamed
+    assert not CHAT.bodies.with_tools.streamed
+
+
+def test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not() -> None:
+    played = book(final_stream=True).play(
+        asks(),
+        *LOOKS_ONCE,
+        asks(calling(LOOKS), LOOKED),
+        replies(""),
+        asks(SAY_IT, tools=False),
+        replies_streaming("It ", "works."),
+        STREAMED,
+    )
+    assert played.plan.bodies.without_tools.streamed
+    assert not played.plan.bodies.with_tools.streamed
+
+
+def test_a_server_may_ignore_stream_or_send_it_unasked() -> None:
+    book(CHAT, final_stream=True).play(asks(), replies("It works."), STREAMED)
+    book().play(asks(), replies_streaming("It ", "works."), STREAMED)
+
+
+def test_a_cut_stream_is_never_taken_for_done() -> None:
+    cut = replies_streaming("It works. ", "Really.", finish="")
+    book(CHAT, final_stream=True).play(asks(), cut, waits(713), elapses(), asks(), *DONE)
+    why = "the stream ended before the reply was complete"
+    book(CHAT, max_tries=1).play(asks(), cut, finishes(InvalidReply("PROVIDER_ERROR", why)))
+
+
+def test_an_error_in_mid_stream_is_the_whole_reply_and_nothing_of_it_runs() -> None:
+    called = canonical(body_of(None, LOOKS))
+    error = canonical({"error": {"code": 503, "message": "Overloaded."}, "choices": []})
+    broken = replies_with(f"data: {called}\n\ndata: {error}\n\n")
+    book().play(asks(), broken, waits(713), elapses(), asks(), *DONE)
+    book(max_tries=1).play(asks(), broken, finishes(InvalidReply("PROVIDER_ERROR", "Overloaded.")))
+
+
 WAS_CANCELLED: dict[str, tuple[tuple[Turn, ...], tuple[Message, ...]]] = {
     "asking": ((asks(),), ()),
     "waiting": ((asks(), fails_to_send("timeout", ""), waits(713)), ()),
@@ -854,3 +967,148 @@ def test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state() -> None:
         played.play_up_to(*turns)
     assert isinstance(played.state.phase, AwaitingReply)
     assert played.state.phase.attempt == 2
+
+
+def body(played: Playbook) -> dict[str, Json]:
+    """The body that the model is being asked with, less what every request of the plan has."""
+    (effect,) = pending(played.state)
+    assert isinstance(effect, SendRequest)
+    tree: dict[str, Json] = json.loads(effect.request.body)
+    return {key: value for key, value in tree.items() if key not in {"messages", "tools"}}
+
+
+def test_overrides_are_merged_deeply_over_the_options_of_the_plan() -> None:
+    options: dict[str, Json] = {"temperature": 0, "provider": {"sort": "price", "only": ["a"]}}
+    overrides: dict[str, Json] = {"provider": {"only": ["b"], "zdr": True}, "temperature": 1}
+    plan = replace(PLAN, options=canonical(options), overrides=canonical(overrides))
+    merged = {"temperature": 1, "provider": {"sort": "price", "only": ["b"], "zdr": True}}
+    played = book(plan).play_up_to(asks())
+    assert body(played) == {"model": "m", **merged}
+    assert noted(played, OptionIgnored) == []
+
+
+def test_overrides_of_what_is_the_runs_own_are_ignored_and_noted() -> None:
+    keys = ("model", "messages", "tools", "tool_choice", "response_format", "stream")
+    overrides: dict[str, Json] = {**dict.fromkeys(keys, "mine"), "top_p": 1}
+    played = book(replace(PLAN, overrides=canonical(overrides))).play_up_to(asks())
+    assert body(played) == {"model": "m", "top_p": 1}
+    assert noted(played, OptionIgnored) == [OptionIgnored(key, "reserved") for key in keys]
+
+
+AS_JSON: dict[str, Json] = {"response_format": {"type": "json_object"}}
+
+
+def test_a_response_format_goes_out_only_with_requests_without_tools() -> None:
+    played = book(asking_for(**AS_JSON)).play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    assert body(played) == {"model": "m"}
+    assert noted(played, OptionIgnored) == [OptionIgnored("response_format", "with_tools")]
+    played.play_up_to(replies(""), asks(SAY_IT, tools=False))
+    assert body(played) == {"model": "m", **AS_JSON}
+
+
+def test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about_tools() -> None:
+    plan = replace(asking_for(**AS_JSON, tool_choice="auto"), tools=ToolSurface())
+    played = book(plan).play_up_to(asks())
+    assert body(played) == {"model": "m", **AS_JSON}
+    assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "without_tools")]
+
+
+def test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so() -> None:
+    deaf = Provider(supports_parallel_tool_calls="no")
+    played = book(replace(asking_for(parallel_tool_calls=False, n=1), provider=deaf)).play_up_to(asks())
+    assert body(played) == {"model": "m", "n": 1}
+    assert noted(played, OptionIgnored) == [OptionIgnored("parallel_tool_calls", "unsupported")]
+    played.play(replies_calling(LOOKS, READS), RUNS_LOOK, returns(1), asks(calling(LOOKS), LOOKED), *DONE)
+    assert noted(played, CallsIgnored) == [CallsIgnored(1, ("read",), "calls_per_turn")]
+
+
+def test_options_go_out_as_the_provider_takes_them() -> None:
+    odd = Provider(max_tokens_field="max_completion_tokens", temperature_rule="max1")
+    played = book(replace(asking_for(max_tokens=40, temperature=1.5), provider=odd)).play_up_to(asks())
+    assert body(played) == {"model": "m", "max_completion_tokens": 40, "temperature": 1}
+    assert noted(played, QuirkApplied) == [
+        QuirkApplied(1, "max_tokens_field"),
+        QuirkApplied(1, "temperature_rule"),
+    ]
+    cut = asks(calling((*LOOKS[:2], "{}")), faults("call_a", "look", arguments_truncated("look", 40)))
+    played.play_up_to(replies_with(body_of(None, LOOKS) | USED), cut)
+
+
+def test_a_provider_that_knows_no_tools_is_sent_none_and_that_is_noted() -> None:
+    plan = replace(asking_for(tool_choice="auto", n=1), provider=Provider(supports_tools="no"))
+    played = book(plan).play_up_to(asks(tools=False))
+    assert '"tools":' not in canonical(body(played))
+    assert body(played) == {"model": "m", "n": 1}
+    assert noted(played, OptionIgnored) == [
+        OptionIgnored("tool_choice", "without_tools"),
+        OptionIgnored("tools", "unsupported"),
+    ]
+    played.play(replies_calling(LOOKS, content="Done."), finishes(Completed("Done.")))
+    assert noted(played, CallsIgnored) == [CallsIgnored(1, ("look",), "tools_off")]
+
+
+FORCING = replace(PLAN, provider=Provider(supports_required="yes"))
+FIRST: dict[str, Any] = {
+    "tool_use_mode": "enforced",
+    "tool_failure_policy": "tolerated",
+    "require_first_call": True,
+}
+
+
+def test_a_call_is_demanded_until_the_first_one_that_works() -> None:
+    played = book(FORCING, **FIRST).play_up_to(asks(required=True))
+    assert body(played) == {"model": "m", "tool_choice": "required"}
+    played.play_up_to(
+        replies_calling(UNKNOWN),
+        asks(calling(UNKNOWN), NOT_FOUND, required=True),
+        fails_to_send("timeout", "too slow"),
+        waits(783),
+        elapses(),
+        asks(required=True),
+        *LOOKS_ONCE,
+        asks(calling(LOOKS), LOOKED),
+    )
+    assert body(played) == {"model": "m"}
+    played.play(*DONE)
+    assert noted(played, OptionIgnored) == []
+
+
+def test_no_call_is_demanded_where_the_provider_is_not_known_to_take_that() -> None:
+    for known in ("no", "unknown"):
+        provider = Provider.of({"supports_required": known})
+        played = book(replace(PLAN, provider=provider), **FIRST).play_up_to(asks())
+        assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "unsupported")]
+    thinking = replace(FORCING, provider=replace(FORCING.provider, thinking=True))
+    played = book(thinking, **FIRST).play_up_to(asks())
+    assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "unsupported")]
+
+
+def test_no_call_is_demanded_in_a_relaxed_run() -> None:
+    book(FORCING, require_first_call=True).play(asks(), *DONE)
+
+
+ASKS_FOR_A_STREAM: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
+    played = book(final_stream=True).play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    assert body(played) == {"model": "m"}
+    played.play_up_to(replies(""), asks(SAY_IT, tools=False))
+    assert body(played) == {"model": "m", **ASKS_FOR_A_STREAM}
+    played.play(*DONE)
+    chatting = replace(PLAN, tools=ToolSurface())
+    assert body(book(chatting, final_stream=True).play_up_to(asks())) == {"model": "m", **ASKS_FOR_A_STREAM}
+    assert body(book(chatting).play_up_to(asks())) == {"model": "m"}
+
+
+def test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted() -> None:
+    odd = Provider(tool_turn_content="null", id_style="alnum9", tool_result_name=True)
+    played = book(replace(PLAN, provider=odd)).play_up_to(asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
+    (effect,) = pending(played.state)
+    assert isinstance(effect, SendRequest)
+    _, spoken, told = map(json.loads, effect.request.messages.texts)
+    assert (spoken["content"], told["name"]) == (None, "look")
+    assert spoken["tool_calls"][0]["id"] == told["tool_call_id"] != "call_a"
+    names = ("id_style", "tool_result_name", "tool_turn_content")
+    assert noted(played, QuirkApplied) == [QuirkApplied(2, name) for name in names]
+    assert last_said(played, 2) == [calling(LOOKS), LOOKED]

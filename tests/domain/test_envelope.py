@@ -117,3 +117,7 @@ def test_any_output_leads_to_a_message_that_can_be_sent(output: str) -> None:
     assert list(sent) == ["ok", "tool_name", "data", "warnings", "errors"]
     assert isinstance(sent["data"], dict)
     assert sent["ok"] is not bool(sent["errors"])
+
+
+def test_a_name_as_long_as_a_page_is_not_told_back_whole() -> None:
+    assert failed("x" * 9_000, Fault("TOOL_NOT_FOUND", "No.")).tool_name == "x" * 80 + "…"

@@ -21,6 +21,7 @@ from toolreel.faults import (
     result_unknown,
     tool_not_allowed,
     tool_not_found,
+    tool_not_implemented,
 )
 from toolreel.jsontext import canonical
 from toolreel.schemas import Violation
@@ -54,6 +55,14 @@ FAULTS = [
         Fault(
             "TOOL_NOT_ALLOWED",
             "delete was not run: it is not allowed here. This run may call no tools. Answer in text.",
+        ),
+    ),
+    (
+        tool_not_implemented("echo"),
+        Fault(
+            "TOOL_NOT_IMPLEMENTED",
+            "echo was not run: nothing here can run it. "
+            "Do not call it again: use another tool, or answer in text.",
         ),
     ),
     (
@@ -158,6 +167,23 @@ def test_a_fault_tells_the_model_what_to_do_next(told: Fault, expected: Fault) -
 
 def test_every_code_has_been_told() -> None:
     assert {expected.code for _, expected in FAULTS} == set(get_args(FaultCode))
+
+
+PAGE = "x" * 9_000
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        tool_not_found(PAGE, ()),
+        tool_not_found(PAGE, ["search"]),
+        tool_not_allowed(PAGE, ["search"]),
+        call_abandoned(PAGE),
+    ],
+)
+def test_a_name_as_long_as_a_page_is_not_told_back_whole(fault: Fault) -> None:
+    assert f"{'x' * 80}…" in fault.message
+    assert len(fault.message) < 250
 
 
 def test_a_fault_without_figures_has_an_empty_object() -> None:

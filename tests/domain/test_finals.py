@@ -9,9 +9,10 @@ from tests.samples import PLAN
 from toolreel.config import LoopConfig
 from toolreel.effects import Finish, SendRequest
 from toolreel.finals import final_reply
+from toolreel.jsontext import canonical
 from toolreel.messages import AssistantMessage, Message, UserMessage
 from toolreel.notes import ModelNudged, RecoveryTried, RepairApplied, RunSettled
-from toolreel.outcome import Completed, EmptyFinal, NoToolCalls, Outcome, Refused, Truncated
+from toolreel.outcome import Completed, EmptyFinal, InvalidReply, NoToolCalls, Outcome, Refused, Truncated
 from toolreel.reply import Problem, Reply
 from toolreel.state import AwaitingReply, Memory, State, Step, Tally
 from toolreel.surface import ToolSurface
@@ -58,6 +59,13 @@ def test_a_text_ends_the_run_and_an_empty_one_stays_out_of_the_history() -> None
     ends(heard(run(), SILENT), EmptyFinal())
 
 
+def test_what_the_provider_said_beside_its_words_is_kept_with_them() -> None:
+    own = canonical({"reasoning_content": "Hm."})
+    thought = AssistantMessage("Done.", extras=own)
+    ends(heard(run(), replace(TEXT, carry=own)), Completed("Done."), thought)
+    ends(heard(run(), replace(SILENT, carry=own)), EmptyFinal())
+
+
 ENFORCED: dict[str, Any] = {"tool_use_mode": "enforced", "nudge_no_tool_calls": 1}
 TOOLS_ARE = "The tools are: echo, ping. Call the one that you need now."
 
@@ -93,9 +101,10 @@ def test_nobody_is_asked_again_where_that_could_not_help(state: State, tools_sen
 
 
 def test_without_tools_there_is_nothing_to_ask_for() -> None:
-    bare = run(**ENFORCED)
+    bare = run()
     bare = replace(bare, plan=replace(bare.plan, tools=ToolSurface()))
-    ends(heard(bare, TEXT), NoToolCalls("Done."), AssistantMessage("Done."))
+    unread = InvalidReply("MALFORMED_FUNCTION_CALL", GARBLED.content)
+    ends(heard(bare, GARBLED), unread, AssistantMessage(GARBLED.content))
 
 
 def test_a_refusal_is_not_argued_with() -> None:
@@ -107,16 +116,35 @@ def test_a_refusal_is_not_argued_with() -> None:
 @pytest.mark.parametrize(("reply", "what"), [(GARBLED, "could not be read"), (CUT, "was cut")])
 def test_a_call_as_text_that_could_not_be_read_is_asked_for_again(reply: Reply, what: str) -> None:
     request = UserMessage(f"Your tool call {what}, and nothing was run. {TOOLS_ARE}")
-    nudged = heard(run(nudge_no_tool_calls=1), reply)
+    nudged = heard(run(), reply)
     goes_on(nudged, ModelNudged(1, "text_call_rejected"), AssistantMessage(reply.content), request)
 
 
 def test_a_call_as_text_is_no_reason_to_ask_where_no_calls_were_wanted() -> None:
     final = AssistantMessage(GARBLED.content)
-    ends(heard(run(), GARBLED), Completed(GARBLED.content), final)
     off = heard(run(nudge_no_tool_calls=1), GARBLED, tools_sent=False)
     ends(off, Completed(GARBLED.content), final)
-    ends(heard(run(), CUT), Truncated(CUT.content), final)
+
+
+def corrected(run: State) -> State:
+    return replace(run, memory=replace(run.memory, corrections=1))
+
+
+def test_a_call_as_text_that_could_not_be_read_again_is_never_a_final_answer() -> None:
+    final = AssistantMessage(GARBLED.content)
+    unread = InvalidReply("MALFORMED_FUNCTION_CALL", GARBLED.content)
+    for last in (corrected(run()), corrected(run(nudge_no_tool_calls=1)), run(max_turns=1)):
+        ends(heard(last, GARBLED), unread, final)
+    ends(heard(corrected(run()), CUT), Truncated(CUT.content), AssistantMessage(CUT.content))
+    twice = heard(corrected(run(nudge_no_tool_calls=2)), GARBLED)
+    assert twice.state.memory.corrections == 2
+
+
+def test_correcting_a_model_and_nudging_it_are_counted_apart() -> None:
+    told = heard(run(), GARBLED).state.memory
+    assert (told.corrections, told.nudges) == (1, 0)
+    nudged = heard(run(**ENFORCED), TEXT).state.memory
+    assert (nudged.corrections, nudged.nudges) == (0, 1)
 
 
 SAY_IT = UserMessage("Now answer in words: what is the result?")

@@ -9,7 +9,20 @@ from returns.result import Failure, Success
 
 from tests.samples import complaint, printed_under
 from tests.strategies import json_values
-from toolreel.jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, quote, read, sound
+from toolreel.jsontext import (
+    MAX_DEPTH,
+    Json,
+    JsonText,
+    canonical,
+    damaged,
+    finite,
+    nesting,
+    parse,
+    quote,
+    read,
+    read_tolerant,
+    sound,
+)
 
 
 def test_canonical_text_is_compact_keeps_the_order_of_keys_and_writes_non_ascii_as_itself() -> None:
@@ -147,3 +160,67 @@ def test_sound_text_changes_only_at_surrogates(text: str, mended: str) -> None:
 def test_a_value_that_is_not_json_is_refused() -> None:
     numbers: Any = {1, 2}
     assert complaint(TypeError, lambda: canonical(numbers)) == "Object of type set is not JSON serializable"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [('{"a": 1, "a": 2}', "a"), ('[{"b": {"a": 1, "c": 2, "c": 2, "a": 3}}]', "a"), ('{"": 1, "": 1}', "")],
+)
+def test_a_key_that_stands_twice_is_refused_where_keys_must_be_unique(text: str, key: str) -> None:
+    assert read(text, unique_keys=True) == Failure(f"the key {key!r} stands twice")
+    assert read(text) == Success(json.loads(text))
+
+
+@given(json_values)
+def test_unique_keys_are_read_as_ever(value: Json) -> None:
+    assert read(canonical(value), unique_keys=True) == Success(value)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_json_does_not_have_are_read_on_request_and_turned_to_null(number: str) -> None:
+    found = read_tolerant(f'{{"a": [1.5, {number}], "b": {number}, "c": [true, 2, "x", null]}}').unwrap()
+    assert finite(found) == {"a": [1.5, None], "b": None, "c": [True, 2, "x", None]}
+
+
+@pytest.mark.parametrize("text", ["", "[", "1" * 4301, "[" * 300])
+def test_what_is_no_json_is_not_tolerated(text: str) -> None:
+    assert read_tolerant(text) == read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud83d",
+        "a\udc00b",
+        r'"\ud83d"',
+        r'"\ude00"',
+        r'"\ude00\ud83d"',
+        r'"\ud83d \ude00"',
+        r'"\\\ud83d"',
+        r'"\uD83D"',
+    ],
+)
+def test_half_a_pair_is_damage(text: str) -> None:
+    assert damaged(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "é", "😀", r'"\ud83d\ude00"', r'"\\ud83d"', r'"\uD83D\uDE00\ud83d\ude00"', r'"\u00e9"', r'"\n"'],
+)
+def test_whole_pairs_and_other_escapes_are_none(text: str) -> None:
+    assert not damaged(text)
+
+
+@given(json_values)
+def test_text_that_was_written_by_anybody_is_not_damaged(value: Json) -> None:
+    clean = parse(canonical(read(canonical(value)).unwrap()))
+    assert not damaged(json.dumps(clean))
+
+
+@pytest.mark.parametrize("blanks", [0, 1, 17, 4298, 4299, 4300, 4301, 9000])
+@pytest.mark.parametrize("unique", [False, True])
+def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, unique: bool) -> None:
+    long, longer = (f'{{"a":{" " * blanks}-{"7" * digits}}}' for digits in (4300, 4301))
+    assert read(long, unique_keys=unique) == Success(json.loads(long))
+    assert read(longer, unique_keys=unique) == Failure("an integer of 4301 digits is too long")

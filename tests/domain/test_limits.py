@@ -6,10 +6,12 @@ import pytest
 
 from tests.samples import PLAN
 from toolreel.config import LoopConfig
-from toolreel.limits import overflow, spent, tool_calls_spent, used_up
+from toolreel.jsontext import NOTHING, canonical
+from toolreel.limits import estimated, overflow, room, spent, tool_calls_spent, used_up
 from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
 from toolreel.outcome import BudgetKind, BudgetSpent, ContextOverflow, MaxTurns
 from toolreel.plan import Plan
+from toolreel.request import RequestOptions
 from toolreel.state import State, Tally
 
 
@@ -55,13 +57,42 @@ def test_the_budget_of_tool_calls_is_used_up_when_so_many_have_run() -> None:
     assert tool_calls_spent(run(Tally(tool_calls=99))) is None
 
 
+def options(size: int) -> RequestOptions:
+    """Options of so many bytes."""
+    text = canonical({"user": "x" * (size - len('{"user":""}'))})
+    assert len(text) == size
+    return RequestOptions(text)
+
+
 def test_a_conversation_fits_as_long_as_four_bytes_a_token_leave_room_for_the_reply() -> None:
-    size = run().messages.size
-    assert overflow(run(), 10_000) is None
-    assert overflow(run(context_window_tokens=100, reserved_response_tokens=60), 160 - size) is None
-    over = overflow(run(context_window_tokens=100, reserved_response_tokens=60), 161 - size)
+    tight = run(context_window_tokens=100, reserved_response_tokens=60)
+    assert tight.messages.size == len('{"role":"user","content":"hi"}') == 30
+    assert overflow(run(), options(10_000)) is None
+    assert estimated(tight, options(128)) == 8 + 32
+    assert overflow(tight, options(128)) is None
+    over = overflow(tight, options(129))
+    assert over == ContextOverflow(41, 40, ("tools and options: 129 bytes", "message 0 (user): 30 bytes"))
+
+
+def test_there_is_room_for_what_the_window_leaves() -> None:
+    assert room(run()) is None
+    assert room(run(context_window_tokens=100)) == 100
+    assert room(run(context_window_tokens=100, reserved_response_tokens=60)) == 40
+
+
+def test_each_message_is_estimated_for_itself_and_rounded_up() -> None:
+    plan = Plan.of(model="m", messages=[UserMessage("hi")] * 3, config=LoopConfig(context_window_tokens=99))
+    assert estimated(State.idle(plan), options(12)) == 3 * 8 + 3
+
+
+def test_the_result_that_a_call_lacks_takes_room_too() -> None:
+    calling = AssistantMessage("", (SentCall("t", "f", "{}"),))
+    plan = Plan.of(model="m", messages=[calling], config=LoopConfig(context_window_tokens=9))
+    missing = len(State.idle(plan).messages.complete().texts[1].encode())
+    over = overflow(State.idle(plan), options(12))
     assert over is not None
-    assert (over.estimate, over.limit) == (41, 40)
+    assert over.estimate == estimated(State.idle(plan), options(12)) == 30 + -(-missing // 4) + 3
+    assert over.largest[0] == f"message 1 (tool): {missing} bytes"
 
 
 def test_an_overflow_names_what_takes_the_most_room() -> None:
@@ -72,15 +103,15 @@ def test_an_overflow_names_what_takes_the_most_room() -> None:
         ToolMessage("t", "r" * 50),
     ]
     plan = Plan.of(model="m", messages=messages, config=LoopConfig(context_window_tokens=1))
-    assert overflow(State.idle(plan), 120) == ContextOverflow(
-        124,
+    assert overflow(State.idle(plan), options(120)) == ContextOverflow(
+        126,
         1,
         ("message 0 (system): 130 bytes", "tools and options: 120 bytes", "message 2 (assistant): 118 bytes"),
     )
     assert overflow(
-        State.idle(replace(plan, messages=(messages[1], AssistantMessage("a")))), 2
+        State.idle(replace(plan, messages=(messages[1], AssistantMessage("a")))), RequestOptions(NOTHING)
     ) == ContextOverflow(
-        17,
+        18,
         1,
         ("message 1 (assistant): 34 bytes", "message 0 (user): 30 bytes", "tools and options: 2 bytes"),
     )

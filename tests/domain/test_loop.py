@@ -70,6 +70,7 @@ from toolreel.outcome import (
     Truncated,
 )
 from toolreel.plan import Plan
+from toolreel.provider import Provider
 from toolreel.repetition import warned
 from toolreel.schemas import Violation
 from toolreel.state import (
@@ -332,6 +333,7 @@ def every_ending() -> Iterable[Playbook]:
     """One run for each way to end; between them they note all that can be noted."""
     yield from endings_without_calls()
     yield from endings_by_policy()
+    yield from endings_of_odd_plans()
     yield going_on_until_no_turn_is_left()
 
 
@@ -383,6 +385,25 @@ def endings_by_policy() -> Iterable[Playbook]:
     yield Playbook(replace(PLAN, config=LoopConfig(context_window_tokens=1))).play(finishes(OVERFLOW))
 
 
+def endings_of_odd_plans() -> Iterable[Playbook]:
+    told, done = (UserMessage("x" * 200), AssistantMessage("y" * 200)), finishes(Completed("Hello."))
+    shortened = LoopConfig(context_window_tokens=100, history_policies=("keep_newest_turns",))
+    history = (UserMessage("hi"), *told, UserMessage("bye"))
+    long = Plan.of(model="m", messages=history, config=shortened)
+    yield Playbook(long).play(asks(kept=(history[0], history[-1])), replies("Hello."), done)
+    odd = Plan.of(
+        model="m",
+        messages="hi",
+        options={"temperature": 2},
+        overrides={"model": "other"},
+        provider=Provider(temperature_rule="drop"),
+        presets=["a"],
+    )
+    yield Playbook(odd).play(asks(), replies("Hello."), done)
+    routed = replace(PLAN, provider=Provider(pin_upstream=True))
+    yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
+
+
 def going_on_until_no_turn_is_left() -> Playbook:
     turns: list[Turn] = []
     for turn in range(1, 5):
@@ -407,7 +428,8 @@ def test_every_outcome_and_every_note_can_be_reached() -> None:
     phases = [playbook.state.phase for playbook in played]
     outcomes = {type(phase.outcome) for phase in phases if isinstance(phase, Settled)}
     assert outcomes == set(get_args(Outcome))
-    assert {type(note) for playbook in played for note in playbook.notes} == set(get_args(Note))
+    noted = {type(note) for playbook in played for note in playbook.notes}
+    assert noted == set(get_args(Note))
 
 
 def test_each_request_is_noted_with_its_digest() -> None:

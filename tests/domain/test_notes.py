@@ -7,7 +7,7 @@ from hypothesis import given
 
 from tests.strategies import runs
 from toolreel import notes
-from toolreel.notes import CallEnded, LateAnswer, Note, RunSettled
+from toolreel.notes import CallEnded, LateAnswer, Note, OptionIgnored, PresetsApplied, RunSettled
 from toolreel.state import Settled, Step
 
 KINDS: tuple[type[Any], ...] = get_args(Note)
@@ -21,9 +21,9 @@ def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
     }
 
 
-def test_every_note_says_in_which_turn_unless_the_run_is_over() -> None:
+def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:
     without = {kind for kind in KINDS if "turn" not in {item.name for item in fields(kind)}}
-    assert without == {LateAnswer, RunSettled}
+    assert without == {PresetsApplied, OptionIgnored, LateAnswer, RunSettled}
 
 
 def test_notes_are_compared_by_content() -> None:

@@ -119,8 +119,8 @@ def test_any_other_root_is_left_alone(tree: Mapping[str, Json]) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda: {"default": {1}}, "its schema is not JSON: Object of type set is not JSON serializable"),
-        (lambda: {"default": float("nan")}, "its schema is not JSON: Out of range float values are not"),
+        (lambda: {"default": {1}}, "parameters.default: a set is not JSON; use None"),
+        (lambda: {"enum": [float("nan")]}, "parameters.enum[0]: nan is not JSON; use a finite number"),
     ],
 )
 def test_what_json_cannot_carry_is_refused(make: Callable[[], Any], why: str) -> None:

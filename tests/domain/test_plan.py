@@ -2,19 +2,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 
 from tests.samples import ECHO, PING, PLAN, complaint, printed_under
 from tests.strategies import plans
+from toolreel.bodies import Ignored
 from toolreel.codec import dump, load_plan
-from toolreel.config import LoopConfig
+from toolreel.config import LoopConfig, ToolUseMode
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, canonical
 from toolreel.messages import AssistantMessage, SentCall, SystemMessage, ToolMessage, UserMessage
+from toolreel.outgoing import Form
 from toolreel.plan import Plan
+from toolreel.provider import Provider, Support
 from toolreel.request import RequestOptions
 from toolreel.surface import ToolDefinition, ToolSurface
 
@@ -38,12 +41,27 @@ def test_everyday_values_make_a_plan() -> None:
         tools=[ECHO],
         config=LoopConfig(max_turns=2),
         seed=7,
-    ) == Plan("m", HI, canonical({"temperature": 0}), ToolSurface((ECHO,)), LoopConfig(max_turns=2), 7)
+        provider=Provider(id_style="kimi"),
+        overrides={"top_p": 1},
+        presets=["a", "b"],
+    ) == Plan(
+        "m",
+        HI,
+        canonical({"temperature": 0}),
+        ToolSurface((ECHO,)),
+        LoopConfig(max_turns=2),
+        7,
+        Provider(id_style="kimi"),
+        canonical({"top_p": 1}),
+        ("a", "b"),
+    )
 
 
 def test_what_is_not_given_has_a_default() -> None:
     assert Plan.of(model="m", messages="hi") == Plan("m", HI)
-    assert Plan("m", HI) == Plan("m", HI, canonical({}), ToolSurface(), LoopConfig(), 0)
+    assert Plan("m", HI) == Plan(
+        "m", HI, canonical({}), ToolSurface(), LoopConfig(), 0, Provider(), canonical({}), ()
+    )
 
 
 def test_ready_values_are_taken_as_they_are() -> None:
@@ -54,15 +72,34 @@ def test_ready_values_are_taken_as_they_are() -> None:
 def test_tools_stand_before_the_options_of_a_body() -> None:
     plan = replace(PLAN, options=canonical({"temperature": 0}))
     expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0})
-    assert plan.request_options == RequestOptions(expected)
+    assert plan.bodies.with_tools == RequestOptions(expected)
 
 
 def test_a_request_without_tools_has_no_option_that_is_about_tools() -> None:
     about: dict[str, Json] = {"tool_choice": "auto", "parallel_tool_calls": False}
     plan = replace(PLAN, options=canonical({"temperature": 0, **about}))
-    assert plan.options_without_tools == RequestOptions(canonical({"temperature": 0}))
+    assert plan.bodies.without_tools == RequestOptions(canonical({"temperature": 0}))
     expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0, **about})
-    assert plan.request_options == RequestOptions(expected)
+    assert plan.bodies.with_tools == RequestOptions(expected)
+
+
+STREAMING: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def test_a_final_stream_is_asked_for_where_no_tools_are_sent() -> None:
+    streaming = LoopConfig(final_stream=True)
+    plan = replace(PLAN, config=streaming, options=canonical({"temperature": 0}))
+    assert plan.bodies.without_tools == RequestOptions(canonical({**STREAMING, "temperature": 0}))
+    assert not plan.bodies.with_tools.streamed
+    chat = replace(plan, tools=ToolSurface())
+    assert chat.bodies.with_tools == chat.bodies.without_tools == plan.bodies.without_tools
+    assert not PLAN.bodies.without_tools.streamed
+
+
+def test_what_a_stream_shall_hold_may_be_said_by_the_options() -> None:
+    bare: dict[str, Json] = {"stream_options": {"include_usage": False}}
+    plan = replace(PLAN, config=LoopConfig(final_stream=True), options=canonical(bare))
+    assert plan.bodies.without_tools == RequestOptions(canonical(STREAMING | bare))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +117,7 @@ def test_a_request_without_tools_has_no_option_that_is_about_tools() -> None:
     ],
 )
 def test_the_cap_on_a_reply_is_read_from_the_options(options: dict[str, Json], cap: int | None) -> None:
-    assert Plan.of(model="m", messages="hi", options=options).output_cap == cap
+    assert Plan.of(model="m", messages="hi", options=options).bodies.output_cap == cap
 
 
 @pytest.mark.parametrize(
@@ -95,8 +132,61 @@ def test_a_request_for_single_calls_has_one_heard_unless_more_are_configured(
     assert Plan.of(model="m", messages="hi", options=options, config=config).calls_per_turn == calls
 
 
+@pytest.mark.parametrize(
+    ("options", "overrides", "calls"),
+    [
+        ({}, {"parallel_tool_calls": False}, 1),
+        ({"parallel_tool_calls": False}, {"parallel_tool_calls": True}, None),
+    ],
+)
+def test_an_override_decides_how_many_calls_are_heard(
+    options: dict[str, Json], overrides: dict[str, Json], calls: int | None
+) -> None:
+    assert Plan.of(model="m", messages="hi", options=options, overrides=overrides).calls_per_turn == calls
+
+
+def test_one_call_is_heard_even_where_the_provider_cannot_be_told() -> None:
+    deaf = Provider(supports_parallel_tool_calls="no")
+    plan = replace(PLAN, options=canonical({"parallel_tool_calls": False}), provider=deaf)
+    assert plan.calls_per_turn == 1
+    assert plan.bodies == replace(PLAN.bodies, ignored=(Ignored("parallel_tool_calls", "unsupported"),))
+
+
+@pytest.mark.parametrize(
+    ("mode", "support", "sends"),
+    [
+        ("relaxed", "unknown", True),
+        ("enforced", "yes", True),
+        ("disabled", "yes", False),
+        ("relaxed", "no", False),
+        ("enforced", "no", False),
+    ],
+)
+def test_tools_go_out_unless_the_mode_or_the_provider_is_against_them(
+    mode: ToolUseMode, support: Support, sends: bool
+) -> None:
+    config, provider = LoopConfig(tool_use_mode=mode), Provider(supports_tools=support)
+    plan = replace(PLAN, config=config, provider=provider)
+    assert plan.sends_tools is sends
+    assert ('"tools":' in plan.bodies.with_tools.text) is sends
+
+
+BLANK_TO_NULL = "assistant_tool_calls_content_null_if_blank"
+
+
+def test_messages_are_written_for_the_provider_and_estimated_only_where_there_is_a_window() -> None:
+    kimi = Provider(id_style="kimi")
+    assert PLAN.form == Form()
+    assert replace(PLAN, provider=kimi).form == Form(kimi)
+    config = LoopConfig(context_window_tokens=9, message_transforms=(BLANK_TO_NULL,))
+    assert replace(PLAN, config=config).form == Form(Provider(), (BLANK_TO_NULL,), "bytes_per_4")
+
+
 def test_a_plan_without_tools_sends_no_tools() -> None:
-    assert Plan("m", HI).request_options == RequestOptions(canonical({}))
+    assert Plan("m", HI).bodies.with_tools == RequestOptions(canonical({}))
+
+
+ENFORCED = LoopConfig(tool_use_mode="enforced")
 
 
 @pytest.mark.parametrize(
@@ -108,6 +198,35 @@ def test_a_plan_without_tools_sends_no_tools() -> None:
         (
             lambda: Plan.of(model="m", messages="hi", options={"a": deep(128)}),
             "options: nested deeper than 128 levels",
+        ),
+        (
+            lambda: Plan("m", HI, overrides=canonical("x")),
+            'overrides: expected a JSON object, got "x"',
+        ),
+        (
+            lambda: Plan("m", HI, overrides=canonical({"a": deep(128)})),
+            "overrides: nested deeper than 128 levels",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", overrides={"a": float("nan")}),
+            "overrides.a: nan is not JSON; use a finite number",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", options={"a": cast("Json", {1})}),
+            "options.a: a set is not JSON; use None, a bool, a number, a str, a list or a dict",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", options={"user": "\ud83d"}),
+            "options.user: holds a lone surrogate, which cannot be sent",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", overrides={"user": "\ud83d"}),
+            "overrides.user: holds a lone surrogate, which cannot be sent",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", config=ENFORCED),
+            "tool_use_mode: an enforced run has to call a tool, and there is none; "
+            "give it tools, or relax the mode",
         ),
         *(
             (
@@ -121,8 +240,7 @@ def test_a_plan_without_tools_sends_no_tools() -> None:
             for make in (
                 lambda: Plan.of(model="\ud83d", messages="hi"),
                 lambda: Plan.of(model="m", messages="hi \ud83d"),
-                lambda: Plan.of(model="m", messages="hi", options={"user": "\ud83d"}),
-                lambda: Plan.of(model="m", messages="hi", tools=[ToolDefinition("t", "\ud83d")]),
+                lambda: Plan.of(model="m", messages="hi", provider=Provider(name="\ud83d")),
             )
         ),
     ],
@@ -159,6 +277,10 @@ CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
     (PLAN, {"config": LoopConfig(max_argument_depth=3)}),
     (PLAN, {"config": LoopConfig(text_dialects=("hermes_json",))}),
     (PLAN, {"seed": 1}),
+    (PLAN, {"provider": Provider(supports_tools="yes")}),
+    (PLAN, {"provider": Provider(id_style="kimi")}),
+    (PLAN, {"overrides": canonical({"temperature": 0})}),
+    (PLAN, {"overrides": canonical({"model": "other"})}),
     (SPOKEN, {"messages": (SPOKEN.messages[0], AssistantMessage("said", (CALL,)), SPOKEN.messages[2])}),
     *(
         (SPOKEN, {"messages": (SPOKEN.messages[0], AssistantMessage("", (call,)), SPOKEN.messages[2])})
@@ -175,9 +297,13 @@ def test_the_digest_changes_with_every_single_part(plan: Plan, change: Mapping[s
 
 
 def test_every_part_has_been_changed() -> None:
-    assert {key for _, change in CHANGES for key in change} == {
-        item.name for item in fields(Plan) if item.init
-    }
+    parts = {item.name for item in fields(Plan) if item.init}
+    assert {key for _, change in CHANGES for key in change} == parts - {"presets"}
+
+
+def test_the_names_of_the_presets_are_for_the_trace_alone() -> None:
+    assert replace(PLAN, presets=("a",)).digest == PLAN.digest
+    assert replace(PLAN, presets=("a",)) != PLAN
 
 
 @given(plans, plans)
@@ -201,8 +327,10 @@ HIDDEN = ToolDefinition.of("hidden", "x" * 100, exposed=False)
 
 def test_hidden_tools_are_not_sent() -> None:
     hidden = Plan.of(model="m", messages="hi", tools=[NAMED, HIDDEN])
-    assert hidden.request_options == RequestOptions(canonical({"tools": [NAMED.tree()]}))
-    assert Plan.of(model="m", messages="hi", tools=[HIDDEN]).request_options == RequestOptions(canonical({}))
+    assert hidden.bodies.with_tools == RequestOptions(canonical({"tools": [NAMED.tree()]}))
+    assert Plan.of(model="m", messages="hi", tools=[HIDDEN]).bodies.with_tools == RequestOptions(
+        canonical({})
+    )
 
 
 def test_the_digest_changes_with_what_the_model_is_not_told() -> None:
@@ -249,7 +377,7 @@ def test_tools_over_a_limit_make_no_plan(key: str) -> None:
     ],
 )
 def test_a_plan_knows_the_cap_on_output(options: Mapping[str, Json], cap: int | None) -> None:
-    assert Plan.of(model="m", messages="hi", options=options).output_cap == cap
+    assert Plan.of(model="m", messages="hi", options=options).bodies.output_cap == cap
 
 
 def test_what_is_said_of_tools_is_stored_only_where_it_differs() -> None:

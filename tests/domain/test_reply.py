@@ -13,7 +13,7 @@ from toolreel.arguments import ArgumentError
 from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json, JsonText, canonical
-from toolreel.reply import Problem, Reply, Usage, normalize_reply
+from toolreel.reply import Problem, Reply, Served, Usage, normalize_reply
 from toolreel.surface import ToolDefinition, ToolSurface
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpora" / "wire.jsonl"
@@ -22,6 +22,9 @@ TOOLS = ToolSurface((ToolDefinition.of("add"), ToolDefinition.of("ping")))
 PING = ("call_a", "ping", "{}")
 TAGGED = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 READS_TAGS = LoopConfig(text_dialects=("hermes_json",))
+STRICT = LoopConfig(argument_repairs="strict")
+LENIENT = LoopConfig(argument_repairs="lenient")
+CONFIGS = (LoopConfig(), STRICT, LENIENT, LoopConfig(text_dialects=("hermes_json", "json_fenced")))
 
 
 def normalized(body: bytes | Json, config: LoopConfig | None = None) -> Reply:
@@ -44,8 +47,7 @@ def seen(call: ToolCall, expected: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_worked_case(case: dict[str, Any]) -> None:
-    names = [name for name in case["tools"] if "." not in name]
-    tools = ToolSurface(tuple(map(ToolDefinition.of, names)))
+    tools = ToolSurface(tuple(map(ToolDefinition.of, case["tools"])))
     body = case["raw"] if "raw" in case else json.dumps(case["body"])
     expected = case["expect"]
     reply = normalize_reply(body, tools=tools, config=LoopConfig())
@@ -56,34 +58,45 @@ def test_worked_case(case: dict[str, Any]) -> None:
     assert reply.finish == expected["finish"]
     assert (reply.problem.code if reply.problem else None) == expected["problem"]
     assert set(expected.get("warnings", ())) <= set(reply.warnings)
+    carried = expected.get("carry", {})
+    assert json.loads(reply.carry) == carried.get("message", {})
+    assert [json.loads(call.carry) for call in reply.calls] == carried.get("calls", [{} for _ in calls])
 
 
 def test_a_plain_answer() -> None:
     body = body_of("Hello.") | {
+        "id": "gen-1",
         "model": "served/model",
-        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+        "provider": "Z",
+        "system_fingerprint": "fp_1",
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, "cost": 0.5},
     }
     assert normalized(body) == Reply(
-        content="Hello.", finish="stop", usage=Usage(11, 7), model="served/model"
+        content="Hello.",
+        finish="stop",
+        usage=Usage(11, 7, 0.5),
+        served=Served("served/model", "Z", "fp_1", "gen-1"),
     )
 
 
 def test_a_call() -> None:
     call = ToolCall("call_a", "ping", JsonText("{}"), "{}", "structured")
-    assert normalized(body_of(None, PING)) == Reply(calls=(call,), finish="tool_calls")
+    for config in (LoopConfig(), STRICT, LENIENT):
+        assert normalized(body_of(None, PING), config) == Reply(calls=(call,), finish="tool_calls")
 
 
 def test_bytes_text_and_parsed_bodies_read_alike() -> None:
     body = body_of("Grüße", PING)
     reply = normalized(body)
     assert reply.content == "Grüße"
-    assert normalized(canonical(body)) == reply
-    assert normalized(canonical(body).encode()) == reply
+    for text in (canonical(body), f"\n\n \ufeff{canonical(body)}".lstrip(), f"\n \n{canonical(body)}\n"):
+        assert normalized(text) == reply
+        assert normalized(text.encode()) == reply
 
 
 def test_bytes_that_are_not_utf_8_are_replaced() -> None:
     body = canonical(body_of("Grüße")).encode("latin-1")
-    assert normalized(body).content == "Gr��e"
+    assert normalized(body).content == "Gr\ufffd\ufffde"
 
 
 @pytest.mark.parametrize(
@@ -95,124 +108,68 @@ def test_null_and_blank_content_is_empty(content: Json) -> None:
     assert reply.problem == Problem("EMPTY_RESPONSE")
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ([{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}], "Hello"),
-        (["Hello", {"text": None}, {"text": "there"}, 7], "there"),
-        ({"text": "Hello"}, '{"text":"Hello"}'),
-        (42, "42"),
-        (1.5, "1.5"),
-        (True, "true"),
-    ],
-)
-def test_content_that_is_not_text_is_read_and_reported(content: Json, text: str) -> None:
-    reply = normalized(body_of(content))
-    assert reply.content == text
-    assert reply.warnings == ("CONTENT_NOT_STRING",)
+def test_reasoning_is_found_in_fields_and_in_parts() -> None:
+    parts: Json = [{"type": "thinking", "thinking": "hmm"}, {"type": "text", "text": "Four."}]
+    assert normalized(with_message(content="x", reasoning="why")).reasoning == "why"
+    reply = normalized(with_message(content=parts))
+    assert (reply.reasoning, reply.content, json.loads(reply.carry)) == ("hmm", "Four.", {"content": parts})
+    assert normalized(with_message(content=parts, reasoning="why")).reasoning == "why"
 
 
-def test_content_is_kept_byte_for_byte() -> None:
-    assert normalized(body_of("  Hello.\r\n")).content == "  Hello.\r\n"
+def test_what_must_go_back_is_kept_of_the_message_and_of_each_call() -> None:
+    calls: list[Json] = [
+        {"id": "a", "function": {"name": "ping", "arguments": "{}"}, "extra_content": {"google": {}}},
+        {"id": "b", "function": {"name": "ping", "arguments": "{}"}},
+    ]
+    reply = normalized(with_message(content=None, tool_calls=calls, reasoning_content=""))
+    assert reply.carry == '{"reasoning_content":""}'
+    assert [call.carry for call in reply.calls] == ['{"extra_content":{"google":{}}}', "{}"]
 
 
-@pytest.mark.parametrize(
-    ("message", "reasoning"),
-    [
-        ({"reasoning_content": "why"}, "why"),
-        ({"reasoning": "why"}, "why"),
-        ({"reasoning_content": "", "reasoning": "why"}, "why"),
-        ({"reasoning_content": {"text": "why"}}, ""),
-        ({}, ""),
-    ],
-)
-def test_reasoning_is_found_in_either_field(message: dict[str, Json], reasoning: str) -> None:
-    assert normalized(with_message(content="x", **message)).reasoning == reasoning
-
-
-@pytest.mark.parametrize(
-    ("word", "finish"),
-    [
-        ("stop", "stop"),
-        ("STOP", "stop"),
-        ("eos", "stop"),
-        ("end_turn", "stop"),
-        ("eos_token", "stop"),
-        ("Completed", "stop"),
-        ("stop_sequence", "stop"),
-        ("length", "length"),
-        ("MAX_TOKENS", "length"),
-        ("model_context_window_exceeded", "length"),
-        ("content_filter", "content_filter"),
-        ("SAFETY", "content_filter"),
-        ("sensitive", "content_filter"),
-        ("error", "error"),
-        ("abort", "error"),
-        ("Network_Error", "error"),
-        ("insufficient_system_resource", "error"),
-    ],
-)
-def test_finish_words_count_in_any_case(word: str, finish: str) -> None:
-    reply = normalized(body_of("text", finish=word))
-    assert reply.finish == finish
-    assert reply.warnings == ()
-
-
-@pytest.mark.parametrize("word", ["tool_calls", "Function_Call", "TOOL_USE"])
-def test_words_for_calls_count_in_any_case(word: str) -> None:
-    reply = normalized(body_of(None, PING, finish=word))
-    assert (reply.finish, reply.warnings) == ("tool_calls", ())
-
-
-@pytest.mark.parametrize("word", [None, 7, "", "because", ["stop"]])
+@pytest.mark.parametrize("word", [None, "", "because"])
 def test_an_unknown_finish_word_is_reported(word: Json) -> None:
     reply = normalized({"choices": [{"message": {"content": "x"}, "finish_reason": word}]})
     assert (reply.finish, reply.warnings) == ("unknown", ("FINISH_UNKNOWN",))
 
 
-@pytest.mark.parametrize("word", ["stop", "because"])
-def test_calls_decide_whatever_the_finish_word_says(word: str) -> None:
-    reply = normalized(body_of(None, PING, finish=word))
-    assert reply.finish == "tool_calls"
-    assert "FINISH_MISMATCH" in reply.warnings
-
-
-def test_a_word_for_calls_without_any_call_is_mended_and_reported() -> None:
-    reply = normalized(body_of("Hello.", finish="tool_calls"))
-    assert (reply.content, reply.finish, reply.warnings) == ("Hello.", "stop", ("FINISH_MISMATCH",))
-
-
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (b"", Problem("INVALID_BODY", "Expecting value at line 1, column 1")),
-        ("<html>", Problem("INVALID_BODY", "Expecting value at line 1, column 1")),
-        ('{"choices": [', Problem("INVALID_BODY", "Expecting value at line 1, column 14")),
-        ("NaN", Problem("INVALID_BODY", "NaN is not a JSON number")),
+        (b"", Problem("INVALID_BODY", "Expecting value at line 1, column 1", passing=True)),
+        ("<html>", Problem("INVALID_BODY", "Expecting value at line 1, column 1", passing=True)),
+        ('{"choices": [', Problem("INVALID_BODY", "Expecting value at line 1, column 14", passing=True)),
+        ("[" * 100_000, Problem("INVALID_BODY", "nested deeper than 128 levels", passing=True)),
         ("[]", Problem("INVALID_BODY", "expected a JSON object, got list")),
         (None, Problem("INVALID_BODY", "expected a JSON object, got NoneType")),
-        ("[" * 100_000, Problem("INVALID_BODY", "nested deeper than 128 levels")),
-        (
-            {"choices": float("nan")},
-            Problem("INVALID_BODY", "Out of range float values are not JSON compliant"),
-        ),
         ({}, Problem("NO_CHOICES", "the reply has no choices")),
-        ({"choices": None}, Problem("NO_CHOICES", "the reply has no choices")),
-        ({"choices": []}, Problem("NO_CHOICES", "the reply has no choices")),
-        ({"choices": "one"}, Problem("NO_CHOICES", "the reply has no choices")),
-        ({"choices": {"message": {}}}, Problem("NO_CHOICES", "the reply has no choices")),
-        ({"choices": [None]}, Problem("NO_MESSAGE", "the first choice has no message")),
+        ({"choices": None}, Problem("NO_CHOICES", "the reply has no choices", passing=True)),
         ({"choices": [{}]}, Problem("NO_MESSAGE", "the first choice has no message")),
-        ({"choices": [{"message": None}]}, Problem("NO_MESSAGE", "the first choice has no message")),
-        ({"choices": [{"message": "Hello."}]}, Problem("NO_MESSAGE", "the first choice has no message")),
+        (
+            {"error": {"message": "Slow down.", "code": 429}},
+            Problem("RATE_LIMITED", "Slow down.", passing=True),
+        ),
     ],
 )
 def test_a_body_without_a_message_is_a_problem(body: bytes | Json, problem: Problem) -> None:
+    assert normalized(body) == Reply(finish="error", problem=problem)
+
+
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "1e999"])
+def test_a_number_alone_is_no_body(text: str) -> None:
+    reply = normalized(text)
+    assert reply.problem == Problem("INVALID_BODY", "expected a JSON object, got float")
+    assert reply.warnings == ("NON_FINITE_NUMBER",)
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_have_spoils_nothing_but_arguments(number: str) -> None:
+    body = canonical(body_of("Hi.") | {"usage": {"cost": 7}, "score": 7}).replace("7", number)
     reply = normalized(body)
-    assert reply.problem is not None
-    assert reply.problem.code == problem.code
-    assert reply.problem.detail.startswith(problem.detail)
-    assert (reply.finish, reply.calls, reply.content) == ("error", (), "")
+    assert (reply.content, reply.usage, reply.warnings) == ("Hi.", Usage(), ("NON_FINITE_NUMBER",))
+    call: Json = {"id": "call_a", "function": {"name": "add", "arguments": {"a": 7}}}
+    spoilt = normalized(canonical(with_message(tool_calls=[call])).replace("7", number))
+    assert isinstance(spoilt.calls[0].arguments, ArgumentError)
+    assert set(spoilt.warnings) >= {"NON_FINITE_NUMBER", "ARGUMENTS_NOT_STRING"}
 
 
 def test_a_parsed_body_that_nests_without_end_is_a_problem() -> None:
@@ -224,78 +181,41 @@ def test_a_parsed_body_that_nests_without_end_is_a_problem() -> None:
     assert problem.code == "INVALID_BODY"
 
 
-@pytest.mark.parametrize(
-    ("error", "problem"),
-    [
-        ("Overloaded.", Problem("PROVIDER_ERROR", "Overloaded.")),
-        ({"message": "Overloaded.", "code": 502}, Problem("PROVIDER_ERROR", "Overloaded.", passing=True)),
-        ({"message": "Down.", "code": "524"}, Problem("PROVIDER_ERROR", "Down.", passing=True)),
-        ({"message": "Too slow.", "code": 408}, Problem("PROVIDER_ERROR", "Too slow.", passing=True)),
-        ({"message": "Bad.", "code": 400}, Problem("PROVIDER_ERROR", "Bad.")),
-        ({"message": "Odd.", "code": 600}, Problem("PROVIDER_ERROR", "Odd.")),
-        ({"message": "Slow down.", "code": 429}, Problem("RATE_LIMITED", "Slow down.", passing=True)),
-        ({"message": "Slow down.", "code": "429"}, Problem("RATE_LIMITED", "Slow down.", passing=True)),
-        ({"code": 1234}, Problem("PROVIDER_ERROR", '{"code":1234}')),
-        (["odd"], Problem("PROVIDER_ERROR", '["odd"]')),
-        (7, Problem("PROVIDER_ERROR", "7")),
-    ],
-)
-def test_an_error_object_is_a_problem_wherever_it_stands(error: Json, problem: Problem) -> None:
-    beside = body_of("partial") | {"error": error}
-    within: Json = {"choices": [{"message": {"content": "partial"}, "error": error}]}
-    alone: Json = {"choices": [{"error": error}]}
-    for body in (beside, within, alone):
-        assert normalized(body) == Reply(finish="error", problem=problem)
+def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:
+    reply = normalized(canonical(body_of("bad X end")).replace("X", "\\ud83d"))
+    assert (reply.content, reply.warnings) == ("bad \ufffd end", ("LONE_SURROGATE",))
+    assert normalized(canonical(body_of("good X end")).replace("X", "\\ud83d\\ude00")).warnings == ()
 
 
-@pytest.mark.parametrize("error", [None, "", {}, []])
-def test_an_empty_error_is_none(error: Json) -> None:
-    assert normalized(body_of("Hello.") | {"error": error}).problem is None
+def test_an_error_keeps_what_was_said_before_it_and_runs_nothing() -> None:
+    error: Json = {"message": "Overloaded.", "code": 502, "metadata": {"provider_name": "Z"}}
+    body = body_of("partial", PING) | {"error": error, "usage": {"prompt_tokens": 3}}
+    assert normalized(body) == Reply(
+        content="partial",
+        finish="error",
+        problem=Problem("PROVIDER_ERROR", "Overloaded.", passing=True),
+        usage=Usage(3),
+        served=Served(provider="Z"),
+    )
+
+
+def test_a_prompt_that_was_blocked_is_filtered() -> None:
+    reply = normalized({"promptFeedback": {"blockReason": "SAFETY"}})
+    assert (reply.finish, reply.problem) == ("content_filter", Problem("CONTENT_FILTER", "SAFETY"))
 
 
 def test_of_several_choices_the_first_counts() -> None:
-    body: Json = {"choices": [*_choices("one"), *_choices("two")]}
-    reply = normalized(body)
+    choice: Json = {"message": {"content": "one"}, "finish_reason": "stop"}
+    reply = normalized({"choices": [choice, choice]})
     assert (reply.content, reply.warnings) == ("one", ("MULTIPLE_CHOICES",))
-
-
-def _choices(content: str) -> list[Json]:
-    choices = body_of(content)["choices"]
-    assert isinstance(choices, list)
-    return choices
-
-
-@pytest.mark.parametrize(
-    ("usage", "counted"),
-    [
-        ({"prompt_tokens": 3, "completion_tokens": 4}, Usage(3, 4)),
-        ({"prompt_tokens": 3}, Usage(3, 0)),
-        ({"cost": 0.25}, Usage(cost=0.25)),
-        ({"cost": 1_000_000_000}, Usage(cost=1e9)),
-        ({"cost": 1_000_000_001}, Usage()),
-        ({"cost": -1}, Usage()),
-        ({"cost": True}, Usage()),
-        ({"cost": "1"}, Usage()),
-        ({"prompt_tokens": "3", "completion_tokens": None}, Usage()),
-        ({"prompt_tokens": True, "completion_tokens": 1.5}, Usage()),
-        ({"prompt_tokens": -3, "completion_tokens": 2**53}, Usage()),
-        ([3, 4], Usage()),
-        (None, Usage()),
-    ],
-)
-def test_usage_counts_what_can_be_counted(usage: Json, counted: Usage) -> None:
-    assert repr(normalized(body_of("x") | {"usage": usage}).usage) == repr(counted)
-
-
-@pytest.mark.parametrize("model", [None, 7, {"name": "m"}])
-def test_a_model_that_is_not_text_was_not_said(model: Json) -> None:
-    assert normalized(body_of("x") | {"model": model}).model == ""
 
 
 def test_a_refusal_is_told_in_the_models_words_and_runs_nothing() -> None:
     body = with_message(content=None, refusal="I cannot.", tool_calls=[{"function": {"name": "ping"}}])
     reply = normalized(body)
     assert (reply.problem, reply.calls) == (Problem("REFUSAL", "I cannot."), ())
+    part = normalized(with_message(content=[{"type": "refusal", "refusal": "No."}], refusal=None))
+    assert part.problem == Problem("REFUSAL", "No.")
 
 
 @pytest.mark.parametrize("refusal", [None, "", False, {"reason": "no"}])
@@ -303,14 +223,11 @@ def test_an_empty_refusal_is_none(refusal: Json) -> None:
     assert normalized(with_message(content="Hello.", refusal=refusal)).problem is None
 
 
-def test_a_filtered_reply_runs_nothing() -> None:
-    reply = normalized(body_of("partial", PING, finish="content_filter"))
-    assert (reply.problem, reply.calls) == (Problem("CONTENT_FILTER", "partial"), ())
-
-
-def test_a_reply_that_broke_off_runs_nothing() -> None:
-    reply = normalized(body_of("partial", PING, finish="error"))
-    assert (reply.problem, reply.calls) == (Problem("PROVIDER_ERROR", "the provider broke off"), ())
+@pytest.mark.parametrize("finish", ["content_filter", "error", "MALFORMED_FUNCTION_CALL"])
+def test_a_reply_that_was_given_up_runs_nothing(finish: str) -> None:
+    reply = normalized(body_of("partial", PING, finish=finish))
+    assert (reply.content, reply.calls) == ("partial", ())
+    assert reply.problem is not None
 
 
 def test_a_cut_reply_says_which_arguments_were_cut() -> None:
@@ -323,12 +240,57 @@ def test_a_cut_reply_says_which_arguments_were_cut() -> None:
     assert reply.calls[1].arguments == "{}"
 
 
+def test_names_are_understood_by_the_tools_that_there_are() -> None:
+    spoilt = normalized(body_of(None, ("call_a", "functions.ping<|channel|>", "{}")))
+    assert ([call.name for call in spoilt.calls], spoilt.warnings) == (["ping"], ("NAME_NORMALIZED",))
+    assert normalized(body_of(None, ("call_a", "Ping", "{}"))).warnings == ("NAME_UNKNOWN",)
+
+
+def test_calls_that_stand_outside_the_message_or_in_its_content_are_read() -> None:
+    entry: Json = {"id": "call_a", "function": {"name": "ping", "arguments": "{}"}}
+    part: Json = {"type": "tool_use", "id": "call_a", "name": "ping", "input": {}}
+    places: list[tuple[Json, str]] = [
+        ({"choices": [{"message": {}, "tool_calls": [entry]}]}, "TOOL_CALLS_MISPLACED"),
+        ({"choices": [{"message": {}}], "tool_calls": [entry]}, "TOOL_CALLS_MISPLACED"),
+        (with_message(content=[part]), "CALLS_IN_CONTENT_PARTS"),
+    ]
+    for body, code in places:
+        reply = normalized(body)
+        assert [call.name for call in reply.calls] == ["ping"]
+        assert code in reply.warnings
+
+
+def test_a_message_that_is_all_of_the_body_has_its_calls_where_they_belong() -> None:
+    entry: Json = {"id": "call_a", "function": {"name": " ", "arguments": "{}"}}
+    reply = normalized({"role": "assistant", "tool_calls": [entry]})
+    assert "TOOL_CALLS_MISPLACED" not in reply.warnings
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"choices": {"message": {"content": "Hi."}}}, "NO_CHOICES"),
+        ({"choices": [{"message": "Hi."}]}, "NO_MESSAGE"),
+        ({"choices": [{"message": {"function_call": {"name": "ping"}}}]}, "EMPTY_RESPONSE"),
+    ],
+)
+def test_strictly_a_reply_is_what_openai_documents(body: Json, problem: str) -> None:
+    strict, safe = normalized(body, STRICT), normalized(body)
+    assert strict.problem is not None
+    assert strict.problem.code == problem
+    assert (strict.calls, strict.content) == ((), "")
+    assert set(strict.warnings) >= set(safe.warnings) - {
+        "FINISH_MISMATCH",
+        "FINISH_UNKNOWN",
+        "CALL_ID_MISSING",
+    }
+
+
 def test_text_calls_are_read_only_where_a_dialect_is_enabled() -> None:
-    assert normalized(body_of(TAGGED)).content == TAGGED
+    suspected = normalized(body_of(TAGGED))
+    assert (suspected.content, suspected.warnings) == (TAGGED, ("TEXT_CALL_SUSPECTED",))
     reply = normalized(body_of(f"One moment. {TAGGED}"), READS_TAGS)
-    assert reply.calls == (
-        ToolCall("call_2_0", "ping", JsonText("{}"), '{"name": "ping", "arguments": {}}', "text:hermes_json"),
-    )
+    assert reply.calls == (ToolCall("call_2_0", "ping", JsonText("{}"), TAGGED, "text:hermes_json"),)
     assert (reply.content, reply.finish) == ("One moment.", "tool_calls")
     assert reply.warnings == ("TEXT_CALL_READ",)
 
@@ -339,17 +301,10 @@ def test_text_is_not_read_for_calls_where_there_are_structured_ones() -> None:
     assert reply.content == TAGGED
 
 
-def test_text_calls_that_are_left_alone_are_reported() -> None:
-    broken = '<tool_call>{"name": "ping", "arguments": </tool_call>'
-    reply = normalized(body_of(broken), READS_TAGS)
-    assert (reply.calls, reply.content, reply.warnings) == ((), broken, ("TEXT_CALL_MALFORMED",))
-
-
-def test_reasoning_in_the_text_is_kept_apart() -> None:
-    reply = normalized(body_of("<think>why</think>\n"), READS_TAGS)
-    assert (reply.reasoning, reply.content, reply.problem) == ("why", "", Problem("EMPTY_RESPONSE"))
-    body = with_message(content="<think>why</think>Hello.", reasoning="because")
-    assert normalized(body, READS_TAGS).reasoning == "because"
+def test_reasoning_that_was_left_in_the_text_is_reported() -> None:
+    reply = normalized(body_of("<think>why</think>Hello."))
+    assert (reply.content, reply.warnings) == ("<think>why</think>Hello.", ("THINK_TAGS_IN_CONTENT",))
+    assert normalized(body_of("<think>why</think>Hello."), READS_TAGS).reasoning == "why"
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
@@ -393,14 +348,38 @@ BODIES = JSON | st.fixed_dictionaries(
 @given(BODIES)
 @example({"choices": [{"message": {"content": "\ud83d"}}]})
 @example({"choices": [{"message": {"tool_calls": [{"id": 10**5000, "function": {"name": "add"}}]}}]})
+@example({"choices": [{"message": {"reasoning": [float("nan")], "content": [float("inf")]}}]})
 def test_any_body_is_a_reply_that_holds_together(body: Json) -> None:
-    for config in (LoopConfig(), LoopConfig(text_dialects=("hermes_json", "json_fenced"))):
+    for config in CONFIGS:
         reply = normalized(body, config)
         assert len({call.id for call in reply.calls}) == len(reply.calls)
         assert reply.calls or reply.content or reply.problem
         assert reply.content == "" or reply.content.strip()
         assert reply.finish != "tool_calls" or reply.calls or reply.problem
         reply.content.encode()
+        assert len(set(reply.warnings)) == len(reply.warnings)
+        for text in (reply.carry, *(call.carry for call in reply.calls)):
+            assert canonical(json.loads(text)) == text
+        for call in reply.calls:
+            call.original.encode()
+            if isinstance(call.arguments, JsonText):
+                assert canonical(json.loads(call.arguments)) == call.arguments
+                assert call.arguments.startswith("{")
+
+
+@given(
+    st.dictionaries(st.text(), JSON.filter(bool), min_size=1),
+    st.sampled_from(["length", "stop", "tool_calls", "max_tokens"]),
+    st.data(),
+)
+def test_a_call_that_was_cut_never_has_arguments(
+    arguments: dict[str, Json], finish: str, data: st.DataObject
+) -> None:
+    for whole in (json.dumps(arguments), repr(arguments), f"```json\n{json.dumps(arguments)}"):
+        cut = whole[: data.draw(st.integers(1, len(whole) - 1))]
+        for config in CONFIGS:
+            reply = normalized(body_of(None, ("call_a", "add", cut), finish=finish), config)
+            assert isinstance(reply.calls[0].arguments, ArgumentError)
 
 
 @given(st.binary() | st.text())

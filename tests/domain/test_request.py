@@ -22,7 +22,8 @@ owned = {"model", "messages"}
 def test_the_body_is_the_canonical_text_of_the_whole_tree(
     model: str, messages: Transcript, options: Mapping[str, Json]
 ) -> None:
-    tree: Json = {"model": model, "messages": [parse(text) for text in messages.texts], **options}
+    texts = messages.complete().texts
+    tree: Json = {"model": model, "messages": [parse(text) for text in texts], **options}
     assert Request(model, messages, RequestOptions(canonical(options))).body == canonical(tree)
 
 
@@ -35,6 +36,13 @@ def test_the_body_is_the_canonical_text_of_the_whole_tree(
 )
 def test_options_follow_the_messages_in_their_own_order(options: Mapping[str, Json], body: str) -> None:
     assert Request("m", HI, RequestOptions(canonical(options))).body == body
+
+
+@given(transcripts)
+def test_no_request_has_a_call_without_a_result(messages: Transcript) -> None:
+    request = Request("m", messages, NO_OPTIONS)
+    assert request.messages == messages.complete()
+    assert request == Request("m", request.messages, NO_OPTIONS)
 
 
 def test_the_digest_is_a_chain_over_parts_that_are_digested_already() -> None:
@@ -57,6 +65,14 @@ def test_the_digest_differs_with_every_part() -> None:
         Request("m", HI, RequestOptions(canonical({"n": 1}))),
     ]
     assert len({request.digest for request in requests}) == len(requests)
+
+
+@pytest.mark.parametrize(
+    ("options", "streamed"),
+    [({"stream": True}, True), ({"stream": False}, False), ({"stream": 1}, False), ({}, False), ([], False)],
+)
+def test_a_request_knows_whether_its_reply_is_to_be_streamed(options: Json, streamed: bool) -> None:
+    assert Request("m", HI, RequestOptions(canonical(options))).streamed is streamed
 
 
 def test_options_are_equal_by_their_text() -> None:

@@ -9,6 +9,7 @@ from tests.playbook import (
     Turn,
     approves,
     asks,
+    at,
     calling,
     denies,
     faults,
@@ -23,7 +24,7 @@ from tests.playbook import (
     tells,
 )
 from toolreel.config import LoopConfig
-from toolreel.envelope import Envelope, ToolFailure
+from toolreel.envelope import Envelope, ToolFailure, failed
 from toolreel.events import CancelRequested
 from toolreel.faults import (
     Fault,
@@ -48,6 +49,7 @@ from toolreel.notes import (
     CallRejected,
     CallRepeated,
     CallStarted,
+    RepairApplied,
 )
 from toolreel.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
 from toolreel.plan import Plan
@@ -111,6 +113,89 @@ def test_several_calls_run_one_after_another_in_their_order() -> None:
         *DONE,
     )
     assert played.state.tally.tool_calls == 3
+
+
+def elapsed(played: Playbook) -> list[tuple[str, int | None]]:
+    """How long each call took, in the order in which they ended."""
+    return [(note.call_id, note.elapsed_ms) for note in played.notes if isinstance(note, CallEnded)]
+
+
+def test_how_long_a_call_took_is_noted_where_events_tell_the_time() -> None:
+    both = (calling(A, C), tells("call_a", "add", {"value": 1}), tells("call_c", "ping", {"value": 3}))
+    played = book().play(
+        asks(),
+        at(1_000, replies_calling(A, C)),
+        runs("call_a", "add", {"a": 1}),
+        at(1_250, returns(1)),
+        runs("call_c", "ping", {}),
+        at(1_250, returns(3)),
+        asks(*both),
+        *DONE,
+    )
+    assert elapsed(played) == [("call_a", 250), ("call_c", 0)]
+
+
+def test_calls_that_run_together_are_each_measured_from_their_start() -> None:
+    both = (calling(A, C), tells("call_a", "add", {"value": 1}), tells("call_c", "ping", {"value": 3}))
+    played = book(READING, parallel_tools=True).play(
+        asks(),
+        at(1_000, replies_calling(A, C)),
+        runs("call_a", "add", {"a": 1}),
+        runs("call_c", "ping", {}),
+        of("call_c", at(1_100, returns(3))),
+        of("call_a", at(1_700, returns(1))),
+        asks(*both),
+        *DONE,
+    )
+    assert elapsed(played) == [("call_c", 100), ("call_a", 700)]
+
+
+def test_a_call_that_waited_for_approval_is_measured_from_then_on() -> None:
+    played = book((GUARDED,)).play(
+        asks(),
+        at(1_000, replies_calling(A)),
+        seeks_approval("call_a", "add", {"a": 1}),
+        at(90_000, approves()),
+        runs("call_a", "add", {"a": 1}),
+        at(90_010, returns(1)),
+        asks(calling(A), tells("call_a", "add", {"value": 1})),
+        *DONE,
+    )
+    assert elapsed(played) == [("call_a", 10)]
+
+
+@pytest.mark.parametrize(("replied", "returned", "took"), [(1_000, None, None), (1_000, 900, 0)])
+def test_a_time_that_is_not_told_or_runs_backwards_makes_no_duration(
+    replied: int, returned: int | None, took: int | None
+) -> None:
+    played = book().play(
+        asks(),
+        at(replied, replies_calling(A)),
+        runs("call_a", "add", {"a": 1}),
+        returns(1) if returned is None else at(returned, returns(1)),
+        asks(calling(A), tells("call_a", "add", {"value": 1})),
+        *DONE,
+    )
+    assert elapsed(played) == [("call_a", took)]
+
+
+def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
+    page, cut = "x" * 9_000, "x" * 80 + "…"
+    first, second, third, fourth = ((f"call_{n}", page, "{}") for n in range(4))
+    result = failed(cut, tool_not_found(page, ("add", "ping")))
+    played = book(repetition_warn=2, repetition_stop=3).play(
+        asks(),
+        replies_calling(first),
+        asks(calling(first), ToolMessage("call_0", result.text())),
+        replies_calling(second),
+        asks(calling(second), ToolMessage("call_1", warned(result, 2).text())),
+        replies_calling(third, fourth),
+        finishes(RepeatedCall(cut, 3)),
+    )
+    assert all(len(str(note)) < 500 for note in played.notes)
+    assert CallRepeated(2, cut, 2) in played.notes
+    assert CallAbandoned(3, "call_3", cut) in played.notes
+    assert played.state.memory.called == (cut,)
 
 
 def test_calls_that_may_not_run_are_answered_and_the_others_run() -> None:
@@ -462,3 +547,24 @@ def test_a_circle_among_calls_that_run_together_ends_the_run_when_all_are_writte
         asks(), *again, asks(calling(A, C), *results), *again, finishes(RepeatedCall("add", 2))
     )
     assert tuple(played.state.messages.messages)[-2:] == results
+
+
+@pytest.mark.parametrize("approval", [False, True])
+def test_arguments_that_are_decoded_for_their_schema_are_noted_and_are_what_is_approved_and_run(
+    approval: bool,
+) -> None:
+    tags = ToolDefinition.of(
+        "tag", parameters={"properties": {"tags": {"type": "array"}}}, needs_approval=approval
+    )
+    call = ("call_a", "tag", '{"tags": "[1]"}')
+    approved = (seeks_approval("call_a", "tag", {"tags": [1]}), approves()) if approval else ()
+    played = Playbook(Plan.of(model="m", messages="hi", tools=[tags])).play(
+        asks(),
+        replies_calling(call),
+        *approved,
+        runs("call_a", "tag", {"tags": [1]}),
+        returns("ok"),
+        asks(calling(call), tells("call_a", "tag", {"value": "ok"})),
+        *DONE,
+    )
+    assert played.notes.count(RepairApplied(1, "ARGUMENTS_DECODED")) == 1

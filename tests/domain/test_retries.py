@@ -37,10 +37,32 @@ def test_a_server_that_means_it_is_not_asked_again(status: int | None) -> None:
         ("HTTP 400: registry.ollama.ai/library/gemma:latest does not support tools", ""),
         ("HTTP 400: Provider returned error", '{"error":{"metadata":{"raw":"does not support tools"}}}'),
         ("HTTP 400: Invalid value for tool_choice: only 'auto' is supported", ""),
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', ""),
+        ("HTTP 400: named tool choice requires --tool-call-parser to be set", ""),
+        ("HTTP 400: This model doesn't support tool use in streaming mode.", ""),
+        ("HTTP 400: deepseek-reasoner does not support Function Calling", ""),
+        ("HTTP 400: Provider returned error", '{"raw":"model features function calling not support"}'),
+        ("HTTP 400: tools is not supported in this model.", ""),
+        ("HTTP 400: The tool call is not supported.", ""),
+        ("HTTP 400: Function call is not supported for this model.", ""),
+        ("HTTP 400: tools param requires --jinja flag", ""),
     ],
 )
 def test_a_server_that_takes_no_tools_says_so_in_many_words(status: int, message: str, body: str) -> None:
     assert refuses_tools(RequestFailed(1, "status", message, status, body))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "HTTP 500: tools param requires --jinja flag",
+        "HTTP 500: Unsupported param: tools",
+        "HTTP 500: Internal server error: Unsupported tool_call_parser: None",
+    ],
+)
+def test_a_server_that_was_started_without_tools_says_so_as_if_it_had_failed(message: str) -> None:
+    assert refuses_tools(RequestFailed(1, "status", message, 500))
+    assert not refuses_tools(RequestFailed(1, "status", message, 503))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +73,7 @@ def test_a_server_that_takes_no_tools_says_so_in_many_words(status: int, message
         RequestFailed(1, "status", "HTTP 422: bad", 422, '{"detail":[{"input":{"tool_choice":"auto"}}]}'),
         RequestFailed(1, "status", "HTTP 401: tools are not supported", 401),
         RequestFailed(1, "status", "HTTP 500: tools are not supported", 500),
+        RequestFailed(1, "status", "HTTP 500: Internal server error", 500),
         RequestFailed(1, "timeout", "tools are not supported"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from tests.samples import complaint
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, canonical
-from toolreel.schemas import Violation, check_schema, refused_nulls, violations
+from toolreel.schemas import Violation, broken_places, check_schema, refused_nulls, violations
 
 
 def told(schema: Json, arguments: Json) -> list[str]:
@@ -256,3 +256,15 @@ def test_a_null_is_refused_where_the_schema_neither_takes_nor_needs_it(
 def test_what_cannot_be_validated_has_no_refused_nulls() -> None:
     schema = canonical({"properties": {"a": TEXT, "n": {"multipleOf": 0.5}}})
     assert refused_nulls(schema, canonical({"n": 10**400, "a": None})) == ()
+
+
+def test_every_value_that_breaks_a_schema_is_found_by_its_place() -> None:
+    schema = canonical({"properties": {"a": {"items": TEXT}, "n": NUMBER}, "required": ["n"]})
+    assert broken_places(schema, {"a": ["x", 1, 2], "n": "3"}) == (("a", 1), ("a", 2), ("n",))
+    assert broken_places(schema, {"a": []}) == ((),)
+    assert broken_places(schema, {"n": 3}) == ()
+
+
+def test_what_cannot_be_validated_is_broken_as_a_whole() -> None:
+    schema = canonical({"properties": {"n": {"multipleOf": 0.5}}})
+    assert broken_places(schema, {"n": 10**400}) == ((),)

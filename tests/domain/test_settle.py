@@ -25,6 +25,7 @@ from toolreel.plan import Plan
 from toolreel.reply import Problem, ProblemCode, Reply
 from toolreel.settle import outcome_of, settle
 from toolreel.state import Memory, Settled, State, Step
+from toolreel.surface import ToolDefinition
 
 
 def test_a_settled_run_finishes_and_says_so_last() -> None:
@@ -41,7 +42,8 @@ def reached(mode: ToolUseMode, policy: ToolFailurePolicy = "fatal", **results: b
     """A run in which these tools were called, the last time with these results."""
     config = LoopConfig(tool_use_mode=mode, tool_failure_policy=policy)
     memory = Memory(successes=sum(results.values()), called=tuple(results), last_ok=pmap(results))
-    return replace(State.idle(Plan.of(model="m", messages="hi", config=config)), memory=memory)
+    plan = Plan.of(model="m", messages="hi", tools=[ToolDefinition.of("add")], config=config)
+    return replace(State.idle(plan), memory=memory)
 
 
 HELLO = Reply(content="Hello.", finish="stop")
@@ -78,6 +80,10 @@ OUTCOMES: dict[ProblemCode, Outcome] = {
     "INVALID_BODY": InvalidReply("INVALID_BODY", "words"),
     "NO_CHOICES": InvalidReply("NO_CHOICES", "words"),
     "NO_MESSAGE": InvalidReply("NO_MESSAGE", "words"),
+    "CONTEXT_OVERFLOW": Truncated("partial"),
+    "CALL_WITHOUT_NAME": InvalidReply("CALL_WITHOUT_NAME", "words"),
+    "UNSUPPORTED_CALL_TYPE": InvalidReply("UNSUPPORTED_CALL_TYPE", "words"),
+    "MALFORMED_FUNCTION_CALL": InvalidReply("MALFORMED_FUNCTION_CALL", "words"),
 }
 
 

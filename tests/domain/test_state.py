@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
@@ -7,7 +8,8 @@ from hypothesis import given
 
 from tests.samples import PLAN
 from tests.strategies import runs
-from toolreel.messages import AssistantMessage, UserMessage
+from toolreel.messages import AssistantMessage, SentCall, UserMessage
+from toolreel.provider import Provider
 from toolreel.reply import Usage
 from toolreel.state import (
     AwaitingApproval,
@@ -38,6 +40,14 @@ def test_what_is_said_joins_the_history_and_changes_nothing_else() -> None:
     assert before == State.idle(PLAN)
 
 
+def test_a_history_is_written_for_the_provider_of_the_plan() -> None:
+    plan = replace(PLAN, provider=Provider(tool_turn_content="null"))
+    calling = AssistantMessage("", (SentCall("a", "ping", "{}"),))
+    said = State.idle(plan).said(calling)
+    assert said.messages == Transcript.of([UserMessage("hi"), calling], plan.form)
+    assert '"content":null' in said.messages.texts[1]
+
+
 def test_saying_nothing_changes_nothing() -> None:
     assert State.idle(PLAN).said() == State.idle(PLAN)
 
@@ -62,4 +72,5 @@ def test_history_only_grows_and_is_that_of_its_messages(steps: tuple[Step, ...])
     histories = [list(step.state.messages.messages) for step in steps]
     for earlier, later in pairwise(histories):
         assert later[: len(earlier)] == earlier
-    assert steps[-1].state.messages == Transcript.of(histories[-1])
+    last = steps[-1].state
+    assert last.messages == Transcript.of(histories[-1], last.plan.form, kept=last.messages.kept)

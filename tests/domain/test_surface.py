@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -50,6 +50,29 @@ def test_a_name_that_no_tool_can_have_is_refused() -> None:
 def test_a_schema_that_cannot_be_used_is_refused_by_the_name_of_its_tool() -> None:
     assert complaint(ConfigError, lambda: ToolDefinition("echo", parameters=canonical(["x"]))) == (
         "tool 'echo': a tool's parameters must be a JSON Schema object, not [\"x\"]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "part"),
+    [
+        (lambda: ToolDefinition("echo", "Say it \ud83d again."), "description"),
+        (lambda: ToolDefinition("echo", parameters=canonical({"title": "\ud83d"})), "parameters"),
+        (lambda: ToolDefinition.of("echo", "", {"title": "\ud83d"}), "parameters.title"),
+    ],
+)
+def test_words_that_cannot_be_sent_are_refused_before_they_are(
+    tool: Callable[[], ToolDefinition], part: str
+) -> None:
+    assert complaint(ConfigError, tool) == (
+        f"tool 'echo': {part}: holds a lone surrogate, which cannot be sent"
+    )
+
+
+def test_a_schema_that_is_not_json_is_told_with_the_tool_and_the_place() -> None:
+    schema: dict[str, Json] = {"properties": {"n": {"default": float("nan")}}}
+    assert complaint(ConfigError, lambda: ToolDefinition.of("add", "", schema)) == (
+        "tool 'add': parameters.properties.n.default: nan is not JSON; use a finite number"
     )
 
 

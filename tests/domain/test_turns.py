@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import pytest
 
 from tests.playbook import (
+    Answer,
     Given,
     Playbook,
     asks,
@@ -16,6 +18,7 @@ from tests.playbook import (
     finishes,
     replies,
     replies_calling,
+    replies_streaming,
     replies_with,
     returns,
     runs,
@@ -23,6 +26,7 @@ from tests.playbook import (
     waits,
 )
 from toolreel.config import LoopConfig, ToolUseMode
+from toolreel.effects import RunTool, SendRequest
 from toolreel.faults import (
     Fault,
     arguments_not_json,
@@ -30,19 +34,23 @@ from toolreel.faults import (
     arguments_too_deep,
     arguments_truncated,
 )
-from toolreel.jsontext import Json
-from toolreel.messages import AssistantMessage, SentCall
+from toolreel.jsontext import Json, canonical
+from toolreel.loop import start, step
+from toolreel.messages import AssistantMessage, SentCall, UserMessage
 from toolreel.notes import (
     CallRejected,
     CallsIgnored,
     CallStarted,
     ContentStripped,
+    Note,
+    QuirkApplied,
     RepairApplied,
     ReplyRead,
     RequestLost,
     RetryPlanned,
     RunSettled,
     ToolsDropped,
+    UpstreamPinned,
 )
 from toolreel.outcome import (
     CapabilityRefused,
@@ -57,6 +65,7 @@ from toolreel.outcome import (
     Truncated,
 )
 from toolreel.plan import Plan
+from toolreel.provider import Provider
 from toolreel.surface import ToolDefinition
 
 ANYTHING: Final[dict[str, Any]] = {"type": "object"}
@@ -92,6 +101,17 @@ def test_tokens_are_counted_over_all_turns() -> None:
         finishes(Completed("Done.")),
     )
     assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (22, 14)
+
+
+def test_a_streamed_reply_is_read_as_if_it_had_come_whole() -> None:
+    played = book().play(asks(), replies_streaming("Hel", "lo."), finishes(Completed("Hello.")))
+    assert played.notes[1:] == [ReplyRead(1, "stop", 0, 0, 0), RunSettled("completed")]
+
+
+def test_a_hole_in_a_streamed_reply_is_noted() -> None:
+    frame = 'data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}\n\n'
+    played = book().play(asks(), replies_with('data: {"cho\n\n' + frame), finishes(Completed("Hello.")))
+    assert RepairApplied(1, "STREAM_FRAME_LOST") in played.notes
 
 
 def test_text_beside_calls_is_kept_out_of_the_history_and_noted() -> None:
@@ -243,10 +263,6 @@ REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."
             replies_with({"error": {"message": "Bad input.", "code": 400}}),
             InvalidReply("PROVIDER_ERROR", "Bad input."),
         ),
-        (
-            replies_with("<html>"),
-            InvalidReply("INVALID_BODY", "Expecting value at line 1, column 1"),
-        ),
         (replies_with({"choices": []}), InvalidReply("NO_CHOICES", "the reply has no choices")),
         (
             replies_with({"choices": [{}]}),
@@ -257,6 +273,20 @@ REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."
 def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcome: Outcome) -> None:
     played = book().play(asks(), given, finishes(outcome))
     assert played.notes[-1] == RunSettled(outcome.name)
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("<html>", InvalidReply("INVALID_BODY", "Expecting value at line 1, column 1")),
+        ({"choices": None}, InvalidReply("NO_CHOICES", "the reply has no choices")),
+    ],
+)
+def test_a_reply_that_is_none_at_all_may_pass_and_ends_the_run_where_it_does_not(
+    body: Json, outcome: Outcome
+) -> None:
+    book(LoopConfig(max_tries=1)).play(asks(), replies_with(body), finishes(outcome))
+    book().play_up_to(asks(), replies_with(body), waits(713))
 
 
 def test_partial_text_stays_in_the_history_and_empty_text_does_not() -> None:
@@ -308,6 +338,14 @@ def test_a_passing_error_in_a_reply_is_tried_again_and_then_ends_the_run() -> No
         finishes(InvalidReply("RATE_LIMITED", "Slow down.")),
     )
     assert played.state.tally.turns == 1
+    assert [note.problem for note in played.notes if isinstance(note, ReplyRead)] == ["RATE_LIMITED"] * 2
+
+
+def test_a_passing_error_in_a_reply_leaves_a_trace_though_the_run_goes_on() -> None:
+    busy = replies_with({"error": {"message": "Overloaded.", "code": 503}})
+    played = book().play(asks(), busy, waits(PAUSE), elapses(), asks(), *DONE)
+    read = [note for note in played.notes if isinstance(note, ReplyRead)]
+    assert [(note.finish, note.problem) for note in read] == [("error", "PROVIDER_ERROR"), ("stop", "")]
 
 
 REFUSED = fails_to_send("status", "tools are not supported", 400)
@@ -346,6 +384,10 @@ def test_calls_that_nobody_asked_for_are_ignored_and_the_text_is_the_answer() ->
         asks(tools=False), replies_calling(PING, content="Done."), finishes(Completed("Done."))
     )
     assert CallsIgnored(1, ("ping",), "tools_off") in played.notes
+    page = book(UNHEARD).play(
+        asks(tools=False), replies_calling(("a", "x" * 9_000, "{}")), finishes(EmptyFinal())
+    )
+    assert CallsIgnored(1, ("x" * 80 + "…",), "tools_off") in page.notes
     assert not [note for note in played.notes if isinstance(note, ContentStripped)]
     assert played.state.messages.messages[-1] == AssistantMessage("Done.")
     assert played.state.tally.ignored_calls == 1
@@ -386,3 +428,107 @@ def test_a_reply_that_used_up_its_tokens_was_cut_whatever_it_says(tokens: int, r
 def test_a_cap_of_minus_one_is_none() -> None:
     plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": -1})
     Playbook(plan).play_up_to(asks(), replies_calling(PING), runs("call_a", "ping", {}))
+
+
+SIGNED: Final[dict[str, Any]] = {"extra_content": {"google": {"thought_signature": "Ev8B"}}}
+
+
+def thinking_aloud() -> dict[str, Any]:
+    """A reply with a call, reasoning, and a signature on the call."""
+    body: dict[str, Any] = dict(body_of(None, PING))
+    message = body["choices"][0]["message"]
+    message["reasoning_content"] = "look it up"
+    message["tool_calls"][0] |= SIGNED
+    return body
+
+
+def test_the_providers_own_fields_go_back_with_the_call() -> None:
+    call = SentCall(*PING, extras=canonical(SIGNED))
+    said = AssistantMessage("", (call,), canonical({"reasoning_content": "look it up"}))
+    book().play(
+        asks(),
+        replies_with(thinking_aloud()),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(said, tells("call_a", "ping", {"value": 1})),
+        *DONE,
+    )
+
+
+def after(plan: Plan, *answers: Answer) -> tuple[list[Note], str]:
+    """The notes of a run that is answered so, and the body of the request that it ends with."""
+    at = start(plan)
+    notes = [*at.notes]
+    for answer in answers:
+        effect = at.effects[-1]
+        assert isinstance(effect, SendRequest | RunTool)
+        at = step(at.state, answer(effect.ref))
+        notes += at.notes
+    effect = at.effects[-1]
+    assert isinstance(effect, SendRequest)
+    return notes, effect.request.body
+
+
+def test_a_provider_that_refuses_its_own_fields_does_not_get_them_back() -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, provider=Provider(reasoning_replay="never"))
+    notes, body = after(plan, replies_with(thinking_aloud()), returns(1))
+    assert "look it up" not in body
+    assert QuirkApplied(2, "reasoning_replay") in notes
+
+
+ROUTED = {"provider": "Google", "model": "m"}
+ANY: Final[dict[str, Any]] = {"sort": "price", "order": ["Any"]}
+
+
+def routing_after(*answers: Answer, pin: bool = True) -> tuple[list[Note], Json]:
+    """The notes of a run through a router, and whom its last request may go to."""
+    provider = Provider(pin_upstream=pin)
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, provider=provider, options={"provider": ANY})
+    notes, body = after(plan, *answers)
+    return notes, json.loads(body)["provider"]
+
+
+def test_a_run_stays_with_the_upstream_that_gave_the_first_reply() -> None:
+    first = (replies_with(body_of(None, PING) | ROUTED), returns(1))
+    notes, routing = routing_after(*first)
+    assert routing == {"sort": "price", "order": ["Google"], "allow_fallbacks": False}
+    assert UpstreamPinned(1, "Google") in notes
+    assert routing_after(*first, pin=False)[1] == ANY
+
+
+def test_nobody_is_pinned_who_does_not_say_who_it_is() -> None:
+    notes, routing = routing_after(replies_calling(PING), returns(1))
+    assert routing == ANY
+    assert not [note for note in notes if isinstance(note, UpstreamPinned)]
+
+
+def test_the_pin_holds_whoever_answers_later() -> None:
+    first, second = body_of(None, PING) | ROUTED, body_of(None, ("call_b", "ping", "{}"))
+    later = replies_with(second | {"provider": "Other"})
+    notes, routing = routing_after(replies_with(first), returns(1), later, returns(2))
+    assert routing == {"sort": "price", "order": ["Google"], "allow_fallbacks": False}
+    assert [note.turn for note in notes if isinstance(note, UpstreamPinned)] == [1]
+
+
+def refused_generation(text: str) -> Answer:
+    error: Json = {"error": {"code": "tool_use_failed", "failed_generation": text}}
+    return fails_to_send("status", "HTTP 400", 400, body=canonical(error))
+
+
+def test_a_call_that_the_server_refused_to_read_is_run_all_the_same() -> None:
+    written = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+    played = book(BOTH).play_up_to(asks(), refused_generation(written), runs("call_1_0", "ping", {}))
+    assert RepairApplied(1, "FAILED_GENERATION_READ") in played.notes
+    assert RequestLost(1, "status", 400) in played.notes
+
+
+def test_a_generation_that_nobody_can_read_is_told_to_the_model_once() -> None:
+    told = AssistantMessage("<function=ping")
+    request = UserMessage(
+        "Your tool call could not be read, and nothing was run. The tools are: add, ping. "
+        "Call the one that you need now."
+    )
+    again = InvalidReply("MALFORMED_FUNCTION_CALL", "<function=ping")
+    unread = refused_generation("<function=ping")
+    book().play(asks(), unread, asks(told, request), *DONE)
+    book().play(asks(), unread, asks(told, request), unread, finishes(again))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any, TypeAlias
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.playbook import body_of
-from tests.strategies import failures, times
+from tests.strategies import failures, providers, times
 from toolreel.codec import dump, load_effect, load_event, load_note, load_state
 from toolreel.config import LoopConfig
 from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
 from toolreel.errors import ProtocolError
+from toolreel.estimates import bytes_per_4
 from toolreel.events import (
     ApprovalGiven,
     CancelRequested,
@@ -28,11 +30,14 @@ from toolreel.events import (
     ToolReturned,
     WaitElapsed,
 )
+from toolreel.history import history_policies
 from toolreel.jsontext import Json, canonical
 from toolreel.loop import start, step
 from toolreel.messages import AssistantMessage, Message, ToolMessage
-from toolreel.notes import CallAbandoned
+from toolreel.notes import CallAbandoned, HistoryShortened
 from toolreel.plan import Plan
+from toolreel.provider import Provider
+from toolreel.request import Request
 from toolreel.resuming import pending
 from toolreel.schemas import violations
 from toolreel.state import (
@@ -82,6 +87,7 @@ CONFIGS = st.builds(
             "fallback_without_tools": st.booleans(),
             "max_tries": st.integers(1, 3),
             "text_dialects": st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
+            "history_policies": st.lists(st.sampled_from([*history_policies()]), unique=True),
         }
     ),
     st.fixed_dictionaries(
@@ -100,12 +106,21 @@ CONFIGS = st.builds(
             "repetition_stop": st.sampled_from([None, 2, 4]),
             "fix_empty_final": st.just(False),
             "context_window_tokens": st.integers(80, 400),
+            "require_first_call": st.just(True),
+            "final_stream": st.just(True),
         },
     ).filter(lambda rare: len(rare) <= 5),
 )
 PLANS = st.builds(
-    lambda tools, config, options, seed: Plan.of(
-        model="m", messages="hi", options=options, tools=tools, config=config, seed=seed
+    lambda tools, config, options, seed, provider, overrides: Plan.of(
+        model="m",
+        messages="hi",
+        options=options,
+        tools=tools,
+        config=config,
+        seed=seed,
+        provider=provider,
+        overrides=overrides,
     ),
     st.tuples(with_traits(ADD), with_traits(PING)),
     CONFIGS,
@@ -113,6 +128,8 @@ PLANS = st.builds(
         [{"temperature": 0}, {"max_tokens": 7, "tool_choice": "auto"}, {"parallel_tool_calls": False}]
     ),
     st.integers(0, 9),
+    st.just(Provider()) | providers,
+    st.sampled_from([{}, {}, {"temperature": 2, "model": "other"}, {"parallel_tool_calls": False}]),
 )
 
 JSON: st.SearchStrategy[Json] = st.recursive(
@@ -227,8 +244,7 @@ class Run(RuleBasedStateMachine):
         assert self.is_settled() <= (taken.state == self.state)
         for note in taken.notes:
             assert load_note(dump(note)) == note
-        before = list(self.state.messages.texts)
-        assert list(taken.state.messages.texts)[: len(before)] == before
+        self.check_grown(taken)
         if not self.is_settled():
             self.check_answered(event)
         if isinstance(taken.state.phase, Settled):
@@ -238,6 +254,18 @@ class Run(RuleBasedStateMachine):
             assert (read, fingerprint(read)) == (effect, fingerprint(effect))
             self.check_effect(effect, taken.state)
         self.check_together(taken.effects)
+
+    def check_grown(self, taken: Step) -> None:
+        """What is stored only grows; so does what goes out, unless a setting or a policy is against it."""
+        after, stored = taken.state, list(self.state.messages.messages)
+        assert list(after.messages.messages)[: len(stored)] == stored
+        shortened = any(isinstance(note, HistoryShortened) for note in taken.notes)
+        assert shortened <= (after.messages.kept != self.state.messages.kept)
+        provider = after.plan.provider
+        rewrites = provider.reasoning_replay == "current_turn" or provider.single_leading_system
+        if not rewrites and not shortened:
+            before = list(self.state.messages.texts)
+            assert list(after.messages.texts)[: len(before)] == before
 
     def check_answered(self, event: Event) -> None:
         ref = getattr(event, "ref", None)
@@ -262,9 +290,10 @@ class Run(RuleBasedStateMachine):
         self.outstanding[effect.ref], self.highest_ref = effect, effect.ref
         match effect:
             case SendRequest():
-                check_body(effect.request.body)
+                check_body(effect.request.body, state.plan)
                 assert effect.request.messages == state.messages
                 check_history(list(effect.request.messages.messages))
+                check_fits(effect.request, state)
             case RunTool():
                 self.ran += 1
                 self.check_call(effect)
@@ -414,9 +443,36 @@ class Run(RuleBasedStateMachine):
             self.check_resumptions()
 
 
-def check_body(body: str) -> None:
-    assert canonical(json.loads(body)) == body
+def check_body(body: str, plan: Plan) -> None:
+    tree = json.loads(body)
+    assert canonical(tree) == body
     body.encode()
+    check_provider(tree, plan.provider)
+    assert tree.get("stream", False) is (plan.config.final_stream and "tools" not in tree)
+    calls, results = list[str](), list[str]()
+    for message in tree["messages"]:
+        calls += [call["id"] for call in message.get("tool_calls", ())]
+        results += [message["tool_call_id"]] if message["role"] == "tool" else []
+    assert sorted(calls) == sorted(results)
+    assert len({*calls}) == len(calls)
+
+
+def check_provider(tree: Mapping[str, Any], provider: Provider) -> None:
+    """Nothing goes out that the provider is known to refuse."""
+    assert "tools" not in tree or provider.supports_tools != "no"
+    assert "tools" in tree or not {"tool_choice", "parallel_tool_calls"} & tree.keys()
+    assert "parallel_tool_calls" not in tree or provider.supports_parallel_tool_calls != "no"
+    assert "stream_options" not in tree or provider.supports_stream_options != "no"
+    assert "temperature" not in tree or provider.temperature_rule != "drop"
+    assert provider.max_tokens_field in {"", "max_tokens"} or "max_tokens" not in tree
+
+
+def check_fits(request: Request, state: State) -> None:
+    """What goes out fits the window, by a sum that is made anew."""
+    config = state.plan.config
+    if config.context_window_tokens is not None:
+        texts = [*request.messages.texts, request.options.text]
+        assert sum(map(bytes_per_4, texts)) <= config.context_window_tokens
 
 
 def check_history(messages: list[Message]) -> None:

@@ -1,0 +1,59 @@
+"""Messages that are Python calls: a list of them, or Gemini's ``tool_code``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolreel.dialects.lenient import Flaw, skip
+from toolreel.dialects.pythonic import Expression, expression, expressions
+from toolreel.dialects.readings import Found
+from toolreel.dialects.source import Source
+from toolreel.dialects.whole import Whole, fenced
+
+__all__ = ["python_list", "tool_code"]
+
+_PRINT: Final = re.compile(r"\s*print\(")
+_LEAKED: Final = re.compile(r"<ctrl\d{1,3}>call[ \t]*\n")
+_LINE_END: Final = re.compile(r"\s*;?\s*")
+
+
+def python_list(source: Source) -> Whole | None:
+    """A message of Llama 3.2 and others that is one list of calls."""
+    if not source.text.startswith("["):
+        return None
+    read = expressions(source, 0, "pythonic_list")
+    if isinstance(read, Flaw) or read.end != len(source.text):
+        return None
+    return _known(source, read.calls, "")
+
+
+def tool_code(source: Source) -> Whole | None:
+    """Gemma's and Gemini's fence of calls, each of which may stand in a ``print``."""
+    parts = fenced(source.text)
+    if parts and parts.info == "tool_code":
+        return _known(source, _printed(source, parts.body), parts.lead)
+    leaked = _LEAKED.match(source.text)
+    return _known(source, _printed(source, source.text[leaked.end() :]), "") if leaked else None
+
+
+def _printed(outer: Source, text: str) -> tuple[Found, ...]:
+    """The calls of lines that hold nothing else; none if one line does."""
+    source = Source(text, outer.offered, outer.enabled, cut=False)
+    calls: list[Found] = []
+    at = skip(source, 0)
+    while at < len(text):
+        printed = _PRINT.match(text, at)
+        at = printed.end() if printed else at
+        read = expression(source, at, "tool_code_fence")
+        if not isinstance(read, Expression) or (printed and not text.startswith(")", read.end)):
+            return ()
+        calls.extend(read.calls)
+        after = _LINE_END.match(text, read.end + 1 if printed else read.end)
+        at = skip(source, after.end() if after else read.end)
+    return tuple(calls)
+
+
+def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
+    """The message, if all of its calls are of tools that exist."""
+    return Whole(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None

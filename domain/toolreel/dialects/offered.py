@@ -1,0 +1,64 @@
+"""The tools that exist, as far as reading calls needs to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolreel.jsontext import Json
+
+__all__ = ["Offered"]
+
+_NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
+"""What OpenAI's and Google's models put before the names of tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Names and argument schemas of the tools that a model may call."""
+
+    names: frozenset[str]
+    schemas: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The JSON Schema of each tool's arguments; a tool may be without one."""
+
+    def named(self, raw: str) -> str:
+        """The tool that a name means: a namespace goes if what remains exists, and nothing else is mended.
+
+        >>> offered = Offered(frozenset({"ping"}))
+        >>> offered.named(' "functions.ping" '), offered.named("functions.pong"), offered.named("Ping")
+        ('ping', 'functions.pong', 'Ping')
+        """
+        name = raw.strip().strip("\"'`").strip()
+        if name in self.names:
+            return name
+        for namespace in _NAMESPACES:
+            rest = name.removeprefix(namespace)
+            if rest != name and rest in self.names:
+                return rest
+        return name
+
+    def beginning(self, text: str) -> str:
+        """The longest known name that a text begins with; empty if there is none."""
+        return max((name for name in self.names if text.startswith(name)), key=len, default="")
+
+    def parameters(self, name: str) -> Mapping[str, Json]:
+        """The schema of each parameter of a tool."""
+        schema = self.schemas.get(name)
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        return properties if isinstance(properties, Mapping) else {}
+
+    def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
+        """Whether all parameters that a tool requires are given."""
+        schema = self.schemas.get(name)
+        required = schema.get("required") if isinstance(schema, Mapping) else None
+        return not isinstance(required, Sequence) or all(key in given for key in required)
+
+    def taking(self, given: Mapping[str, Json]) -> str:
+        """The only tool that takes these arguments; empty if it is none or any of several."""
+        fitting = [
+            name
+            for name in sorted(self.names & self.schemas.keys())
+            if given.keys() <= self.parameters(name).keys() and self.satisfied(name, given)
+        ]
+        return fitting[0] if len(fitting) == 1 else ""

@@ -1,0 +1,46 @@
+"""Why a model stopped, in the words of many providers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from toolreel.jsontext import Json
+
+__all__ = ["Finish", "FinishProblem", "finish_of", "problem_of"]
+
+Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
+
+FinishProblem: TypeAlias = Literal["MALFORMED_FUNCTION_CALL", "CONTEXT_OVERFLOW"]
+"""What some finish words say beyond their :data:`Finish`."""
+
+_FINISH: Final[Mapping[str, Finish]] = {
+    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "completed"), "stop"),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "tool_calls"),
+    **dict.fromkeys(("length", "max_tokens", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(("content_filter", "sensitive", "safety"), "content_filter"),
+    **dict.fromkeys(("error", "network_error", "abort", "insufficient_system_resource"), "error"),
+    "malformed_function_call": "error",
+}
+_PROBLEMS: Final[Mapping[str, FinishProblem]] = {
+    "malformed_function_call": "MALFORMED_FUNCTION_CALL",
+    "model_context_window_exceeded": "CONTEXT_OVERFLOW",
+}
+
+
+def finish_of(word: Json) -> Finish:
+    """What a finish word means; letter case is ignored.
+
+    >>> finish_of("STOP"), finish_of("end_turn"), finish_of("because"), finish_of(None)
+    ('stop', 'stop', 'unknown', 'unknown')
+    """
+    return _FINISH.get(word.strip().lower(), "unknown") if isinstance(word, str) else "unknown"
+
+
+def problem_of(word: Json) -> FinishProblem | None:
+    """The problem that a finish word names by itself.
+
+    >>> problem_of("MALFORMED_FUNCTION_CALL")
+    'MALFORMED_FUNCTION_CALL'
+    """
+    return _PROBLEMS.get(word.strip().lower()) if isinstance(word, str) else None

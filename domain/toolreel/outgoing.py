@@ -1,0 +1,161 @@
+"""How a message is written for one provider: the last step on its way out.
+
+The same message always gives the same text, so it is written once, when it joins the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from toolreel.jsontext import Json, JsonText, Tree, canonical
+from toolreel.messages import AssistantMessage, Message, wire_tree
+from toolreel.provider import Provider
+from toolreel.transforms import apply_all
+from toolreel.transforms.messages import signature_skip_validator_if_missing
+
+__all__ = ["Form", "Written", "written"]
+
+_ANY: Final = Provider()
+_REASONING: Final = ("reasoning_content", "reasoning")
+"""The fields in which reasoning text comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What decides how messages are written in a run."""
+
+    provider: Provider = _ANY
+    message_transforms: tuple[str, ...] = ()
+    estimator: str = ""
+    """Name of the function that estimates tokens; empty where nobody wants to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message's text."""
+
+    text: JsonText
+    quirks: tuple[str, ...] = ()
+    """Names of the settings and transforms that changed it."""
+
+
+def written(message: Message, form: Form) -> Written:
+    """Write a message.
+
+    >>> said = AssistantMessage("It is 4.")
+    >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
+    '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
+    """
+    tree, quirks = wire_tree(message), list[str]()
+    if isinstance(message, AssistantMessage) and form.provider != _ANY:
+        for name, quirk in _QUIRKS.items():
+            changed = quirk(tree, form.provider)
+            quirks += [name] if changed != tree else []
+            tree = changed
+    applied = apply_all("message", form.message_transforms, tree)
+    return Written(canonical(applied.tree), (*quirks, *applied.changed))
+
+
+def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
+    """Bedrock refuses ``""`` beside calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
+    if "tool_calls" not in tree or not _blank(tree.get("content")):
+        return tree
+    match provider.tool_turn_content:
+        case "empty":
+            return tree
+        case "null":
+            return {**tree, "content": None}
+        case "omit":
+            return {key: value for key, value in tree.items() if key != "content"}
+        case "space":
+            return {**tree, "content": " "}
+        case _:
+            assert_never(provider.tool_turn_content)
+
+
+def _blank(content: Json) -> bool:
+    return not content.strip() if isinstance(content, str) else not content
+
+
+def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
+    """One server says ``reasoning`` and reads ``reasoning_content``, another the other way round."""
+    wanted = provider.reasoning_field
+    if not wanted or wanted in tree:
+        return tree
+    return {wanted if key in _REASONING else key: value for key, value in tree.items()}
+
+
+def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
+    """DeepSeek's thinking mode and Kimi refuse a tool turn without its reasoning (esengine/reasonix#4022)."""
+    match provider.reasoning_required_on:
+        case "none":
+            return tree
+        case "tool_turns":
+            required = "tool_calls" in tree
+        case "all_assistant":
+            required = True
+        case _:
+            assert_never(provider.reasoning_required_on)
+    field = provider.reasoning_field or _REASONING[0]
+    # Some servers say null in every message, and mean none.
+    if not required or any(tree.get(key) for key in (field, *_REASONING)):
+        return tree
+    return {**tree, field: provider.reasoning_placeholder}
+
+
+def _signature_channel(tree: Tree, provider: Provider) -> Tree:
+    match provider.signature_channel:
+        case "none":
+            return tree
+        case "extra_content":
+            return _signed(tree)
+        case "reasoning_details":
+            return _encrypted_only(tree)
+        case _:
+            assert_never(provider.signature_channel)
+
+
+def _signed(tree: Tree) -> Tree:
+    """Gemini wants a signature on the first call of a step; a foreign history has none."""
+    match tree.get("tool_calls"):
+        case [*calls]:
+            return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
+        case _:
+            return tree
+
+
+def _is_signed(call: Json) -> bool:
+    """Whether a call has any field of a provider's own: not all put the signature in the same place."""
+    match call:
+        case {"id": _, "type": _, "function": {"name": _, "arguments": _, **inside}, **beside}:
+            return bool(inside or beside)
+        case _:
+            return False
+
+
+def _encrypted_only(tree: Tree) -> Tree:
+    """OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones."""
+    details = tree.get("reasoning_details")
+    if not isinstance(details, Sequence) or isinstance(details, str):
+        return tree
+    return {**tree, "reasoning_details": [entry for entry in details if not _is_gemini_text(entry)]}
+
+
+def _is_gemini_text(entry: Json) -> bool:
+    match entry:
+        case {"format": str() as form, "type": str() as kind}:
+            return form.startswith("google-gemini") and kind != "reasoning.encrypted"
+        case _:
+            return False
+
+
+_Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
+
+_QUIRKS: Final[Mapping[str, _Quirk]] = {
+    "tool_turn_content": _tool_turn_content,
+    "reasoning_field": _reasoning_field,
+    "reasoning_required_on": _reasoning_required_on,
+    "signature_channel": _signature_channel,
+}

@@ -1,0 +1,117 @@
+"""What a reply cost, and who answered, as far as the provider says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel.jsontext import Json
+
+__all__ = ["Served", "Usage", "served_in", "usage_in"]
+
+_MOST_COST: Final = 1e9
+_MOST_TOKENS: Final = 2**53 - 1
+
+_PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
+_REASONING: Final = ("reasoning_tokens",)
+_CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
+"""The names of each count: OpenAI's first, then those of Anthropic, Ollama, DeepSeek and others."""
+_COMPLETION_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
+_PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
+"""Objects inside the usage that some counts stand in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a reply is charged for, as far as the provider says."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    """What the provider says that it charges, in its own currency."""
+    reasoning_tokens: int = 0
+    """Those of the completion that were spent on reasoning."""
+    cached_tokens: int = 0
+    """Those of the prompt that came from the provider's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Who answered; what was not said is empty."""
+
+    model: str = ""
+    """The model that the provider says has answered."""
+    provider: str = ""
+    """Whom a router has passed the request to."""
+    fingerprint: str = ""
+    """The configuration of the server, as ``system_fingerprint`` names it."""
+    request_id: str = ""
+
+
+def usage_in(body: Mapping[str, Json]) -> Usage:
+    """The usage of a reply; what cannot be a number of tokens counts as not said.
+
+    >>> usage_in({"usage": {"prompt_tokens": 11, "completion_tokens": "7"}})
+    Usage(prompt_tokens=11, completion_tokens=0, cost=0.0, reasoning_tokens=0, cached_tokens=0)
+    """
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else body
+    return Usage(
+        _first_count(counts, _PROMPT),
+        _first_count(counts, _COMPLETION),
+        _cost(counts.get("cost")),
+        _in_details(counts, _COMPLETION_DETAILS, _REASONING),
+        _in_details(counts, _PROMPT_DETAILS, _CACHED),
+    )
+
+
+def served_in(body: Mapping[str, Json]) -> Served:
+    """Who answered; a router that failed names its provider in the error.
+
+    >>> served_in({"id": "gen-1", "model": "m", "provider": "Z"})
+    Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
+    """
+    request_id = _text(body.get("id")) or _text(body.get("request_id"))
+    provider = _text(body.get("provider")) or _failed_provider(body.get("error"))
+    return Served(_text(body.get("model")), provider, _text(body.get("system_fingerprint")), request_id)
+
+
+def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
+    """A count that stands in the details of the usage, or else in the usage itself."""
+    for place in places:
+        details = counts.get(place)
+        if isinstance(details, dict):
+            return _first_count(details, names)
+    return _first_count(counts, names)
+
+
+def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
+    """The first of these counts that says something; what cannot be one counts as not said."""
+    for name in names:
+        raw = counts.get(name)
+        if (
+            raw
+            and isinstance(raw, int | float)
+            and raw is not True
+            and 0 < raw <= _MOST_TOKENS
+            and raw == int(raw)
+        ):
+            return int(raw)
+    return 0
+
+
+def _failed_provider(error: Json) -> str:
+    metadata = error.get("metadata") if isinstance(error, Mapping) else None
+    return _text(metadata.get("provider_name")) if isinstance(metadata, Mapping) else ""
+
+
+def _cost(raw: Json) -> float:
+    if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
+        return 0.0
+    return float(raw) if 0 <= raw <= _MOST_COST else 0.0
+
+
+def _text(raw: Json) -> str:
+    return raw if isinstance(raw, str) else ""

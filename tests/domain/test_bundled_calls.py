@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel.bundled_calls import unbundled
+from toolreel.call_entries import CallEntry
+from toolreel.jsontext import Json, JsonText, canonical
+from toolreel.warning_codes import WarningCode
+
+USES: Json = {
+    "tool_uses": [
+        {"recipient_name": "functions.add", "parameters": {"a": 1}},
+        {"recipient_name": "ping", "parameters": "{}"},
+    ]
+}
+CARRY = JsonText('{"signature":"s"}')
+
+
+def bundle(arguments: Json, name: str = "multi_tool_use.parallel", identity: Json = "call_a") -> CallEntry:
+    return CallEntry(identity, name, arguments, carry=CARRY)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "multi_tool_use.parallel",
+        " multi_tool_use.parallel",
+        "multi_tool_use_parallel",
+        "functions.multi_tool_use.parallel",
+    ],
+)
+@pytest.mark.parametrize("arguments", [USES, canonical(USES)])
+def test_each_call_of_a_bundle_gets_the_id_with_its_number(name: str, arguments: Json) -> None:
+    first, second = unbundled(bundle(arguments, name), [])
+    expanded: tuple[WarningCode, ...] = ("MULTI_TOOL_USE_EXPANDED",)
+    assert first == CallEntry("call_a_0", "functions.add", '{"a":1}', carry=CARRY, codes=expanded)
+    assert second == CallEntry("call_a_1", "ping", "{}", codes=expanded)
+
+
+@pytest.mark.parametrize("identity", [None, "", " ", 7])
+def test_calls_of_a_bundle_without_an_id_have_none(identity: Json) -> None:
+    assert [entry.id for entry in unbundled(bundle(USES, identity=identity), [])] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        None,
+        "",
+        "{",
+        '{"tool_uses": [{"recipient_name": "pi',
+        {},
+        {"tool_uses": []},
+        {"tool_uses": "ping"},
+        {"tool_uses": 7},
+        {"tool_uses": [{"recipient_name": "ping"}, 7]},
+        {"tool_uses": [{"recipient_name": " "}]},
+        {"tool_uses": [{"parameters": {}}]},
+    ],
+)
+def test_a_bundle_that_cannot_be_read_whole_is_left_as_it_is(arguments: Json) -> None:
+    entry = bundle(arguments)
+    assert unbundled(entry, []) == (entry,)
+
+
+def test_no_other_call_is_a_bundle() -> None:
+    for entry in (bundle(USES, "ping"), bundle(USES, "functions.ping")):
+        assert unbundled(entry, []) == (entry,)
+
+
+def test_a_tool_may_have_that_name() -> None:
+    entry = bundle(USES)
+    assert unbundled(entry, ["multi_tool_use.parallel"]) == (entry,)

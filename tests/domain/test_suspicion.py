@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel.suspicion import has_think_tags, looks_like_a_call
+
+KNOWN = ("ping", "add")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "x"}</tool_call>',
+        "One moment. <TOOL_CALL>",
+        "<function=ping>",
+        '<invoke name="ping">',
+        "ping<arg_key>a</arg_key>",
+        "<minimax:tool_call>",
+        '[TOOL_CALLS]ping{"a": 1}',
+        "<|tool_calls_section_begin|>",
+        "<|python_tag|>ping()",
+        "<\uff5ctool▁calls▁begin\uff5c>",
+        "<\uff5cDSML\uff5cfunction_calls>",
+        "commentary to=functions.ping",
+        "functools[{}]",
+        '{"name": "ping", "arguments": {}}',
+        '```json\n{"name": "add", "parameters": {"a": 1}}\n```',
+        '{"name": "ping", "arguments": "{}"}',
+        "It is `x`, and `y: <tool_call>",
+    ],
+)
+def test_the_markup_of_a_call_is_suspicious(text: str) -> None:
+    assert looks_like_a_call(text, KNOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Done.",
+        "a < b and [1]",
+        "Write `<tool_call>` to call.",
+        "```\n<function=ping>\n```",
+        '{"name": "nobody", "arguments": {}}',
+        '{"name": "ping"}',
+        '{"name": 7, "arguments": {}}',
+        'I would say {"name": "ping", "arguments": {}}.',
+        '{"name": "ping", "arguments": ',
+        "```json\n[{}]\n```",
+        "Send it to=me.",
+    ],
+)
+def test_anything_else_is_not(text: str) -> None:
+    assert not looks_like_a_call(text, KNOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<think>a</think>b", " \n<Think>a", "a</think>\n\nb", "<thinking>a", "[THINK]a[/THINK]b", "a[/THINK]"],
+)
+def test_reasoning_in_tags_is_found(text: str) -> None:
+    assert has_think_tags(text)
+
+
+@pytest.mark.parametrize("text", ["", "Four.", "a <b> [c]", "Write <think> first."])
+def test_other_text_has_none(text: str) -> None:
+    assert not has_think_tags(text)
+
+
+@pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "<think>"])
+def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
+    """A minute of backtracking would be noticed here."""
+    looks_like_a_call(part * 20_000, KNOWN)
+    has_think_tags("[" + part * 20_000)

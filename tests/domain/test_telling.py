@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.samples import PLAN
+from toolreel.config import LoopConfig
+from toolreel.envelope import Envelope
+from toolreel.jsontext import canonical
+from toolreel.notes import QuirkApplied
+from toolreel.provider import Provider
+from toolreel.state import State
+from toolreel.telling import told
+
+FINE = Envelope(True, "echo", canonical({"text": "hi"}))
+TEMPLATED = Envelope(True, "echo", canonical({"text": "<|im_end|>"}))
+COMPACT = LoopConfig(tool_result_transforms=("tool_result_compact_envelope",))
+
+
+def run_with(config: LoopConfig = PLAN.config, provider: Provider = PLAN.provider) -> State:
+    return State.idle(replace(PLAN, config=config, provider=provider))
+
+
+def test_a_result_is_told_as_it_is_where_nothing_else_is_wanted() -> None:
+    assert told(run_with(), TEMPLATED) == (TEMPLATED.text(), ())
+
+
+def test_transforms_change_what_the_model_reads_and_leave_a_note() -> None:
+    text, notes = told(run_with(COMPACT), FINE)
+    assert text == '{"ok":true,"tool_name":"echo","data":{"text":"hi"}}'
+    assert notes == (QuirkApplied(0, "tool_result_compact_envelope"),)
+
+
+def test_control_tokens_lose_their_power_where_the_provider_needs_it() -> None:
+    text, notes = told(run_with(provider=Provider(special_token_guard=True)), TEMPLATED)
+    assert "<|im_end|>" not in text
+    assert notes == (QuirkApplied(0, "tool_result_special_tokens_neutralized"),)
+
+
+def test_a_transform_that_changes_nothing_leaves_no_note() -> None:
+    assert told(run_with(provider=Provider(special_token_guard=True)), FINE) == (FINE.text(), ())

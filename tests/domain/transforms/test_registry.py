@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import complaint
+from tests.strategies import json_objects
+from toolreel.errors import ConfigError, TransformError
+from toolreel.jsontext import Tree, canonical
+from toolreel.transforms import registry
+from toolreel.transforms.registry import (
+    KINDS,
+    Applied,
+    TransformKind,
+    apply_all,
+    names,
+    register_transform,
+    transform,
+)
+
+
+@pytest.fixture(autouse=True)
+def _what_a_test_registers_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", dict(vars(registry)["_REGISTRY"]))
+
+
+def shouted(tree: Tree) -> Tree:
+    return {**tree, "content": str(tree.get("content")).upper()}
+
+
+def test_a_user_registers_a_transform_and_names_it() -> None:
+    assert register_transform("message", "shout", about="Shouts.", evidence=("us#1",))(shouted) is shouted
+    found = transform("message", "shout")
+    assert (found.name, found.kind, found.about, found.evidence) == ("shout", "message", "Shouts.", ("us#1",))
+    assert apply_all("message", ["shout"], {"content": "hi"}) == Applied({"content": "HI"}, ("shout",))
+
+
+def test_the_same_function_may_be_registered_twice_and_no_other_under_its_name() -> None:
+    register_transform("message", "shout", about="Shouts.")(shouted)
+    register_transform("message", "shout", about="Shouts.")(shouted)
+    why = complaint(ConfigError, lambda: register_transform("message", "shout", about="Not.")(dict))
+    assert why == "there is a message transform 'shout' already; give this one another name"
+
+
+def test_a_name_is_unique_in_its_kind_only() -> None:
+    register_transform("message", "shout", about="Shouts.")(shouted)
+    register_transform("tool", "shout", about="Shouts at tools.")(dict)
+    assert transform("tool", "shout").apply is dict
+
+
+@pytest.mark.parametrize("name", ["", "Shout", "2shout", "shout-it", "shout it", "x" * 101])
+def test_a_name_that_does_not_fit_is_refused(name: str) -> None:
+    assert complaint(ConfigError, lambda: register_transform("message", name, about="Shouts.")) == (
+        f"transform name {name!r} does not fit [a-z][a-z0-9_]{{0,99}}; write it in snake_case"
+    )
+
+
+def test_a_transform_has_to_say_what_it_does() -> None:
+    assert complaint(ConfigError, lambda: register_transform("message", "shout", about=" ")) == (
+        "transform 'shout': about is empty; say in a sentence what it does"
+    )
+
+
+def test_a_kind_that_does_not_exist_is_refused() -> None:
+    kind: TransformKind = "mesage"  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    expected = "there is no kind of transform 'mesage'; did you mean 'message'?"
+    for act in (
+        lambda: register_transform(kind, "shout", about="Shouts."),
+        lambda: names(kind),
+        lambda: transform(kind, "shout"),
+    ):
+        assert complaint(ConfigError, act) == expected
+
+
+def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does() -> None:
+    assert complaint(ConfigError, lambda: apply_all("tool", ["schema_inline_def"], {})) == (
+        "there is no tool transform 'schema_inline_def'; did you mean 'schema_inline_defs'?"
+    )
+
+
+def test_names_are_sorted_whatever_came_first() -> None:
+    register_transform("tool_call", "z_last", about="Last.")(dict)
+    register_transform("tool_call", "a_first", about="First.")(dict)
+    known = names("tool_call")
+    assert known[0] == "a_first"
+    assert known[-1] == "z_last"
+    assert set(KINDS) == {"message", "tool", "response", "tool_call", "tool_result"}
+
+
+def test_transforms_are_applied_in_order_and_those_that_changed_something_are_named() -> None:
+    register_transform("message", "shout", about="Shouts.")(shouted)
+    register_transform("message", "ask", about="Asks.")(
+        lambda tree: {**tree, "content": f"{tree['content']}?"}
+    )
+    register_transform("message", "copy", about="Copies.")(dict)
+    applied = apply_all("message", ["shout", "copy", "ask", "shout"], {"content": "hi"})
+    assert applied == Applied({"content": "HI?"}, ("shout", "ask"))
+
+
+def test_without_transforms_or_with_nothing_to_do_the_tree_is_given_back_itself() -> None:
+    register_transform("message", "copy", about="Copies.")(dict)
+    tree = {"content": "hi"}
+    assert apply_all("message", [], tree).tree is tree
+    applied = apply_all("message", ["copy"], tree)
+    assert applied.tree is tree
+    assert applied.changed == ()
+
+
+def test_what_changes_only_the_bytes_is_a_change() -> None:
+    register_transform("message", "count", about="Counts.")(lambda _: {"n": 1})
+    register_transform("message", "turn", about="Turns.")(
+        lambda tree: dict(sorted(tree.items(), reverse=True))
+    )
+    assert apply_all("message", ["count"], {"n": True}).changed == ("count",)
+    assert apply_all("message", ["turn"], {"a": 1, "b": 2}).changed == ("turn",)
+
+
+def test_a_transform_that_writes_into_its_tree_does_not_reach_the_callers() -> None:
+    def careless(tree: Any) -> Tree:  # noqa: ANN401 - it writes where it may not
+        tree["calls"].append(2)
+        return {**tree}
+
+    register_transform("message", "careless", about="Writes.")(careless)
+    tree = {"calls": [1]}
+    assert apply_all("message", ["careless"], tree) == Applied({"calls": [1, 2]}, ("careless",))
+    assert tree == {"calls": [1]}
+
+
+def test_a_transform_that_fails_is_named_with_its_reason() -> None:
+    register_transform("message", "fails", about="Fails.")(lambda tree: {"role": tree["role"]})
+    why = complaint(TransformError, lambda: apply_all("message", ["fails"], {}))
+    assert why == "the message transform 'fails' failed with KeyError: 'role'; it has to take any tree"
+
+
+def test_a_transform_that_returns_no_tree_is_named_with_what_it_returned() -> None:
+    register_transform("tool", "forgets", about="Forgets.")(lambda _: None)  # type: ignore[arg-type,return-value]  # pyright: ignore[reportArgumentType]
+    assert complaint(TransformError, lambda: apply_all("tool", ["forgets"], {})) == (
+        "the tool transform 'forgets' returned None; a transform returns a tree"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({1, 2}, "Object of type set is not JSON serializable"),
+        (float("nan"), "Out of range float values are not JSON compliant"),
+    ],
+)
+def test_a_transform_that_returns_what_json_cannot_carry_is_named(value: object, why: str) -> None:
+    register_transform("tool", "odd", about="Odd.")(lambda _: {"a": value})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
+    text = complaint(TransformError, lambda: apply_all("tool", ["odd"], {}))
+    assert text.startswith(f"the tool transform 'odd' returned a tree that is not JSON: {why}")
+
+
+@given(json_objects, st.lists(st.sampled_from(names("message")), max_size=3))
+def test_the_tree_that_is_given_stays_as_it_is(tree: Tree, chosen: list[str]) -> None:
+    before = canonical(tree)
+    applied = apply_all("message", chosen, tree)
+    assert canonical(tree) == before
+    assert bool(applied.changed) == (canonical(applied.tree) != before)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from toolreel.jsontext import Tree
+from toolreel.surface import ToolDefinition
+from toolreel.transforms.registry import Change
+from toolreel.transforms.tools import (
+    SCHEMA_TRANSFORMS,
+    SchemaTransform,
+    schema_gemini_subset,
+    schema_inline_defs,
+    schema_strip_strict,
+    strip_function_descriptions,
+    strip_strict,
+)
+
+TEXT: Tree = {"type": "string"}
+
+
+def tool(parameters: Tree, **more: bool) -> Tree:
+    return {
+        "type": "function",
+        "function": {"name": "put", "description": "Puts.", "parameters": parameters, **more},
+    }
+
+
+@pytest.mark.parametrize(
+    "change", [strip_function_descriptions, schema_inline_defs, schema_gemini_subset, schema_strip_strict]
+)
+@pytest.mark.parametrize("entry", [{}, {"type": "web_search"}, {"type": "function", "function": None}])
+def test_a_tool_that_is_no_function_stays(change: Change, entry: Tree) -> None:
+    assert change(entry) == entry
+
+
+@pytest.mark.parametrize("change", [schema_inline_defs, schema_gemini_subset, schema_strip_strict])
+def test_a_function_without_parameters_stays(change: Change) -> None:
+    entry: Tree = {"type": "function", "function": {"name": "put"}}
+    assert change(entry) == entry
+
+
+def test_the_description_of_a_function_is_left_out_and_those_of_its_parameters_stay() -> None:
+    parameters: Tree = {"type": "object", "properties": {"a": {**TEXT, "description": "What."}}}
+    entry = ToolDefinition.of("put", "Puts.", parameters).tree()
+    assert isinstance(entry, dict)
+    assert strip_function_descriptions(entry) == {
+        "type": "function",
+        "function": {"name": "put", "parameters": parameters},
+    }
+
+
+def test_references_in_parameters_are_written_out() -> None:
+    parameters: Tree = {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": TEXT}}
+    assert schema_inline_defs(tool(parameters)) == tool({"properties": {"a": TEXT}})
+
+
+def test_parameters_are_brought_into_the_subset_of_gemini() -> None:
+    parameters: Tree = {"$schema": "x", "properties": {"a": {"const": "b"}}, "additionalProperties": False}
+    assert schema_gemini_subset(tool(parameters)) == tool(
+        {"type": "object", "properties": {"a": {"type": "string", "enum": ["b"]}}}
+    )
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_strict_is_left_out_and_so_is_what_strict_mode_asks_for(strict: bool) -> None:
+    inner: Tree = {"type": "object", "additionalProperties": False}
+    parameters: Tree = {
+        "properties": {"a": inner, "additionalProperties": TEXT},
+        "additionalProperties": False,
+    }
+    assert schema_strip_strict(tool(parameters, strict=strict)) == tool(
+        {"properties": {"a": {"type": "object"}, "additionalProperties": TEXT}}
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"additionalProperties": True},
+        {"additionalProperties": TEXT},
+        {"additionalProperties": 0},
+        {"properties": {"a": False}, "items": False},
+        {"default": {"additionalProperties": False}},
+    ],
+)
+def test_other_schemas_than_those_of_strict_mode_stay(schema: Tree) -> None:
+    assert strip_strict(schema) == schema
+
+
+def test_what_a_provider_may_ask_for_is_a_function_of_a_schema() -> None:
+    assert tuple(SCHEMA_TRANSFORMS) == get_args(SchemaTransform)
+    schema: Tree = {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": TEXT}, "additionalProperties": False}
+    assert {name: change(schema) for name, change in SCHEMA_TRANSFORMS.items()} == {
+        "none": schema,
+        "inline_defs": {"items": TEXT, "additionalProperties": False},
+        "gemini_subset": {"type": "object"},
+        "strip_strict": {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": TEXT}},
+    }

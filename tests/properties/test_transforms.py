@@ -1,0 +1,103 @@
+"""What holds for every transform that is shipped, whatever tree it meets."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import json_objects, json_values
+from toolreel.jsontext import Tree, canonical
+from toolreel.transforms import KINDS, Transform, TransformKind, apply_all, names, transform
+
+SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {
+    "message": (
+        "assistant_tool_calls_content_null_if_blank",
+        "assistant_tool_calls_reasoning_content_empty_if_missing",
+        "assistant_tool_calls_signature_skip_validator_if_missing",
+    ),
+    "tool": (
+        "openai_tools_strip_function_descriptions",
+        "schema_gemini_subset",
+        "schema_inline_defs",
+        "schema_strip_strict",
+    ),
+    "response": (
+        "assistant_content_tool_call_tags_to_tool_calls",
+        "assistant_function_call_to_tool_calls",
+        "assistant_tool_calls_arguments_json_string_if_hash",
+        "assistant_tool_calls_object_to_array",
+    ),
+    "tool_call": ("assistant_tool_calls_arguments_blank_to_empty_object",),
+    "tool_result": ("tool_result_compact_envelope", "tool_result_special_tokens_neutralized"),
+}
+ALL: Final = [transform(kind, name) for kind in KINDS for name in SHIPPED[kind]]
+
+_tagged = st.sampled_from(
+    [
+        '<tool_call>{"name": "ping", "arguments": {}}</tool_call>',
+        'One.<tool_call>{"name": "ping"}</tool_call><tool_call>{"name": "ping"}',
+        "<think>Hm.</think>Two.",
+        "<|im_end|>",
+    ]
+)
+_loose = json_values | st.sampled_from(["", " ", "null", "assistant", "stop", "object"]) | _tagged
+_extras = st.fixed_dictionaries({}, optional={"google": _loose, "vertex": json_objects})
+_functions = st.fixed_dictionaries(
+    {}, optional={"name": _loose, "arguments": _loose, "description": _loose, "parameters": _loose}
+)
+_calls = st.fixed_dictionaries(
+    {}, optional={"function": _functions | _loose, "extra_content": _extras | _loose}
+)
+_messages = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.just("assistant") | _loose,
+        "content": _loose,
+        "tool_calls": st.lists(_calls, max_size=2) | _calls | _loose,
+        "function_call": _functions | _loose,
+        "reasoning_content": _loose,
+        "reasoning_details": st.lists(_loose, max_size=2) | _loose,
+    },
+)
+_choices = st.fixed_dictionaries({}, optional={"message": _messages | _loose, "finish_reason": _loose})
+_bodies = st.fixed_dictionaries({}, optional={"choices": st.lists(_choices | _loose, max_size=2) | _loose})
+_envelopes = st.fixed_dictionaries(
+    {}, optional={"ok": _loose, "data": _loose, "warnings": _loose, "errors": st.lists(_loose, max_size=2)}
+)
+TREES: Final[dict[TransformKind, st.SearchStrategy[Any]]] = {
+    "message": _messages | json_objects,
+    "tool": _calls | json_objects,
+    "response": _bodies | json_objects,
+    "tool_call": _calls | json_objects,
+    "tool_result": _envelopes | json_objects,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_name_of_the_reference_and_of_ours_exists(kind: TransformKind) -> None:
+    assert set(SHIPPED[kind]) <= set(names(kind))
+
+
+@pytest.mark.parametrize("shipped", ALL, ids=lambda each: each.name)
+def test_each_says_what_it_does_and_where_the_need_was_seen(shipped: Transform) -> None:
+    assert shipped.about.endswith(".")
+    assert shipped.evidence
+    assert all(thread.strip() == thread != "" for thread in shipped.evidence)
+
+
+@pytest.mark.parametrize("shipped", ALL, ids=lambda each: each.name)
+@given(data=st.data())
+def test_each_takes_any_tree_leaves_it_as_it_is_and_once_is_enough(
+    shipped: Transform, data: st.DataObject
+) -> None:
+    tree: Tree = data.draw(TREES[shipped.kind])
+    before = canonical(tree)
+    once = shipped.apply(tree)
+    assert canonical(tree) == before
+    assert canonical(shipped.apply(once)) == canonical(once)
+    applied = apply_all(shipped.kind, [shipped.name, shipped.name], tree)
+    assert canonical(applied.tree) == canonical(once)
+    assert applied.changed == ((shipped.name,) if canonical(once) != before else ())
