@@ -1,0 +1,129 @@
+"""No network while a test replays: sockets refuse to leave this machine, whatever library asks them to."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from fnmatch import fnmatchcase
+from typing import Any, Final
+from unittest.mock import patch
+
+__all__ = ["LOOPBACK", "NetworkBlocked", "network_blocked"]
+
+LOOPBACK: Final = "loopback"
+"""Stands for this machine, among the hosts that are allowed."""
+
+_LOOKUPS: Final = ("getaddrinfo", "gethostbyaddr", "gethostbyname", "gethostbyname_ex")
+_CONTACTS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
+
+
+class NetworkBlocked(BaseException):
+    """A test wanted to leave this machine; no ``Exception``, so that nobody takes it for a failed request."""
+
+
+@contextmanager
+def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]:
+    """Sockets refuse every host that is not allowed; gives a list of what was refused, as it grows.
+
+    :param allowed: names or addresses, with ``*`` for any text, and :data:`LOOPBACK`
+    """
+    guard = _Guard(allowed, remedy)
+    with ExitStack() as stack:
+        for name in _LOOKUPS:
+            guarded = guard.lookup(getattr(socket, name))
+            stack.enter_context(patch.object(socket, name, guarded))
+        for name in _CONTACTS:
+            if hasattr(socket.socket, name):  # Windows has no sendmsg
+                guarded = guard.contact(name, getattr(socket.socket, name))
+                stack.enter_context(patch.object(socket.socket, name, guarded))
+        yield guard.refused
+
+
+class _Guard:
+    """Functions that stand before those of :mod:`socket`."""
+
+    def __init__(self, allowed: Sequence[str], remedy: str) -> None:
+        self.refused: list[str] = []
+        self._allowed = allowed
+        self._remedy = remedy
+        self._found: set[str] = set()
+        """Addresses of names that are allowed."""
+
+    def lookup(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def looked_up(host: object, *arguments: object, **options: object) -> object:
+            name = _text(host)
+            if not _parsed(name):  # an address is no question to anybody
+                self._check("look up", name)
+            answer = real(host, *arguments, **options)
+            if self._allows(name):
+                self._found.update(_addresses(answer))
+            return answer
+
+        return looked_up
+
+    def contact(self, act: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def contacted(sock: socket.socket, *arguments: object) -> object:
+            address = _address(act, arguments)
+            if sock.family in {socket.AF_INET, socket.AF_INET6} and isinstance(address, tuple):
+                try:
+                    self._check("connect to", _text(address[0]))
+                except NetworkBlocked:
+                    sock.close()  # whoever opened it counts on an OSError, and would leave it open
+                    raise
+            return real(sock, *arguments)
+
+        return contacted
+
+    def _check(self, act: str, host: str) -> None:
+        if not self._allows(host):
+            self.refused.append(f"{act} {host}")
+            raise NetworkBlocked(
+                f"there is no network in a replay, but this test wants to {act} {host}.\n{self._remedy}"
+            )
+
+    def _allows(self, host: str) -> bool:
+        patterns = (pattern.lower() for pattern in self._allowed)
+        named = not host or host in self._found or any(fnmatchcase(host.lower(), one) for one in patterns)
+        return named or (LOOPBACK in self._allowed and _is_loopback(host))
+
+
+def _text(host: object) -> str:
+    return host.decode() if isinstance(host, bytes) else str(host or "")
+
+
+def _addresses(answer: object) -> Iterator[str]:
+    """Every address in what a look-up gave, in whatever shape."""
+    if isinstance(answer, str) and _parsed(answer):
+        yield answer
+    elif isinstance(answer, tuple | list):
+        for part in answer:
+            yield from _addresses(part)
+
+
+def _address(name: str, arguments: Sequence[object]) -> object:
+    """The address among the arguments of a socket's method; data that goes where it is connected has none."""
+    match name:
+        case "sendmsg":
+            return arguments[3] if len(arguments) > 3 else None
+        case _:
+            return arguments[-1] if arguments else None
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a name or an address means this machine.
+
+    >>> _is_loopback("127.0.0.1"), _is_loopback("::1"), _is_loopback("db.test")
+    (True, True, False)
+    """
+    address = _parsed(host)
+    return address.is_loopback if address else host.lower() == "localhost"
+
+
+def _parsed(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, unless it is a name."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.chat_server import replying, serving
+from tests.plugin.project import SESSION, Project
+from toolreel_adapters.scripted import saying
+
+ASKS = """
+def test_pins(reel):
+    assert_reel(reel.run(asking(), TOOLS)).completed()
+"""
+
+
+def test_what_was_written_is_listed(project: Project) -> None:
+    project.tests(ASKS)
+    result = project.record()
+    result.stdout.fnmatch_lines(["*= recorded =*", "reels/test_agent/test_pins.yaml"])
+
+
+def test_a_test_that_fails_leaves_the_old_recording_as_it_was(project: Project) -> None:
+    project.tests(ASKS)
+    project.record().assert_outcomes(passed=1)
+    before = {name: (project.path / "reels" / name).read_bytes() for name in project.files()}
+    project.edit("test_agent.py", ".completed()", '.completed("There are 5.")')
+    project.record().assert_outcomes(failed=1)
+    assert {name: (project.path / "reels" / name).read_bytes() for name in project.files()} == before
+
+
+def test_a_test_that_fails_at_its_first_recording_leaves_nothing(project: Project) -> None:
+    project.tests(ASKS.replace(".completed()", '.completed("There are 5.")'))
+    project.record().assert_outcomes(failed=1)
+    assert project.files() == []
+
+
+def test_auto_records_what_is_missing_and_replays_the_rest(project: Project) -> None:
+    project.tests(ASKS)
+    project.record().assert_outcomes(passed=1)
+    project.tests(ASKS + ASKS.replace("test_pins", "test_more"))
+    project.record(mode="auto").assert_outcomes(passed=2)  # the server answers one session, not two
+    project.record(mode="auto", script=()).assert_outcomes(passed=2)
+
+
+def test_a_session_that_got_shorter_leaves_no_journal_behind(project: Project) -> None:
+    twice = ASKS + "    assert_reel(reel.run(asking('And now?'), TOOLS)).completed()\n"
+    project.tests(twice)
+    project.record(script=SESSION * 2).assert_outcomes(passed=1)
+    project.tests(ASKS)
+    project.record().assert_outcomes(passed=1)
+    assert project.files() == ["test_agent/test_pins.journal.jsonl", "test_agent/test_pins.yaml"]
+
+
+def test_a_secret_is_not_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
+    project.tests(ASKS)
+    key = ("--reel-live-key-env", "MY_MODEL_ACCESS")
+    result = project.record(*key, script=(replying(saying("It is open-sesame-42.")),))
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*it would hold value of MY_MODEL_ACCESS*"])
+    result.stdout.no_fnmatch_line("*open-sesame*")
+    assert project.files() == []
+
+
+def test_the_key_is_sent_and_not_recorded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLREEL_LIVE_KEY_ENV", "MY_MODEL_ACCESS")
+    monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
+    project.tests(ASKS)
+    with serving(*SESSION) as server:
+        monkeypatch.setenv("TOOLREEL_LIVE_URL", server.url)
+        project.here("--reel=record").assert_outcomes(passed=1)
+    assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer open-sesame-42"] * 2
+    for name in project.files():
+        assert "sesame" not in (project.path / "reels" / name).read_text()
+
+
+def test_recording_without_a_server_says_how_to_name_one(project: Project) -> None:
+    project.tests(ASKS)
+    result = project.here("--reel=record")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"])
+
+
+def test_of_tests_that_share_a_name_the_first_that_passes_records_and_the_others_replay(
+    project: Project,
+) -> None:
+    project.tests(
+        """
+@pytest.mark.reel("pins")
+@pytest.mark.parametrize("answer", ["There are 5.", "There are 4.", None])
+def test_pins(reel, answer):
+    assert_reel(reel.run(asking(), TOOLS)).completed(answer)
+"""
+    )
+    project.record(script=SESSION * 2).assert_outcomes(passed=2, failed=1)
+    assert project.files() == ["pins.journal.jsonl", "pins.yaml"]
+    project.here().assert_outcomes(passed=2, failed=1)
+
+
+def test_a_test_that_records_under_the_name_of_another_is_shown_the_difference(project: Project) -> None:
+    marked = '@pytest.mark.reel("pins")' + ASKS
+    project.tests(marked + marked.replace("test_pins", "test_more").replace("asking()", "asking('And now?')"))
+    result = project.record()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["first change: messages?0?.content"])

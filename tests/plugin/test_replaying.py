@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.plugin.project import SESSION, Project
+
+ASKS = """
+def test_pins(reel):
+    run = reel.run(asking(), TOOLS)
+    assert_reel(run).calls("stock").called("stock", part="pin").completed("There are 4.")
+"""
+
+
+def test_a_session_is_recorded_once_and_replays_without_the_server(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    assert project.files() == ["test_agent/test_pins.journal.jsonl", "test_agent/test_pins.yaml"]
+    project.run().assert_outcomes(passed=1)
+
+
+def test_a_recording_that_is_missing_fails_and_names_the_command_that_makes_it(project: Project) -> None:
+    project.tests(ASKS)
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_agent.py:9: reels/test_agent/test_pins.yaml: there is no recording of this test yet",
+            "To record: pytest test_agent.py::test_pins --reel=record --reel-live-url URL",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Error*")
+
+
+def test_a_request_that_has_changed_is_shown_without_a_stack_trace(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    project.edit("agent.py", "How many pins", "How many pens")
+    result = project.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_pins _*",
+            "test_agent.py:9: reels/test_agent/test_pins.yaml: POST /chat/completions is not in *",
+            "first change: messages?0?.content",
+            '  recorded: "How many pins are in stock?"',
+            '  request:  "How many pens are in stock?"',
+            "If the change is meant, record the session again.",
+            "To record: pytest test_agent.py::test_pins --reel=record --reel-live-url URL",
+            "FAILED test_agent.py::test_pins - *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*cassette_tape.py*")
+
+
+def test_a_tool_that_gives_another_result_is_a_drift(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    project.edit("agent.py", '{"pin": 4}', '{"pin": 5}')
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["first change: messages?2?.content"])
+
+
+def test_the_journal_may_answer_for_the_tools(project: Project, recorded: Callable[[str], None]) -> None:
+    recorded(ASKS.replace("TOOLS)", "TOOLS, tools_in_replay=False)"))
+    project.edit("agent.py", 'return {"pin": 4}[part]', 'raise SystemExit("ordered for real")')
+    project.here().assert_outcomes(passed=1)
+
+
+def test_what_was_recorded_and_not_asked_for_fails_the_test(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    project.tests("def test_pins(reel):\n    pass\n")
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_pins.yaml: the session is over, but these were recorded and not asked for:",
+            "  interaction 1 of 2: POST /chat/completions",
+            "  interaction 2 of 2: POST /chat/completions",
+            "To record: *",
+        ]
+    )
+
+
+def test_the_failure_of_the_test_itself_comes_first(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    project.tests('def test_pins(reel):\n    assert 1 == 2, "the test\'s own"\n')
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E * the test's own", "*- Captured reel call -*", "*these were recorded and not asked for:"]
+    )
+
+
+def test_a_reel_that_is_asked_for_in_the_middle_of_a_test_is_a_reel_too(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    late = ASKS.replace("(reel)", "(request)").replace("run = reel", 'run = request.getfixturevalue("reel")')
+    recorded(late)
+    project.here().assert_outcomes(passed=1)
+    project.tests('def test_pins(request):\n    request.getfixturevalue("reel")\n')
+    result = project.here()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*these were recorded and not asked for:"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_drift_that_the_test_swallows_fails_it_all_the_same(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    project.tests(
+        """
+def test_pins(reel):
+    with httpx.Client(transport=reel.transport) as client:
+        with pytest.raises(Exception, match="not in the recording"):
+            client.post("http://m.test/v1/chat/completions", json={"model": "another"})
+"""
+    )
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["first change: model"])
+
+
+def test_a_drift_is_told_through_an_error_of_the_client_that_it_caused(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    project.tests(
+        """
+def test_pins(reel):
+    with httpx.Client(transport=reel.transport) as client:
+        try:
+            client.post("http://m.test/v1/chat/completions", json={"model": "another"})
+        except Exception as error:
+            raise ConnectionError("connection error") from error
+"""
+    )
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["first change: model", "(It reached the test as ConnectionError: connection error)"]
+    )
+
+
+def test_a_damaged_recording_is_told_without_a_stack_trace(
+    project: Project, recorded: Callable[[str], None]
+) -> None:
+    recorded(ASKS)
+    (project.path / "reels/test_agent/test_pins.yaml").write_text("no: cassette\n")
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["test_agent.py:9: *test_pins.yaml: *"])
+    result.stdout.no_fnmatch_line("*cassette_file.py*")
+
+
+def test_a_session_of_several_runs_has_a_journal_for_each(project: Project) -> None:
+    project.tests(
+        """
+def test_twice(reel):
+    for question in ("How many pins?", "And now?"):
+        assert_reel(reel.run(asking(question), TOOLS)).completed()
+"""
+    )
+    project.record(script=SESSION * 2).assert_outcomes(passed=1)
+    assert project.files() == [
+        "test_agent/test_twice+2.journal.jsonl",
+        "test_agent/test_twice.journal.jsonl",
+        "test_agent/test_twice.yaml",
+    ]
+    project.here().assert_outcomes(passed=1)
+
+
+def test_a_driver_of_its_own_gets_an_endpoint_and_a_journal(project: Project) -> None:
+    project.tests(
+        """
+from toolreel_adapters import Ports, run
+
+def test_own(reel):
+    plan = asking()
+    run(plan, Ports(reel.endpoint, TOOLS), journal=reel.journal(plan))
+"""
+    )
+    project.record().assert_outcomes(passed=1)
+    project.here().assert_outcomes(passed=1)
+    project.edit("reels/test_agent/test_own.journal.jsonl", '"output":"4"', '"output":"5"')
+    result = project.here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_own.journal.jsonl: event 2 is not the recorded one; first change: event.output",
+            "  now:      *",
+        ]
+    )
+
+
+def test_tests_without_a_reel_are_left_alone(project: Project) -> None:
+    project.tests(
+        """
+import sys
+
+def test_plain():
+    assert "toolreel_adapters.reel" not in sys.modules
+    assert "toolreel_adapters.reel_session" not in sys.modules
+    with pytest.raises(httpx.ConnectError):
+        httpx.get("http://nobody.invalid/")
+"""
+    )
+    project.run().assert_outcomes(passed=1)
