@@ -1,0 +1,57 @@
+"""What ``--record`` means, and keeping a fork that was not held live."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from toolreel_adapters.errors import CassetteError, SecretFound
+from toolreel_adapters.fork import Forked
+from toolreel_adapters.journal import FileJournal
+from toolreel_adapters.replay import companion
+from toolreel_adapters.secret_scan import known_secrets, leaks
+
+__all__ = ["cassette_path", "check_free", "save_fork"]
+
+
+def cassette_path(name: str | None) -> Path | None:
+    """The cassette that ``--record`` means."""
+    if name is None:
+        return None
+    path = Path(name.removesuffix(".yaml") + ".yaml")
+    if path.name == ".yaml":
+        raise click.BadParameter(
+            f"{name!r} names no file, such as cassettes/notes/local--qwen", param_hint="--record"
+        )
+    return path
+
+
+def check_free(cassette: Path, *, overwrite: bool) -> None:
+    """Whether a recording of that name may be written.
+
+    :raises CassetteError: if there is one already, and it may not be replaced
+    """
+    for taken in (cassette, companion(cassette)):
+        if taken.exists() and not overwrite:
+            raise CassetteError(
+                f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
+            )
+
+
+def save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path, ...]:
+    """Write the journal of a fork, and say where; a cassette of that name no longer belongs to it.
+
+    :raises AdapterError: if it may not be written; then what stood there before stays as it was
+    """
+    path, secrets = companion(cassette), known_secrets(os.environ)
+    if found := leaks(forked.recorded.text, secrets):
+        raise SecretFound(
+            f"{path}: not written, it holds {found[0].kind}; keep secrets out of prompts and tool results"
+        )
+    with FileJournal(path, forked.begun.plan, known_secrets=secrets, overwrite=overwrite) as journal:
+        for effect, event in forked.answered:
+            journal.record(effect, event)
+    cassette.unlink(missing_ok=True)
+    return (path,)

@@ -1,0 +1,287 @@
+"""``toolreel fork``: from a record, from another one, and against a real server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.adapters.chat_server import Answer, nobody_listens, replying, serving
+from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
+from tests.replay.sessions import cassette
+from toolreel_adapters.journal import read_journal
+from toolreel_adapters.replay import companion
+from toolreel_adapters.scripted import calling, saying
+
+SESSION: Final = str(cassette("workspace"))
+JOURNAL: Final = str(companion(cassette("workspace")))
+FORK: Final = ("fork", SESSION)
+APPROVED: Final = (
+    "from toolreel_adapters.python_tools import Tool\n"
+    'def greet(name: str) -> str:\n    """Greet."""\n    return f"Hello, {name}."\n'
+    "TOOLS = [Tool.of(greet, needs_approval=True)]\n"
+)
+
+
+def body(answered: bytes) -> dict[str, object]:
+    tree: dict[str, object] = json.loads(answered)
+    return tree
+
+
+def test_a_fork_that_its_record_answers_is_shown_with_what_was_changed(tmp_path: Path) -> None:
+    changes = ("--tool-result", '{"value":"ready"}', "--set", "temperature=0.5")
+    said = toolreel(*FORK, "--at", "2", *changes, "--recorded", cwd=tmp_path)
+    assert (said.code, said.stderr) == (0, "")
+    lines = said.stdout.splitlines()
+    assert lines[:4] == [
+        f"forked      {JOURNAL} at 2 of 5 events",
+        "changed     options.temperature",
+        "            - 0",
+        "            + 0.5",
+    ]
+    assert '            ← {"value":"ready"}' in lines
+    assert lines[-2] == "outcome     completed: the model gave a final answer"
+
+
+def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: Path) -> None:
+    reading = calling(("state_get", {"path": "/release/build"}))
+    with serving(replying(reading), replying(saying("It is build 41."))) as server:
+        said = toolreel(
+            *(*FORK, "--at", "2", "--tool-result", "@was.json", "--model", "other", *WORKSPACE),
+            *("--base-url", server.url, "--api-key-env", "MY_KEY", "--record", "kept/fork"),
+            cwd=_with(tmp_path, {"was.json": '{"value":"released","version":9}'}),
+            env={"MY_KEY": "correct-horse"},
+        )
+    assert said.code == 0, said
+    assert said.stderr.splitlines() == [
+        "turn 2: waiting for the model",
+        "turn 2: running state_get",
+        "turn 3: waiting for the model",
+    ]
+    sent = [body(seen.body) for seen in server.seen]
+    assert [(tree["model"], len(tree["messages"])) for tree in sent] == [("other", 4), ("other", 6)]  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert '\\"value\\":\\"released\\"' in server.seen[0].body.decode()
+    lines = said.stdout.splitlines()
+    assert '            ← {"path":"/release/build","value":41,"version":7}' in lines
+    assert "answer      It is build 41." in lines
+    assert lines[-2:] == [
+        "saved       kept/fork.journal.jsonl",
+        f"            next: toolreel diff {JOURNAL} kept/fork.journal.jsonl",
+    ]
+
+    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["fork.journal.jsonl"]
+    kept = read_journal(tmp_path / "kept/fork.journal.jsonl")
+    assert kept.plan.tools == read_journal(Path(JOURNAL)).plan.tools
+    again, different, further = said_by_each(
+        [
+            ("replay", "kept/fork"),
+            ("diff", SESSION, "kept/fork", "--json"),
+            ("fork", "kept/fork", "--at", "4", "--recorded", "--json"),
+        ],
+        tmp_path,
+    )
+    assert again.code == 0
+    assert "identical on sync: 5 events" in again.stdout
+    assert (different.code, different.data["first"]["n"]) == (1, 2)
+    assert [change["place"] for change in different.data["plan"]] == ["model"]
+    assert (further.code, further.data["detail"]["content"]) == (0, "It is build 41.")
+
+
+def _with(folder: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_live_fork_that_keeps_nothing_has_a_cassette_as_well(tmp_path: Path) -> None:
+    with serving(replying(saying("Done"))) as server:
+        live = ("--base-url", server.url, *WORKSPACE, "--record", "kept", "--json")
+        said = toolreel(*FORK, "--at", "0", "--prompt", "Say Done.", *live, cwd=tmp_path)
+    assert said.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
+    assert said.data["fork"]["kept"] == 0
+    (changed,) = said.data["fork"]["changed"]
+    assert (changed["place"], changed["new"]) == ("messages[1].content", '"Say Done."')
+    again = toolreel("replay", "kept", cwd=tmp_path)
+    assert again.code == 0, again
+
+
+def test_tools_that_differ_from_the_recorded_ones_are_a_change(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        'def state_get(path: str) -> str:\n    """Read."""\n    return "mine: " + path\n'
+    )
+    reading = calling(("state_get", {"path": "/x"}))
+    with serving(replying(reading), replying(saying("Done"))) as server:
+        live = ("--base-url", server.url, "--tools", "mine:state_get", "--json")
+        said = toolreel(*FORK, "--at", "1", *live, cwd=tmp_path)
+    # The recorded call is answered by the new tool, since its result was not kept.
+    assert said.code == 0, said
+    assert said.data["turns"][0]["calls"][0]["result"] == '{"value":"mine: /release/status"}'
+    places = [change["place"] for change in said.data["fork"]["changed"]]
+    assert places[0] == "tools.state_get.description"
+    assert "tools.state_patch" in places
+
+
+def test_a_live_fork_ends_with_what_went_wrong(tmp_path: Path) -> None:
+    with nobody_listens() as url:
+        live = ("--base-url", url, *WORKSPACE, "--set", "max_tries=1")
+        said = toolreel(*FORK, "--at", "4", *live, cwd=tmp_path)
+    assert_mistake(said, f"no server answers at {url}", code=1)
+    assert "outcome     transport:" in said.stdout
+
+
+def test_a_tool_that_needs_approval_is_not_run_where_nobody_is_there(tmp_path: Path) -> None:
+    _with(tmp_path, {"asking.py": APPROVED})
+    call = calling(("greet", {"name": "Ada"}))
+    answers = (replying(call), replying(saying("No greeting.")), replying(saying("Hello, Ada.")))
+    with serving(*answers) as server:
+        live = ("--base-url", server.url, "--tools", "asking:TOOLS", "--json")
+        run = ("run", "Greet Ada.", "--model", "m", "--record", "first", *live)
+        denied, approved = said_by_each(
+            [run, ("fork", "first", "--at", "1", *live, "--approve", "always")], tmp_path
+        )
+    assert denied.data["detail"]["content"] == "No greeting."
+    assert approved.data["detail"]["content"] == "Hello, Ada."
+    assert approved.data["fork"]["changed"] == []
+
+
+def test_another_record_answers_from_the_same_place_on(tmp_path: Path) -> None:
+    ready, empty = str(cassette("recovered")), str(cassette("empty-final"))
+    there, back = said_by_each(
+        [
+            ("fork", empty, "--at", "5", "--set", "fix_empty_final=true", "--from", ready, "--json"),
+            ("fork", ready, "--at", "2", "--from", empty, "--record", "kept/part"),
+        ],
+        tmp_path,
+    )
+    assert (there.code, there.data["outcome"], there.data["fork"]["stop"]) == (0, "completed", None)
+    assert back.code == 3
+    assert (
+        "stopped     at event 6: the record has no event 6; the run is in phase AwaitingReply" in back.stdout
+    )
+    assert back.stderr.startswith("error: the fork is not over")
+    assert "saved       kept/part.journal.jsonl" in back.stdout
+    with serving(replying(saying("All done."))) as server:
+        live = ("--base-url", server.url, *WORKSPACE, "--json")
+        said = toolreel("fork", "kept/part", "--at", "5", *live, cwd=tmp_path)
+    assert (said.code, said.data["detail"]["content"]) == (0, "All done.")
+
+
+def test_a_preset_and_settings_of_every_kind_are_changes(tmp_path: Path) -> None:
+    options = (
+        "--preset",
+        "tool_use_disabled",
+        "--set",
+        "id_style=openai",
+        "--set",
+        "body.n=1",
+        "--system",
+        "x",
+    )
+    said = toolreel(
+        "fork", str(cassette("chat")), "--at", "1", *options, "--recorded", "--json", cwd=tmp_path
+    )
+    assert said.code == 0, said
+    places = [change["place"] for change in said.data["fork"]["changed"]]
+    assert places == ["messages[0].content", "options.n", "config.tool_use_mode", "provider.id_style"]
+
+
+def test_a_tool_can_be_taken_away_and_its_recorded_result_carries_no_further(tmp_path: Path) -> None:
+    said = toolreel(*FORK, "--at", "2", "--deny", "state_patch", "--recorded", "--json", cwd=tmp_path)
+    assert (said.code, said.data["fork"]["stop"]["n"]) == (3, 4)
+    places = [change["place"] for change in said.data["fork"]["changed"]]
+    assert places == ["tools.state_patch", "masked[0]"]
+    assert said.data["turns"][1]["calls"][0]["result"].startswith("TOOL_NOT_ALLOWED")
+
+
+def test_text_that_is_no_json_is_a_text_to_the_model(tmp_path: Path) -> None:
+    said = toolreel(
+        *FORK, "--at", "2", "--tool-result", "nothing there", "--recorded", "--json", cwd=tmp_path
+    )
+    assert said.data["turns"][0]["calls"][0]["result"] == '{"value":"nothing there"}'
+
+
+def test_a_call_may_be_named_by_its_id(tmp_path: Path) -> None:
+    by_id, strange = said_by_each(
+        [
+            (*FORK, "--at", "call_1_0", "--recorded", "--json"),
+            (*FORK, "--at", "call_9_9", "--recorded"),
+        ],
+        tmp_path,
+    )
+    assert by_id.data["fork"]["kept"] == 2
+    assert_mistake(strange, "there is no result of a call 'call_9_9' to fork at")
+
+
+def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "kept.yaml").write_text("an old cassette\n")
+    base = (*FORK, "--at", "2", "--recorded", "--record", "kept", "--json")
+    secret = ("--overwrite", "--tool-result", '"sk-' + "Zx9" * 10 + '"')
+    taken, replaced, refused, replayed = said_by_each(
+        [base, (*base, "--overwrite"), (*base, *secret), ("replay", "kept", "--json")], tmp_path
+    )
+    assert_mistake(taken, "kept.yaml exists already", "--overwrite")
+    assert replaced.data["saved"] == ["kept.journal.jsonl"]
+    assert (refused.code, refused.data["saved"]) == (2, [])
+    assert "the fork was not saved: kept.journal.jsonl: not written, it holds" in refused.stderr
+    assert "Zx9" not in refused.stderr
+    assert replayed.code == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.journal.jsonl"]
+
+
+MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "nobody who answers": (("--at", "1"), ("--base-url URL", "--from OTHER", "--recorded")),
+    "two who answer": (("--at", "1", "--recorded", "--from", SESSION), ("say who answers", "by one of")),
+    "no place": (("--recorded",), ("Missing option '--at'",)),
+    "a place that is not there": (
+        ("--at", "9", "--recorded"),
+        ("no event 9", "0 (before all) to 5", "  5  "),
+    ),
+    "a negative place": (("--at", "-1", "--recorded"), ("no event -1",)),
+    "no result to change": (
+        ("--at", "1", "--recorded", "--tool-result", "x"),
+        ("event 1 is no result of a",),
+    ),
+    "a result from nowhere": (("--at", "2", "--recorded", "--tool-result", "@no.json"), ("no.json",)),
+    "a setting": (("--at", "2", "--recorded", "--set", "max_turn=3"), ("did you mean 'max_turns'?",)),
+    "a preset": (("--at", "2", "--recorded", "--preset", "nope"), ("there is no preset 'nope'",)),
+    "live without tools": (
+        ("--at", "2", "--base-url", "http://127.0.0.1:9"),
+        ("the run has tools (state_get, state_patch)", "--tools MODULE:ATTR"),
+    ),
+    "an unset key": (
+        ("--at", "2", "--base-url", "http://127.0.0.1:9", *WORKSPACE, "--api-key-env", "NOT_SET"),
+        ("NOT_SET is not set",),
+    ),
+    "a folder for a name": (("--at", "2", "--recorded", "--record", "folder/"), ("names no file",)),
+    "another record that is not there": (("--at", "2", "--from", "nothing"), ("nothing: there is no such",)),
+}
+
+
+@pytest.fixture(scope="module")
+def mistakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
+    folder = tmp_path_factory.mktemp("mistakes")
+    said = said_by_each([(*FORK, *options) for options, _ in MISTAKES.values()], folder)
+    assert [*folder.iterdir()] == []
+    return dict(zip(MISTAKES, said, strict=True))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_explained(mistakes: dict[str, Said], mistake: str) -> None:
+    assert_mistake(mistakes[mistake], *MISTAKES[mistake][1])
+
+
+def test_a_run_that_the_changed_plan_does_not_lead_to_is_a_drift(tmp_path: Path) -> None:
+    said = toolreel(*FORK, "--at", "3", "--set", "text_dialects=[]", "--recorded", cwd=tmp_path)
+    assert_mistake(said, "event 2: it does not fit the changed run", "in phase Settled", "Fork at 1", code=3)
+    assert said.stdout == ""
+
+
+def test_a_server_that_refuses_ends_the_fork_and_keeps_its_record(tmp_path: Path) -> None:
+    refusal = Answer(b'{"error":{"message":"no"}}', 400)
+    with serving(refusal) as server:
+        live = ("--base-url", server.url, *WORKSPACE, "--record", "kept", "--json")
+        said = toolreel(*FORK, "--at", "2", *live, cwd=tmp_path)
+    assert (said.code, said.data["outcome"], said.data["saved"]) == (1, "transport", ["kept.journal.jsonl"])

@@ -1,0 +1,94 @@
+"""The recorded sessions, forked and compared."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from tests.replay.sessions import CASSETTES, cassette
+from toolreel.outcome import Completed, EmptyFinal
+from toolreel_adapters.changing import Changes
+from toolreel_adapters.counterfactual import counterfactual
+from toolreel_adapters.demo.workspace import workspace
+from toolreel_adapters.divergence import diff
+from toolreel_adapters.fork import beginning, fork
+from toolreel_adapters.journal import read_journal
+from toolreel_adapters.perform import Ports
+from toolreel_adapters.python_tools import PythonTools
+from toolreel_adapters.replay import companion
+from toolreel_adapters.scripted import ScriptedEndpoint, saying
+
+each_cassette = pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
+
+
+@each_cassette
+def test_forked_anywhere_with_no_change_and_its_own_answers_a_session_is_the_same(path: Path) -> None:
+    recorded = read_journal(companion(path))
+    for at in range(len(recorded.records) + 1):
+        forked = fork(path, at)
+        assert forked.recorded.digest == recorded.digest
+        assert forked.begun.kept == at
+
+
+@each_cassette
+def test_a_session_does_not_differ_from_itself(path: Path) -> None:
+    difference = diff(path, companion(path))
+    assert difference.same
+    assert difference.other_bytes == ()
+
+
+@each_cassette
+def test_under_another_model_and_seed_the_recorded_answers_carry_to_the_end(path: Path) -> None:
+    told = counterfactual(path, Changes(model="other", options={"seed": 8}, seed=1))
+    assert told.was == told.now
+    assert told.stop is None
+    difference = diff(path, told.forked.recorded)
+    assert [change.place for change in difference.plan] == ["model", "options.seed", "seed"]
+    assert difference.first is None
+
+
+SAME_WORDS = {"chat", "streamed"}
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(CASSETTES, 2)], ids=lambda path: path.parent.name)
+def test_any_two_sessions_can_be_compared(one: Path, other: Path) -> None:
+    there, back = diff(one, other), diff(other, one)
+    assert not there.same
+    # A chat says the same whether it is streamed or not: only their plans differ.
+    assert bool(there.first) == bool(back.first) == ({one.parent.name, other.parent.name} != SAME_WORDS)
+    if there.first and back.first:
+        assert (there.first.n, there.first.aspect) == (back.first.n, back.first.aspect)
+
+
+def test_two_sessions_part_where_one_of_them_asks_once_more() -> None:
+    difference = diff(cassette("recovered"), cassette("empty-final"))
+    assert [change.place for change in difference.plan] == ["config.fix_empty_final"]
+    assert difference.first
+    assert (difference.first.n, difference.first.turn, difference.first.aspect) == (6, 4, "end")
+    assert difference.other_bytes == (1, 3, 5)
+    told = counterfactual(cassette("recovered"), Changes(config={"fix_empty_final": False}))
+    assert (told.now, told.carried) == (EmptyFinal(), 5)
+
+
+def test_an_empty_answer_can_be_asked_for_after_all() -> None:
+    endpoint = ScriptedEndpoint([saying("The release is ready.")])
+    ports = Ports(endpoint, PythonTools(workspace()))
+    forked = fork(cassette("empty-final"), 5, Changes(config={"fix_empty_final": True}), performer=ports)
+    endpoint.finish()
+    assert forked.outcome == Completed("The release is ready.")
+
+
+def test_without_its_dialects_a_session_ends_with_its_first_reply() -> None:
+    told = counterfactual(cassette("workspace"), Changes(config={"text_dialects": []}))
+    assert isinstance(told.now, Completed)
+    assert told.now.content.startswith("```json")
+    assert told.carried == 1
+
+
+def test_the_beginning_of_a_fork_has_the_recorded_fingerprints() -> None:
+    recorded = read_journal(companion(cassette("workspace")))
+    forked = fork(recorded, 4, Changes(tool_result="{}"))
+    assert forked.recorded.records[:3] == recorded.records[:3]
+    assert beginning(recorded, 3).answered == forked.begun.answered[:3]
