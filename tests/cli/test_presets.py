@@ -1,0 +1,300 @@
+"""``toolreel presets``, and the presets of ``toolreel run``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.adapters.chat_server import ChatServer, replying, serving
+from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, on_terminal, said_by_each, toolreel
+from toolreel_adapters.catalogue import VARIABLE, shipped
+
+OWN: Final = """
+[preset.mine]
+about = "Mine."
+[preset.mine.config]
+max_turns = 4
+repetition_stop = "off"
+[preset.mine.request]
+temperature = 0
+[preset.mine.because]
+max_turns = "patience ends"
+
+[model."my/model"]
+presets = ["mine"]
+"""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("presets")
+    (folder / "own.toml").write_text(OWN)
+    (folder / "broken.toml").write_text("[preset.mine.config]\nmax_turns = 0\n")
+    return folder
+
+
+def lines(said: Said) -> list[str]:
+    assert (said.code, said.stderr) == (0, "")
+    return said.stdout.splitlines()
+
+
+def test_the_presets_are_listed_with_what_they_do(here: Path) -> None:
+    shown, machine, own = said_by_each(
+        [("presets",), ("presets", "--json"), ("presets", "--catalogue", "own.toml")], here
+    )
+    head, *rows, last = lines(shown)
+    assert head.split() == ["preset", "verified", "about"]
+    assert [row.split()[0] for row in rows] == [*shipped().names]
+    assert "mistral                         2026-11-22  Mistral's own API, La Plateforme." in rows
+    assert last == "next: toolreel presets show NAME"
+    first, *_ = machine.data["presets"]
+    assert first == {
+        "name": "default_tool_calling",
+        "about": shipped().get("default_tool_calling").about,
+        "verified_on": "2026-11-22",
+        "defaults_for": [],
+    }
+    assert machine.stdout.count("\n") == 1
+    assert lines(own)[-2].split() == ["mine", "-", "Mine."]
+
+
+def test_what_a_preset_really_changes_is_shown_key_by_key(here: Path) -> None:
+    shown, machine = said_by_each(
+        [("presets", "show", "mine", "--catalogue", "own.toml", *more) for more in ((), ("--json",))], here
+    )
+    assert lines(shown) == [
+        "preset      mine",
+        "about       Mine.",
+        "verified    -",
+        "config.max_turns",
+        "            12 → 4",
+        "            patience ends",
+        "config.repetition_stop",
+        "            5 → off",
+        "request.temperature",
+        "            not sent → 0",
+    ]
+    assert machine.data["changes"] == [
+        {"key": "config.max_turns", "default": 12, "value": 4, "because": "patience ends"},
+        {"key": "config.repetition_stop", "default": 5, "value": None, "because": ""},
+        {"key": "request.temperature", "value": 0, "because": ""},
+    ]
+
+
+def test_a_shipped_preset_is_shown_with_its_evidence_and_what_is_the_default_anyway(here: Path) -> None:
+    said = lines(toolreel("presets", "show", "deepseek", cwd=here))
+    assert said[said.index("provider.reasoning_replay") + 1] == '            the default, "verbatim"'
+    assert said[said.index("evidence    DeepSeek API docs: Thinking Mode") + 1].strip() == (
+        "deepseek-ai/DeepSeek-V3#1376"
+    )
+
+
+def test_what_a_model_needs_at_a_provider_is_shown_all_in_all(here: Path) -> None:
+    model = "google/gemini-3-pro-preview:nitro"
+    one, other, own = said_by_each(
+        [
+            ("presets", "show", f"openrouter/{model}"),
+            ("presets", "show", "--provider", "OpenRouter", "--model", model),
+            ("presets", "show", "mine", "--provider", "openrouter", "--catalogue", "own.toml"),
+        ],
+        here,
+    )
+    assert lines(one) == lines(other)
+    assert lines(one)[0] == "preset      default_tool_calling + openrouter + gemini_openrouter_compat"
+    assert "provider.pin_upstream" in lines(one)
+    assert lines(own)[0] == "preset      default_tool_calling + openrouter + mine"
+
+
+def test_two_presets_are_compared_by_their_values(here: Path) -> None:
+    shown, machine, same = said_by_each(
+        [
+            ("presets", "diff", "openai", "openrouter"),
+            ("presets", "diff", "raw", "qwen2_5_coder", "--json"),
+            ("presets", "diff", "openrouter/", "OpenRouter/unknown-model"),
+        ],
+        here,
+    )
+    said = lines(shown)
+    assert said[said.index("provider.max_tokens_field") + 1] == '            "max_completion_tokens" → ""'
+    assert "provider.supports_parallel_tool_calls" not in said
+    assert machine.data == {
+        "a": "raw",
+        "b": "qwen2_5_coder",
+        "differences": [
+            {"key": "config.argument_repairs", "a": "strict", "b": "safe", "because": ""},
+            {
+                "key": "config.text_dialects",
+                "a": [],
+                "b": ["marked", "llama_json", "json_fenced"],
+                "because": "",
+            },
+        ],
+    }
+    assert lines(same) == ["openrouter/ and OpenRouter/unknown-model come to the same"]
+
+
+def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Path) -> None:
+    listed, one, own, machine = said_by_each(
+        [
+            ("presets", "models"),
+            ("presets", "models", "DeepSeek/DeepSeek-v3.2"),
+            ("presets", "models", "my/model", "--catalogue", "own.toml"),
+            ("presets", "models", "--json", "--catalogue", "own.toml"),
+        ],
+        here,
+    )
+    head, *rows, _ = lines(listed)
+    assert head.split() == ["model", "for", "tools", "tool", "runs", "p95"]
+    assert len(rows) == 17
+    assert max(map(len, rows)) <= 80
+    assert "z-ai/glm-4.7-flash:nitro                no              12/20 (60%)   13.0 s" in rows
+    note, *said = reversed(lines(one))
+    assert note.startswith("note        Depends much on the profile")
+    assert said == [
+        "measured    19/20 (95%) tool runs, p95 47.6 s, "
+        "with deepseek_v3_2_general_conversation on 2026-02-08",
+        "sampling    deepseek_v3_2_general_conversation",
+        "for tools   conditional",
+        "presets     deepseek_openrouter_compat",
+        "provider    openrouter",
+        "model       deepseek/deepseek-v3.2:nitro",
+    ]
+    assert lines(own) == ["model       my/model", "provider    any", "presets     mine"]
+    *_, minimax, mine = machine.data["models"]
+    assert mine == {"name": "my/model", "patterns": ["my/model"], "provider": "", "presets": ["mine"]}
+    assert minimax["recommendation"]["verdict"] == "no"
+
+
+def test_the_sampling_profiles_are_listed_for_all_models_or_one(here: Path) -> None:
+    listed, one, machine = said_by_each(
+        [
+            ("presets", "sampling"),
+            ("presets", "sampling", "--model", "x-ai/grok-4.1-fast"),
+            ("presets", "sampling", "--model", "x-ai/grok-4.1-fast", "--json"),
+        ],
+        here,
+    )
+    assert len(lines(listed)) == 17
+    assert [line.split() for line in lines(one)] == [
+        ["profile", "models", "options"],
+        ["default", "all", "{}"],
+        ["grok_default", "x-ai/grok-*", '{"temperature":0.3}'],
+    ]
+    assert machine.data["sampling"][1] == {
+        "name": "grok_default",
+        "applies_to": ["x-ai/grok-*"],
+        "tags": ["x_ai", "grok", "recommended"],
+        "options": {"temperature": 0.3},
+    }
+
+
+def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> None:
+    code, written = on_terminal("presets", cwd=here, columns=80)
+    assert code == 0
+    assert "one call a turn," in written
+    rows = [line for line in written.splitlines() if "\x1b" not in line]
+    assert max(map(len, rows)) <= 80
+    narrow = on_terminal("presets", cwd=here, columns=40)
+    assert narrow[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("show", "depseek"), ("there is no preset 'depseek'", "did you mean 'deepseek'?")),
+        (("show", "opnrouter/m"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
+        (("show", "--provider", "zzz"), ("there is no provider 'zzz'", "--preset default_tool_calling")),
+        (("show",), ("say which one: NAME, or --provider",)),
+        (("show", "raw", "--model", "m"), ("--model needs --provider",)),
+        (("diff", "raw"), ("Missing argument 'B'",)),
+        (("models", "gpt"), ("there is no model 'gpt'",)),
+        (("--json", "show", "raw"), ("options go behind show, not before it",)),
+        (("--catalogue", "missing.toml"), ("missing.toml: there is no such catalogue", "--catalogue")),
+        (
+            ("show", "mine", "--catalogue", "broken.toml"),
+            ("broken.toml, line 2: preset.mine.config.max_turns: expected a whole number",),
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_what_to_do_about_it(
+    arguments: tuple[str, ...], parts: tuple[str, ...], here: Path
+) -> None:
+    assert_mistake(toolreel("presets", *arguments, cwd=here), *parts)
+
+
+def test_the_help_of_each_command_fits_a_terminal(here: Path) -> None:
+    commands = ("show", "diff", "models", "sampling")
+    for said in said_by_each([("presets", name, "--help") for name in commands], here):
+        assert max(map(len, lines(said))) <= 80
+        assert "--catalogue" in said.stdout
+
+
+def sent(server: ChatServer, at: int = 0) -> dict[str, Any]:
+    tree: dict[str, Any] = json.loads(server.seen[at].body)
+    tree.pop("messages")
+    tree.pop("tools", None)
+    return tree
+
+
+def test_a_run_takes_provider_then_presets_then_sampling_then_what_is_set(here: Path) -> None:
+    said: list[Said] = []
+    with serving(*[replying(READY)] * 6) as server:
+        base = ("run", "Hi.", "--base-url", server.url, *WORKSPACE, "--model", "qwen/qwen3-x:nitro")
+        provider = ("--provider", "openrouter")
+        said = said_by_each(
+            [
+                base,
+                (*base, *provider),
+                (*base, "--provider", "ollama"),
+                (*base, *provider, "--sampling", "qwen_recommended", "--set", "top_p=1"),
+                (*base, *provider, "--preset", "openrouter_routing"),
+                (*base, *provider, "--catalogue", "own.toml", "--preset", "mine", "--sampling", "default"),
+            ],
+            here,
+        )
+    assert [each.code for each in said] == [0] * 6, said
+    model = {"model": "qwen/qwen3-x:nitro"}
+    sequential = {**model, "parallel_tool_calls": False}
+    assert [sent(server, at) for at in range(6)] == [
+        model,
+        sequential,
+        model,
+        {**sequential, "temperature": 0.7, "top_p": 1, "top_k": 20, "min_p": 0},
+        {**sequential, "provider": {"sort": "throughput"}},
+        {**sequential, "temperature": 0},
+    ]
+
+
+def test_the_environment_names_a_catalogue_for_all_commands(here: Path) -> None:
+    with serving(replying(READY)) as server:
+        said = toolreel(
+            *("run", "Hi.", "--base-url", server.url, "--model", "m", "--preset", "mine"),
+            cwd=here,
+            env={VARIABLE: "own.toml"},
+        )
+    assert said.code == 0, said
+    assert sent(server) == {"model": "m", "temperature": 0}
+    assert_mistake(toolreel("presets", cwd=here, env={VARIABLE: "gone.toml"}), "gone.toml", VARIABLE)
+
+
+RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("--provider", "opnrouter"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
+        (("--preset", "qwen2_5_codr"), ("did you mean 'qwen2_5_coder'?",)),
+        (("--sampling", "grok"), ("there is no sampling profile 'grok'", "'grok_default'")),
+        (("--catalogue", "broken.toml"), ("broken.toml, line 2: preset.mine.config.max_turns",)),
+        (("--set", "id_style=short"), ("id_style: expected one of keep, openai, kimi, alnum9",)),
+        (("--set", "id_stile=kimi"), ("did you mean 'id_style'?",)),
+    ],
+)
+def test_a_mistake_in_a_run_is_told_before_anything_is_sent(
+    arguments: tuple[str, ...], parts: tuple[str, ...], here: Path
+) -> None:
+    assert_mistake(toolreel(*RUN, *arguments, cwd=here), *parts)
