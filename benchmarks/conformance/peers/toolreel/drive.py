@@ -1,0 +1,49 @@
+"""toolreel: one configuration for all shapes, as an application would have it, and a second one, ``raw``.
+
+The first reads calls that a server left in the text, in every dialect that is marked by tags or tokens of
+its own, nudges once, and tries again soon. ``raw`` repairs nothing: the defaults, and strict arguments.
+"""
+
+from __future__ import annotations
+
+import ssl
+import sys
+
+import httpx
+
+from benchmarks.conformance.peers.driving import FUNCTIONS, MODEL, PROMPT, Case, drive
+from toolreel import LoopConfig, Plan
+from toolreel.outcome import Completed
+from toolreel_adapters import Ports, PythonTools, run
+from toolreel_adapters.http import HttpEndpoint
+
+__all__ = ["CONFIGS", "RunFailed", "ask"]
+
+
+class RunFailed(Exception):
+    """A run that ended in another outcome than ``completed``."""
+
+
+SOON = {"retry_base_ms": 20}
+CONFIGS = {
+    "toolreel": LoopConfig.of({**SOON, "text_dialects": ["marked"], "nudge_no_tool_calls": 1}),
+    "raw": LoopConfig.of({**SOON, "argument_repairs": "strict"}),
+}
+TOOLS = PythonTools(FUNCTIONS)
+NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Reading the machine's certificates takes longer than a run, and loopback needs none."""
+
+
+def ask(case: Case, config: LoopConfig) -> str:
+    """One run; its text if it completed."""
+    plan = Plan.of(model=MODEL, messages=PROMPT, tools=TOOLS.surface, config=config)
+    transport = httpx.HTTPTransport(verify=NO_CERTIFICATES)
+    with HttpEndpoint(case.base_url, transport=transport) as endpoint:
+        outcome = run(plan, Ports(endpoint, TOOLS)).outcome
+    if not isinstance(outcome, Completed):
+        raise RunFailed(f"{outcome.name}: {outcome}")
+    return outcome.content
+
+
+if __name__ == "__main__":
+    drive(lambda case: ask(case, CONFIGS[sys.argv[1]]))

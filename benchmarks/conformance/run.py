@@ -1,0 +1,111 @@
+"""Put the peers through the shapes: ``python -m benchmarks.conformance.run``.
+
+Results are kept under ``.conformance/``, one line a run, so that a second start only makes what is
+missing: runs of another version, of a changed shape, or with ``--fresh`` are made again. The table is
+written when all peers have been put through all shapes, and printed otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from typing import Final
+
+from benchmarks.conformance.driver import Driver
+from benchmarks.conformance.judge import Run, judged
+from benchmarks.conformance.peer import CACHE, HERE, PEERS, NotInstalled, Peer
+from benchmarks.conformance.provider import Provider, serving
+from benchmarks.conformance.results import Result, results_of, results_path
+from benchmarks.conformance.shape import Shape, load
+from benchmarks.conformance.table import rows_of, table, today, write
+
+__all__ = ["main", "put_through"]
+
+PATIENCE: Final = 12.0
+"""Seconds that one run may take."""
+
+
+def put_through(peer: Peer, shapes: Sequence[Shape], provider: Provider, patience: float) -> None:
+    """Make the runs of one peer that are missing, and keep each as soon as it is judged."""
+    kept, driver = results_of(peer), Driver(peer)
+    try:
+        with results_path(peer).open("a", encoding="utf-8") as file:
+            for shape in shapes:
+                key = _key(peer, shape)
+                if shape.id in kept and kept[shape.id].key == key:
+                    continue
+                begun = time.monotonic()
+                run = f"{peer.id}-{shape.id}-{time.time_ns()}"
+                came = driver.run(shape, provider.base_url(shape.id, run), patience)
+                verdict, why = judged(shape, Run(came.ran, came.text, came.raised, provider.seen(run)))
+                seconds = round(time.monotonic() - begun, 2)
+                refused = bool(provider.seen(run).refused)
+                result = Result(shape.id, key, verdict, why, refused, seconds)
+                line = {name: getattr(result, name) for name in Result.__slots__}
+                print(json.dumps(line), file=file, flush=True)
+                print(f"{peer.id:14} {shape.id:38} {verdict:7} {seconds:5.1f} s  {why[:90]}", file=sys.stderr)
+    finally:
+        driver.stop()
+
+
+def _key(peer: Peer, shape: Shape) -> str:
+    """What a result depends on; toolreel's depends on code that is being worked on, so that it never fits."""
+    if peer.ours:
+        return f"{time.time_ns()}"
+    files = sorted(path for path in peer.home.iterdir() if path.is_file())
+    judging = [HERE / f"{name}.py" for name in ("driver", "history", "judge", "provider", "replies")]
+    parts = [
+        repr(shape),
+        *(path.read_text("utf-8") for path in (*files, *judging, HERE / "peers/driving.py")),
+    ]
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Install, run, judge, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    shapes = {shape.id: shape for shape in load()}
+    known = [peer.id for peer in PEERS]
+    parser.add_argument("--peer", action="append", choices=known, help="only this one; may be given again")
+    parser.add_argument("--shape", action="append", metavar="ID", help="only this one; may be given again")
+    parser.add_argument("--jobs", type=int, default=1, help="peers at the same time")
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a run may take")
+    parser.add_argument("--fresh", action="store_true", help="forget the results that are kept")
+    given = parser.parse_args(arguments)
+    peers = [peer for peer in PEERS if not given.peer or peer.id in given.peer]
+    for name in given.shape or ():
+        if name not in shapes:
+            parser.error(f"there is no shape {name!r}")
+    chosen = [shape for shape in shapes.values() if not given.shape or shape.id in given.shape]
+    CACHE.mkdir(exist_ok=True)
+    reasons: dict[str, str] = {}
+
+    def one(peer: Peer) -> None:
+        if given.fresh:
+            results_path(peer).unlink(missing_ok=True)
+        try:
+            peer.install()
+        except NotInstalled as error:
+            reasons[peer.id] = str(error)
+            return
+        put_through(peer, chosen, provider, given.patience)
+
+    with serving(shapes) as provider, ThreadPoolExecutor(given.jobs) as pool:
+        list(pool.map(one, peers))
+    for identity, reason in reasons.items():
+        print(f"{identity}: not installed: {reason}", file=sys.stderr)
+    results = {peer.id: results_of(peer) for peer in peers if peer.id not in reasons}
+    if given.peer or given.shape:
+        print(table(rows_of(shapes, results), len(shapes), today(), reasons))
+    else:
+        write(shapes.values(), results, reasons)
+    return 1 if reasons else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""The table: counts by peer, and the verdict of each peer on each shape.
+
+``write`` leaves ``results.json``, ``TABLE.md`` and ``MATRIX.md`` beside this file, and puts the table
+between two marks into the project's README.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from benchmarks.conformance.judge import VERDICTS, Verdict
+from benchmarks.conformance.peer import HERE, PEERS, ROOT, Peer
+from benchmarks.conformance.results import Result
+from benchmarks.conformance.shape import Shape
+
+__all__ = ["Row", "matrix", "rows_of", "table", "today", "write"]
+
+_BEGIN: Final = "<!-- conformance: made by make conformance -->"
+_END: Final = "<!-- end of conformance -->"
+_MARKS: Final[Mapping[Verdict, str]] = {
+    "right": "right",
+    "told": "told",
+    "error": "error",
+    "silent": "**silent**",
+    "wrong": "**WRONG**",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One peer in the table."""
+
+    peer: Peer
+    version: str
+    results: Mapping[str, Result]
+    """By shape; what is missing does not apply, or was not run."""
+
+    def count(self, verdict: Verdict) -> int:
+        """How many shapes came to that."""
+        return sum(result.verdict == verdict for result in self.results.values())
+
+    @property
+    def refused(self) -> int:
+        """In how many runs the provider refused a request for its history."""
+        return sum(result.refused for result in self.results.values())
+
+
+def applies(shape: Shape, peer: Peer, result: Result) -> bool:
+    """Whether a shape is judged for a peer.
+
+    One that ends by a call takes no text for an answer, but what it runs because of a text counts.
+    """
+    return not (peer.ends_by_tool and "answers" in shape.right) or result.verdict == "wrong"
+
+
+def table(rows: Sequence[Row], shapes: int, date: str, reasons: Mapping[str, str]) -> str:
+    """The counts, as Markdown."""
+    head = f"{shapes} shapes, {date}"
+    lines = [
+        f"| {head} | version | " + " | ".join(VERDICTS) + " | of | history refused |",
+        "|---|---|" + "---:|" * (len(VERDICTS) + 2),
+    ]
+    for row in rows:
+        counts = " | ".join(str(row.count(verdict)) for verdict in VERDICTS)
+        total = len(row.results)
+        lines.append(f"| {row.peer.name} | {row.version} | {counts} | {total} | {row.refused} |")
+    names = {peer.id: peer.name for peer in PEERS}
+    lines += [f"| {names[identity]} | not installed: {reason} |" for identity, reason in reasons.items()]
+    return "\n".join(lines) + "\n"
+
+
+def matrix(rows: Sequence[Row], shapes: Iterable[Shape]) -> str:
+    """What each peer made of each shape, as Markdown."""
+    heads = " | ".join(row.peer.name for row in rows)
+    lines = ["# What each loop made of each shape\n"]
+    lines += [f"- {_MARKS[verdict]}: {about}" for verdict, about in VERDICTS.items()]
+    lines.append("- –: does not apply")
+    group = ""
+    for shape in shapes:
+        if shape.group != group:
+            group = shape.group
+            lines += [f"\n## {group}\n", f"| shape | {heads} |", "|---|" + "---|" * len(rows)]
+        marks = " | ".join(_mark(row, shape.id) for row in rows)
+        lines.append(f"| {shape.id} | {marks} |")
+    return "\n".join(lines) + "\n"
+
+
+def _mark(row: Row, shape: str) -> str:
+    found = row.results.get(shape)
+    return _MARKS[found.verdict] if found else "–"
+
+
+def write(
+    shapes: Iterable[Shape],
+    results: Mapping[str, Mapping[str, Result]],
+    reasons: Mapping[str, str],
+) -> None:
+    """Write the files, and the table into the README where it has the marks."""
+    known = {shape.id: shape for shape in shapes}
+    rows, date = rows_of(known, results), today()
+    made = table(rows, len(known), date, reasons)
+    peers = {
+        row.peer.id: {
+            "name": row.peer.name,
+            "version": row.version,
+            "counts": {verdict: row.count(verdict) for verdict in VERDICTS},
+            "refused": row.refused,
+            "verdicts": {shape: f"{found.verdict}: {found.why}" for shape, found in row.results.items()},
+        }
+        for row in rows
+    }
+    tree = {"date": date, "shapes": len(known), "peers": peers, "not_installed": dict(reasons)}
+    _save(HERE / "results.json", json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+    _save(HERE / "TABLE.md", made)
+    _save(HERE / "MATRIX.md", matrix(rows, known.values()))
+    _into(ROOT / "README.md", made)
+
+
+def rows_of(known: Mapping[str, Shape], results: Mapping[str, Mapping[str, Result]]) -> list[Row]:
+    """The rows of the peers that have results."""
+    return [_row(peer, results[peer.id], known) for peer in PEERS if results.get(peer.id)]
+
+
+def today() -> str:
+    """The date of a table."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def _row(peer: Peer, found: Mapping[str, Result], known: Mapping[str, Shape]) -> Row:
+    run = [shape for shape in known.values() if shape.id in found]
+    results = {shape.id: found[shape.id] for shape in run if applies(shape, peer, found[shape.id])}
+    return Row(peer, peer.version(), results)
+
+
+def _save(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+
+
+def _into(path: Path, made: str) -> None:
+    before, begin, rest = path.read_text("utf-8").partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if end:
+        _save(path, f"{before}{begin}\n{made}{end}{after}")

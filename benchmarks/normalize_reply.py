@@ -1,0 +1,110 @@
+"""What reading an ordinary reply costs, beside ``json.loads`` and picking the fields out by hand.
+
+The floor does what a loop without any care does: parse the body, take content, calls, finish reason and
+usage, parse the arguments of each call and write them down in one form. Rounds are interleaved, so that a
+drift of the machine touches all alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+
+from toolreel import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
+from toolreel.jsontext import Json
+
+ROUNDS = 25
+TIMES = 400
+TOOLS = ToolSurface((ToolDefinition.of("write_file"), ToolDefinition.of("ping")))
+CONFIG = LoopConfig()
+
+
+def body(content: Json, *arguments: Json) -> bytes:
+    """A reply as OpenAI documents it."""
+    message: dict[str, Json] = {"role": "assistant", "content": content, "refusal": None}
+    if arguments:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{place}",
+                "type": "function",
+                "function": {"name": "write_file", "arguments": json.dumps(each)},
+            }
+            for place, each in enumerate(arguments)
+        ]
+    finish = "tool_calls" if arguments else "stop"
+    tree: Json = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1764000000,
+        "model": "served/model",
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+        "usage": {
+            "prompt_tokens": 1100,
+            "completion_tokens": 70,
+            "total_tokens": 1170,
+            "prompt_tokens_details": {"cached_tokens": 1024},
+            "completion_tokens_details": {"reasoning_tokens": 0},
+        },
+        "system_fingerprint": "fp_1",
+    }
+    return json.dumps(tree).encode()
+
+
+WORDS = "How many pins are left in the depot, and who took the last ones?\n"
+FILES: list[Json] = [{"path": f"{name}.txt", "limit": 3} for name in "abc"]
+ROWS: list[Json] = [{"id": row, "name": f"pin {row}"} for row in range(100)]
+REPLIES = {
+    "one small call": body(None, {"path": "a.txt"}),
+    "three calls": body(None, *FILES),
+    "a page of text": body(WORDS * 60),
+    "a call with a file": body(None, {"path": "a.txt", "text": WORDS * 120}),
+    "a call with data": body(None, {"rows": ROWS}),
+}
+
+
+def by_hand(text: bytes) -> object:
+    """What has to be done at least."""
+    tree = json.loads(text)
+    choice = tree["choices"][0]
+    message, usage = choice["message"], tree["usage"]
+    calls = [
+        (
+            call["id"],
+            call["function"]["name"],
+            json.dumps(json.loads(call["function"]["arguments"]), separators=(",", ":")),
+        )
+        for call in message.get("tool_calls") or ()
+    ]
+    counts = usage["prompt_tokens"], usage["completion_tokens"]
+    return calls, message["content"], choice["finish_reason"], counts, tree["model"], tree["id"]
+
+
+def ours(text: bytes) -> object:
+    """The same, for a reply of any shape."""
+    return normalize_reply(text, tools=TOOLS, config=CONFIG)
+
+
+def cpu(read: Callable[[bytes], object], text: bytes) -> float:
+    """Microseconds of CPU for one reading."""
+    before = process_time()
+    for _ in range(TIMES):
+        read(text)
+    return (process_time() - before) / TIMES * 1e6
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    print(f"{'reply':20} {'bytes':>7} {'by hand, us':>12} {'toolreel, us':>13} {'ratio':>7}")
+    rounds = [
+        {name: (cpu(by_hand, text), cpu(ours, text)) for name, text in REPLIES.items()} for _ in range(ROUNDS)
+    ]
+    for name, text in REPLIES.items():
+        floor, cost = (median(each[name][who] for each in rounds) for who in (0, 1))
+        ratio = median(each[name][1] / each[name][0] for each in rounds)
+        print(f"{name:20} {len(text):>7,} {floor:>12.1f} {cost:>13.1f} {ratio:>6.1f}x")
+
+
+if __name__ == "__main__":
+    main()
