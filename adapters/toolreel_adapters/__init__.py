@@ -1,6 +1,5 @@
 """Adapters: who performs what :mod:`toolreel` asks for.
 
-==================  =====================================================================
 module              does
 ==================  =====================================================================
 ``drive``           the driver: ``run(plan, performer)``; ``adrive`` is its async twin
@@ -8,29 +7,66 @@ module              does
 ``http``, ``ahttp`` ``SendRequest`` over HTTP, with httpx
 ``cassette``        httpx transports that record and replay HTTP, with vcrpy
 ``python_tools``    ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
+``routing``         one tool host out of several, by prefixes of names
 ``call_context``    what a tool may know of its call, such as the idempotency key
 ``msgspec_schema``  tool schemas from msgspec structs
+``tokenizer``       token estimates by a model's own tokenizer
 ``journal``         events to and from JSON lines
 ``rehearsal``       both effects from a journal, with or without a cassette
+``fork``            a recorded run from any event on with a change; ``counterfactual`` all of it
+``divergence``      where two recorded runs part, and what came of it
 ``scripted``        fakes of both, for tests
 ``immediate``       ports that never wait, offered to the async driver
 ==================  =====================================================================
+=======
+=====================  ==================================================================
+module                 does
+=====================  ==================================================================
+``drive``              the driver: ``run(plan, performer)``; ``adrive`` is its async twin
+``perform``            a performer out of an endpoint and a tool host
+``http``, ``ahttp``    ``SendRequest`` over HTTP, with httpx
+``cassette``           httpx transports that record and replay HTTP, with vcrpy
+``python_tools``       ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
+``routing``            one tool host out of several, by prefixes of names
+``call_context``       what a tool may know of its call, such as the idempotency key
+``msgspec_schema``     tool schemas from msgspec structs
+``tokenizer``          token estimates by a model's own tokenizer
+``journal``            events to and from JSON lines
+``rehearsal``          both effects from a journal, with or without a cassette
+``fork``               a recorded run from any event on with a change; ``counterfactual`` all of it
+``divergence``         where two recorded runs part, and what came of it
+``scripted``           fakes of both, for tests
+``immediate``          ports that never wait, offered to the async driver
+``httpx2_transports``  the cassette for clients of httpx2, such as those of the openai SDK
+``pytest_plugin``      a recording for each test, by its name; ``reel`` is what the test gets
+``claims``             claims about a run, for tests
+=====================  ==================================================================
 
-Importing this package loads no HTTP library; each module that needs an extra says which.
+Importing this package loads no HTTP library; each module that needs an extra says which. Its
+names are loaded when they are first asked for, since every pytest that has toolreel installed
+imports the package for its plugin.
 """
 
-from toolreel_adapters.adrive import ago_on, arun
-from toolreel_adapters.call_context import CurrentCall, current_call
-from toolreel_adapters.drive import go_on, run
-from toolreel_adapters.finished import Run
-from toolreel_adapters.journal import FileJournal, MemoryJournal, read_journal
-from toolreel_adapters.perform import AsyncPorts, Ports
-from toolreel_adapters.python_tools import PythonTools, Tool, ToolError
-from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from toolreel_adapters.adrive import ago_on, arun
+    from toolreel_adapters.call_context import CurrentCall, current_call
+    from toolreel_adapters.claims import Claims, assert_reel
+    from toolreel_adapters.drive import go_on, run
+    from toolreel_adapters.expected_calls import ExpectedCall, call
+    from toolreel_adapters.finished import Run
+    from toolreel_adapters.journal import FileJournal, MemoryJournal, read_journal
+    from toolreel_adapters.perform import AsyncPorts, Ports
+    from toolreel_adapters.python_tools import PythonTools, Tool, ToolError
+    from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools
 
 __all__ = [
     "AsyncPorts",
+    "Claims",
     "CurrentCall",
+    "ExpectedCall",
     "FileJournal",
     "MemoryJournal",
     "Ports",
@@ -42,8 +78,43 @@ __all__ = [
     "ToolError",
     "ago_on",
     "arun",
+    "assert_reel",
+    "call",
     "current_call",
     "go_on",
     "read_journal",
     "run",
 ]
+
+_HOMES: Final = {
+    "AsyncPorts": "perform",
+    "Claims": "claims",
+    "CurrentCall": "call_context",
+    "ExpectedCall": "expected_calls",
+    "FileJournal": "journal",
+    "MemoryJournal": "journal",
+    "Ports": "perform",
+    "PythonTools": "python_tools",
+    "Run": "finished",
+    "ScriptedEndpoint": "scripted",
+    "ScriptedTools": "scripted",
+    "Tool": "python_tools",
+    "ToolError": "python_tools",
+    "ago_on": "adrive",
+    "arun": "adrive",
+    "assert_reel": "claims",
+    "call": "expected_calls",
+    "current_call": "call_context",
+    "go_on": "drive",
+    "read_journal": "journal",
+    "run": "drive",
+}
+"""The module that each name is in."""
+
+
+if not TYPE_CHECKING:  # else a checker would take every name for one that there is
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

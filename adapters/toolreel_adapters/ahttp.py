@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from toolreel.effects import SendRequest
 from toolreel.events import ReplyReceived, RequestFailed
-from toolreel_adapters.bounded import BoundedDecoder, TooLarge, UndecodableBody
+from toolreel_adapters.bounded import Stalled, TooLarge, UndecodableBody
 from toolreel_adapters.errors import MissingExtra
-from toolreel_adapters.exchange import MAX_RESPONSE_BYTES, TIMEOUT, Address, answered, broken, lost
+from toolreel_adapters.exchange import (
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    TIMEOUT,
+    Address,
+    broken,
+    lost,
+    while_streaming,
+)
+from toolreel_adapters.incoming import Intake
+from toolreel_adapters.ports import Listener
 
 try:
     import httpx
@@ -30,46 +41,60 @@ class AsyncHttpEndpoint:
         bearer token and stands in no record
     :param timeout: httpx's timeouts, in seconds
     :param max_response_bytes: decoded bytes after which a response is given up as ``too_large``
+    :param stall_timeout: seconds after which a stream is given up in which the model says nothing,
+        however often the server says that it is still there
+    :param on_delta: is shown each piece of a reply as it comes
+    :param now: a clock that never goes back, in seconds
     :param transport: what carries requests, for example a cassette; the network by default
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every setting of an endpoint has its name
         self,
         base_url: str,
         *,
         api_key_env: str | None = None,
         timeout: httpx.Timeout | float = TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
+        stall_timeout: float = STALL_TIMEOUT,
+        on_delta: Listener | None = None,
+        now: Callable[[], float] = time.monotonic,
         transport: httpx.AsyncBaseTransport | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
-        self._limit = max_response_bytes
-        self._client = httpx.AsyncClient(transport=transport, timeout=timeout)
+        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now)
+        self._patience = httpx.Timeout(timeout)
+        self._client = httpx.AsyncClient(transport=transport)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the whole reply; every transport error becomes an event."""
         body = effect.request.body.encode()
+        patience = self._patience
+        if effect.request.streamed:
+            patience = while_streaming(patience, self._intake.stall_timeout)
         try:
             async with self._client.stream(
-                "POST", self.address.url, content=body, headers=self.address.headers
+                "POST", self.address.url, content=body, headers=self.address.headers, timeout=patience
             ) as response:
-                return await self._read(effect.ref, response)
+                return await self._read(effect, response)
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # from a transport that records, which reads the body itself
             return broken(effect.ref, None, error)
 
-    async def _read(self, ref: int, response: httpx.Response) -> ReplyReceived | RequestFailed:
+    async def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
         chunks = response.aiter_raw()
         try:
-            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
+            incoming = self._intake.of(effect, response)
             async for chunk in chunks:
-                decoder.feed(chunk)
-            return answered(ref, response.status_code, response.headers, decoder.finish())
-        except (TooLarge, UndecodableBody) as error:
+                incoming.take(chunk)
+                if incoming.over:
+                    await _hang_up(response, chunks)
+                    break
+            return incoming.answered()
+        except (Stalled, TooLarge, UndecodableBody) as error:
             await _hang_up(response, chunks)
-            return broken(ref, response.status_code, error)
+            return broken(effect.ref, response.status_code, error)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from toolreel_adapters.errors import AdapterError
 
-__all__ = ["ACCEPT_ENCODING", "BodyError", "BoundedDecoder", "TooLarge", "UndecodableBody"]
+__all__ = ["ACCEPT_ENCODING", "BodyError", "BoundedDecoder", "Stalled", "TooLarge", "UndecodableBody"]
 
 ACCEPT_ENCODING: Final = "gzip, deflate"
 """What a request may ask for: exactly the encodings that can be decoded within a bound."""
@@ -33,6 +33,10 @@ class UndecodableBody(BodyError):
     """A response body in an encoding that is not supported, or that its encoding does not fit."""
 
 
+class Stalled(BodyError):
+    """A streamed response body that goes on and says nothing."""
+
+
 class _Inflater(Protocol):
     """A ``zlib.decompressobj``, whose class has no public name."""
 
@@ -50,6 +54,7 @@ class BoundedDecoder:
 
     >>> decoder = BoundedDecoder("gzip", limit=100)
     >>> decoder.feed(__import__("gzip").compress(b"hello"))
+    b'hello'
     >>> decoder.finish()
     b'hello'
 
@@ -80,13 +85,19 @@ class BoundedDecoder:
                     f"ask for it with 'accept-encoding: {ACCEPT_ENCODING}'"
                 )
 
-    def feed(self, raw: bytes) -> None:
-        """Take in the next raw chunk.
+    @property
+    def body(self) -> bytes:
+        """What has been decoded so far."""
+        return bytes(self._body)
+
+    def feed(self, raw: bytes) -> bytes:
+        """Take in the next raw chunk, and give what it decodes to.
 
         :raises TooLarge: as soon as the decoded body is above the limit
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
         self._began = self._began or bool(raw)
+        before = len(self._body)
         if self._encoding in {"", "identity"}:
             self._keep(raw)
         elif self._stream is not None:
@@ -96,6 +107,7 @@ class BoundedDecoder:
             if len(self._head) > 1:
                 self._stream = zlib.decompressobj(_wrapping(self._head))
                 self._inflate(self._stream, self._head)
+        return bytes(memoryview(self._body)[before:])
 
     def finish(self) -> bytes:
         """The whole decoded body, once the far side has sent everything.
@@ -109,7 +121,7 @@ class BoundedDecoder:
             raise UndecodableBody(
                 f"the {self._encoding} body was cut off, {len(self._body)} bytes came out of it"
             )
-        return bytes(self._body)
+        return self.body
 
     def _inflate(self, stream: _Inflater, raw: bytes) -> None:
         while raw:

@@ -8,8 +8,9 @@
 ...         client = httpx.Client(transport=ReplayTransport(tape))
 
 A recording client gets exactly the response that a replaying client will get: the body decoded,
-and only the headers that a cassette holds. Bodies are read whole before the client sees them.
-An exchange that fails on the way is not recorded, and its exception passes through.
+and only the headers that a cassette holds. Bodies are read whole before the client sees them, but
+for event streams, which it sees as they come (:mod:`toolreel_adapters.cassette_stream`). An exchange
+that fails on the way is not recorded, and its exception passes through.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from contextlib import contextmanager, suppress
 from typing import Final, cast
 
 from toolreel_adapters.bounded import BoundedDecoder, TooLarge, UndecodableBody
-from toolreel_adapters.cassette_tape import Recording, StoredResponse
+from toolreel_adapters.cassette_stream import AsyncTapedStream, TapedStream, Taping
+from toolreel_adapters.cassette_tape import Recording, StoredResponse, scrubbed
 from toolreel_adapters.errors import CassetteError, MissingExtra
 
 try:
@@ -125,6 +127,10 @@ class RecordTransport(httpx.BaseTransport):
         """
         request.read()
         response = self._inner.handle_request(request)
+        taping = _taping(self._recording, request, response, self._limit)
+        if taping:
+            stream = cast("httpx.SyncByteStream", response.stream)
+            return _passed_on(taping, TapedStream(stream, taping))
         raw = BoundedDecoder("identity", self._limit)
         try:
             for chunk in cast("httpx.SyncByteStream", response.stream):
@@ -158,6 +164,10 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         """
         await request.aread()
         response = await self._inner.handle_async_request(request)
+        taping = _taping(self._recording, request, response, self._limit)
+        if taping:
+            stream = cast("httpx.AsyncByteStream", response.stream)
+            return _passed_on(taping, AsyncTapedStream(stream, taping))
         raw = BoundedDecoder("identity", self._limit)
         chunks = aiter(cast("httpx.AsyncByteStream", response.stream))
         try:
@@ -178,6 +188,17 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
+def _taping(tape: Recording, request: httpx.Request, response: httpx.Response, limit: int) -> Taping | None:
+    def keep(stored: StoredResponse) -> None:
+        tape.append(request.method, str(request.url), request.headers, request.content, stored)
+
+    return Taping.of(response, limit, keep)
+
+
+def _passed_on(taping: Taping, stream: TapedStream | AsyncTapedStream) -> httpx.Response:
+    return _response(scrubbed(taping.response), stream)
+
+
 def _recorded(
     tape: Recording, request: httpx.Request, response: httpx.Response, raw: bytes, limit: int
 ) -> httpx.Response:
@@ -194,11 +215,11 @@ def _recorded(
     return _response(tape.append(request.method, str(request.url), request.headers, request.content, stored))
 
 
-def _response(stored: StoredResponse) -> httpx.Response:
+def _response(stored: StoredResponse, stream: TapedStream | AsyncTapedStream | None = None) -> httpx.Response:
     return httpx.Response(
         stored.status,
         headers=[(name.encode(), value.encode()) for name, value in stored.headers],
-        stream=httpx.ByteStream(stored.body),
+        stream=stream or httpx.ByteStream(stored.body),
         extensions={"reason_phrase": stored.reason.encode("ascii", "ignore")},
     )
 

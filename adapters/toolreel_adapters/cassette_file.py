@@ -20,7 +20,7 @@ from toolreel.jsontext import Json, JsonText, canonical, read
 from toolreel_adapters.cassette_key import canonical_body, request_key
 from toolreel_adapters.cassette_yaml import TEXT_LIMIT
 from toolreel_adapters.errors import CassetteError, MissingExtra, SecretFound
-from toolreel_adapters.secret_scan import leaks
+from toolreel_adapters.secret_scan import leaks, spoken
 
 try:
     from vcr.request import Request
@@ -142,6 +142,8 @@ def _body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     value = read(text)
     if is_successful(value):
         yield from _leaves(place, value.unwrap())
+    for said in spoken(text):
+        yield f"{place}, put together", said
     if not is_successful(value) or canonical(value.unwrap()) != text:
         yield place, text  # parsing hides what a repeated key had before
 

@@ -29,7 +29,7 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
-__all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Recording", "StoredResponse"]
+__all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Recording", "StoredResponse", "scrubbed"]
 
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
 """The only request headers that a cassette holds."""
@@ -231,6 +231,11 @@ def _response_dict(response: StoredResponse) -> dict[str, Any]:
             headers.setdefault(name.lower(), []).append(value)
     status = {"code": response.status, "message": response.reason}
     return {"status": status, "headers": headers, "body": {"string": response.body}}
+
+
+def scrubbed(response: StoredResponse) -> StoredResponse:
+    """The response as a replaying client will get it: without anything that a cassette does not hold."""
+    return _stored(_response_dict(response))
 
 
 def _stored(response: Mapping[str, Any]) -> StoredResponse:

@@ -13,7 +13,16 @@ from returns.pipeline import is_successful
 
 from toolreel.jsontext import Json, canonical, read
 
-__all__ = ["ABSENT", "Change", "agreement", "difference", "drift", "first_change"]
+__all__ = [
+    "ABSENT",
+    "Change",
+    "agreement",
+    "changes",
+    "clipped",
+    "difference",
+    "drift",
+    "first_change",
+]
 
 ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""
@@ -27,7 +36,7 @@ _AFTER: Final = 70
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The first place in which two JSON values differ."""
+    """A place in which two JSON values differ."""
 
     place: str
     """Where, as in ``messages[2].content``; empty for the whole value."""
@@ -37,20 +46,29 @@ class Change:
     """The canonical text of what is there now, or :data:`ABSENT`."""
 
 
+def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
+    """Every place in which two JSON values differ, reading the new one from its beginning.
+
+    >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
+    ['a', 'b[1]']
+    """
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        yield from _members(old, new, place)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _items(old, new, place)
+    elif (was := canonical(old)) != (now := canonical(new)):
+        yield Change(place, was, now)
+
+
 def first_change(old: Json, new: Json, place: str = "") -> Change | None:
-    """The first place in which two JSON values differ, reading the new one from its beginning.
+    """The first of these places.
 
     >>> first_change({"messages": [{"content": "a"}]}, {"messages": [{"content": "b"}]})
     Change(place='messages[0].content', old='"a"', new='"b"')
     >>> first_change({"n": 1}, {"n": 1.0})
     Change(place='n', old='1', new='1.0')
     """
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return _first_member(old, new, place)
-    if isinstance(old, list) and isinstance(new, list):
-        return _first_item(old, new, place)
-    was, now = canonical(old), canonical(new)
-    return None if was == now else Change(place, was, now)
+    return next(changes(old, new, place), None)
 
 
 def drift(recorded: bytes, request: bytes) -> str:
@@ -105,39 +123,43 @@ def difference(one: bytes, other: bytes) -> int:
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
-def _first_member(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Change | None:
+def _members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
+    alike = True
     for key in [*new, *(key for key in old if key not in new)]:
         where = f"{place}.{key}" if place else key
         if key not in old or key not in new:
-            return Change(where, _text_at(old, key), _text_at(new, key))
-        change = first_change(old[key], new[key], where)
-        if change:
-            return change
-    if [*old] != [*new]:
-        return Change(f"{place} (order of keys)".strip(), canonical([*old]), canonical([*new]))
-    return None
+            alike = False
+            yield Change(where, _text_at(old, key), _text_at(new, key))
+            continue
+        for change in changes(old[key], new[key], where):
+            alike = False
+            yield change
+    if alike and [*old] != [*new]:
+        yield Change(f"{place} (order of keys)".strip(), canonical([*old]), canonical([*new]))
 
 
 def _text_at(value: Mapping[str, Json], key: str) -> str:
     return canonical(value[key]) if key in value else ABSENT
 
 
-def _first_item(old: list[Json], new: list[Json], place: str) -> Change | None:
+def _items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
     for index, (was, now) in enumerate(zip(old, new, strict=False)):
-        change = first_change(was, now, f"{place}[{index}]")
-        if change:
-            return change
+        yield from changes(was, now, f"{place}[{index}]")
     shared = min(len(old), len(new))
-    if len(old) == len(new):
-        return None
-    was_text = canonical(old[shared]) if shared < len(old) else ABSENT
-    now_text = canonical(new[shared]) if shared < len(new) else ABSENT
-    return Change(f"{place}[{shared}]", was_text, now_text)
+    for index, was in enumerate(old[shared:], shared):
+        yield Change(f"{place}[{index}]", canonical(was), ABSENT)
+    for index, now in enumerate(new[shared:], shared):
+        yield Change(f"{place}[{index}]", ABSENT, canonical(now))
+
+
+def clipped(old: str, new: str) -> tuple[str, str]:
+    """Two texts, each cut to a line's worth around the first place in which they differ."""
+    start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
+    return _around(old, start), _around(new, start)
 
 
 def _sides(place: str, old: str, new: str) -> list[str]:
-    start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
-    was, now = _around(old, start), _around(new, start)
+    was, now = clipped(old, new)
     return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
 
 

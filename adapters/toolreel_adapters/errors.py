@@ -9,9 +9,13 @@
         ├── CassetteError         a cassette cannot be read, trusted or written
         │   └── SecretFound       a cassette was not written because it would hold a secret
         ├── JournalError          a journal cannot be read, trusted or written
+        ├── CatalogueError        a catalogue of presets cannot be read or used
+        ├── ForkError             a recorded run cannot be forked where or as it was asked for
         ├── ToolModuleError       a module that should hold tools cannot be used
+        ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (bounded) a response body was not taken in
+            ├── Stalled
             ├── TooLarge
             └── UndecodableBody
 
@@ -26,10 +30,13 @@ from toolreel.errors import ToolreelError
 __all__ = [
     "AdapterError",
     "CassetteError",
+    "CatalogueError",
     "EndpointConfigError",
+    "ForkError",
     "JournalError",
     "MissingExtra",
     "SecretFound",
+    "TokenizerError",
     "ToolModuleError",
 ]
 
@@ -64,8 +71,20 @@ class JournalError(AdapterError):
     """A journal that cannot be read, trusted or written; names the file, the line and the remedy."""
 
 
+class CatalogueError(AdapterError, ValueError):
+    """A catalogue of presets that cannot be read or used; names the file, the line and what is allowed."""
+
+
+class ForkError(AdapterError):
+    """A recorded run that cannot be forked where or as it was asked for; says where it can be."""
+
+
 class ToolModuleError(AdapterError):
     """A module that should hold tools and cannot be imported, or does not hold what was asked for."""
+
+
+class TokenizerError(AdapterError):
+    """A file that should hold a tokenizer, and cannot be read as one; names the file."""
 
 
 class EndpointConfigError(AdapterError, ValueError):

@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Final, assert_never
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.jsontext import read
 from toolreel.outcome import FailureKind
-from toolreel_adapters.bounded import ACCEPT_ENCODING, TooLarge, UndecodableBody
+from toolreel_adapters.bounded import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
 from toolreel_adapters.errors import EndpointConfigError, MissingExtra
 
 try:
@@ -25,6 +25,7 @@ except ImportError:
 
 __all__ = [
     "MAX_RESPONSE_BYTES",
+    "STALL_TIMEOUT",
     "TIMEOUT",
     "Address",
     "answered",
@@ -33,6 +34,7 @@ __all__ = [
     "lost",
     "request_headers",
     "retry_after_ms",
+    "while_streaming",
 ]
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
@@ -40,6 +42,10 @@ MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
+
+STALL_TIMEOUT: Final = 120.0
+"""Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
+(future-os#431)."""
 
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
 """The part of a URL in which user and password stand, even where the scheme was forgotten."""
@@ -154,10 +160,27 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
         return None
 
 
-def broken(ref: int, status: int | None, error: TooLarge | UndecodableBody) -> RequestFailed:
+def broken(ref: int, status: int | None, error: Stalled | TooLarge | UndecodableBody) -> RequestFailed:
     """The event for a response whose body was not taken in."""
-    kind: FailureKind = "too_large" if isinstance(error, TooLarge) else "broken"
-    return RequestFailed(ref, kind, str(error), status)
+    match error:
+        case Stalled():
+            return RequestFailed(ref, "timeout", str(error), status)
+        case TooLarge():
+            return RequestFailed(ref, "too_large", str(error), status)
+        case UndecodableBody():
+            return RequestFailed(ref, "broken", str(error), status)
+        case _:
+            assert_never(error)
+
+
+def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
+    """The timeouts of a request that is answered piece by piece: a silence is no longer than a stall.
+
+    >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
+    Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
+    """
+    read_ = stall_timeout if timeout.read is None else min(timeout.read, stall_timeout)
+    return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
 
 
 def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:

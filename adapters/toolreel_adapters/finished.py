@@ -13,7 +13,7 @@ from toolreel.outcome import Completed, Outcome
 from toolreel.plan import Plan
 from toolreel.state import Settled, State
 
-__all__ = ["Run", "retold"]
+__all__ = ["Run", "outcome_of", "retold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,15 @@ class Run:
     def completed(self) -> bool:
         """Whether the model gave a final answer."""
         return isinstance(self.outcome, Completed)
+
+
+def outcome_of(run: Run) -> Outcome | None:
+    """How a run ended; ``None`` if it has not."""
+    match run.state.phase:
+        case Settled() as settled:
+            return settled.outcome
+        case _:
+            return None
 
 
 def retold(plan: Plan, events: Iterable[Event]) -> Run:

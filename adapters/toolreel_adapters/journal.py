@@ -20,13 +20,13 @@ from toolreel.codec import VERSION, decode_event, decode_plan, encode, tag
 from toolreel.digest import digest
 from toolreel.effects import ANSWERS, fingerprint
 from toolreel.errors import CodecError
-from toolreel.events import Event
+from toolreel.events import Event, ReplyReceived
 from toolreel.jsontext import Json, canonical, read
 from toolreel.pipeline import either
 from toolreel.plan import Plan
 from toolreel_adapters.errors import JournalError, SecretFound
 from toolreel_adapters.ports import Wanted
-from toolreel_adapters.secret_scan import leaks
+from toolreel_adapters.secret_scan import leaks, spoken
 
 __all__ = [
     "FORMAT",
@@ -136,7 +136,8 @@ class FileJournal:
 
         :raises SecretFound: if the line holds a secret; it is not written
         """
-        self._write(self._checked(_line(self._written, effect, event)))
+        said = spoken(event.body) if isinstance(event, ReplyReceived) else ()
+        self._write(self._checked(_line(self._written, effect, event), *said))
 
     def close(self) -> None:
         """Give the journal its name; what was recorded so far is whole."""
@@ -148,8 +149,8 @@ class FileJournal:
                 os.fsync(self._file.fileno())
             self._part.replace(self.path)
 
-    def _checked(self, line: str) -> str:
-        if found := leaks(line, self._secrets):
+    def _checked(self, line: str, *said: str) -> str:
+        if found := [leak for text in (line, *said) for leak in leaks(text, self._secrets)]:
             raise SecretFound(
                 f"{self.path}, line {self._written + 1}: not written, it holds {found[0].kind}; "
                 "keep secrets out of prompts and tool results"

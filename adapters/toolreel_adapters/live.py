@@ -10,24 +10,27 @@ from pathlib import Path
 from typing import assert_never
 
 from toolreel.events import CancelRequested, Event
+from toolreel.loop import fold
 from toolreel.plan import Plan
-from toolreel.state import Settled
-from toolreel_adapters.adrive import arun
+from toolreel.state import Settled, State
+from toolreel_adapters.adrive import ago_on, arun
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.approving import Later
 from toolreel_adapters.apython_tools import AsyncPythonTools
 from toolreel_adapters.cassette import AsyncRecordTransport, Recording, RecordTransport
-from toolreel_adapters.drive import run
+from toolreel_adapters.drive import go_on, run
 from toolreel_adapters.errors import AdapterError, CassetteError, MissingExtra
 from toolreel_adapters.finished import Run, retold
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.immediate import ImmediateApprover
 from toolreel_adapters.journal import FileJournal
+from toolreel_adapters.observing import tell
 from toolreel_adapters.perform import AsyncPorts, Ports
-from toolreel_adapters.ports import Approver, Journal, Observer, Wanted
+from toolreel_adapters.ports import Approver, Journal, Listener, Observer, Wanted
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.replay import Driver, companion, load_trio
 from toolreel_adapters.secret_scan import known_secrets
+from toolreel_adapters.underway import Answered
 
 try:
     import httpx
@@ -44,7 +47,7 @@ class Target:
     base_url: str
     api_key_env: str | None = None
     timeout: float = 300.0
-    """Seconds to wait for a reply."""
+    """Seconds to wait for a reply, or for the next piece of one that is streamed."""
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -69,7 +72,7 @@ class Live:
     """Why nothing was, although the run was to be recorded."""
 
 
-def go_live(
+def go_live(  # noqa: PLR0913 - every choice about a run has its name
     plan: Plan,
     target: Target,
     tools: Sequence[Given] = (),
@@ -79,18 +82,23 @@ def go_live(
     record: Path | None = None,
     overwrite: bool = False,
     observe: Observer | None = None,
+    on_delta: Listener | None = None,
+    earlier: Sequence[Answered] = (),
 ) -> Live:
     """Run a plan against an endpoint.
 
     :param approver: decides about tools that need approval; without one, the run rests there
     :param record: the cassette to write, ``<name>.yaml``; its journal goes beside it
+    :param on_delta: is shown each piece of a streamed reply as it comes
     :param overwrite: whether files of that name may be replaced
+    :param earlier: what a fork keeps; the run goes on from there, and is recorded as a journal alone, since
+        the requests before were never sent
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
     """
     files = _Files(record, plan, target.secrets, overwrite=overwrite) if record else None
     heard = _Heard(files)
-    tape = files.tape if files else None
-    session = _Session(plan, target, tools, approver or Later(), tape, heard, observe)
+    tape = files.tape if files and not earlier else None
+    session = _Session(plan, target, tools, approver or Later(), tape, heard, observe, on_delta, earlier)
     try:
         ended = _ended(session, heard, driver)
     finally:
@@ -101,7 +109,7 @@ def go_live(
 def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
     """The run that came of a session; an interruption stands in its records unless it had ended before."""
     try:
-        return session.on(driver)
+        session.on(driver)
     except* KeyboardInterrupt:  # which trio hands over in a group when it comes while connecting
         if not isinstance(retold(session.plan, heard.events).state.phase, Settled):
             heard.record(None, CancelRequested("interrupted from the keyboard"))
@@ -191,6 +199,8 @@ class _Session:
     tape: Recording | None
     journal: Journal
     observe: Observer | None
+    on_delta: Listener | None
+    earlier: Sequence[Answered]
 
     def on(self, driver: Driver) -> Run:
         match driver:
@@ -208,17 +218,39 @@ class _Session:
         transport = RecordTransport(self.tape, httpx.HTTPTransport()) if self.tape else None
         target = self.target
         with HttpEndpoint(
-            target.base_url, api_key_env=target.api_key_env, timeout=target.patience, transport=transport
+            target.base_url,
+            api_key_env=target.api_key_env,
+            timeout=target.patience,
+            stall_timeout=target.timeout,
+            on_delta=self.on_delta,
+            transport=transport,
         ) as endpoint:
             ports = Ports(endpoint, PythonTools(self.tools), self.approver)
+            if self.earlier:
+                return go_on(self._retold(), ports, journal=self.journal, observe=self.observe)
             return run(self.plan, ports, journal=self.journal, observe=self.observe)
 
     async def _arun(self) -> Run:
         transport = AsyncRecordTransport(self.tape, httpx.AsyncHTTPTransport()) if self.tape else None
         target = self.target
         async with AsyncHttpEndpoint(
-            target.base_url, api_key_env=target.api_key_env, timeout=target.patience, transport=transport
+            target.base_url,
+            api_key_env=target.api_key_env,
+            timeout=target.patience,
+            stall_timeout=target.timeout,
+            on_delta=self.on_delta,
+            transport=transport,
         ) as endpoint:
             approver = ImmediateApprover(self.approver)
             ports = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
+            if self.earlier:
+                return await ago_on(self._retold(), ports, journal=self.journal, observe=self.observe)
             return await arun(self.plan, ports, journal=self.journal, observe=self.observe)
+
+    def _retold(self) -> State:
+        """The run after what it was told before, which goes into its journal."""
+        for effect, event in self.earlier:
+            self.journal.record(effect, event)
+        at = fold(self.plan, (event for _, event in self.earlier))
+        tell(self.observe, at.notes)
+        return at.state

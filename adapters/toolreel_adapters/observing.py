@@ -1,24 +1,24 @@
-"""Telling an observer what a run decides, without letting it disturb the run."""
+"""Telling somebody what a run decides or what the model says, without letting them disturb the run."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-
-from toolreel.notes import Note
-from toolreel_adapters.ports import Observer
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 __all__ = ["tell"]
 
+_Shown = TypeVar("_Shown")
 
-def tell(observe: Observer | None, notes: Iterable[Note]) -> None:
-    """Show each note to the observer; its own failures become warnings."""
+
+def tell(observe: Callable[[_Shown], None] | None, shown: Iterable[_Shown]) -> None:
+    """Show each note or delta to the observer; its own failures become warnings."""
     if observe is None:
         return
-    for note in notes:
+    for each in shown:
         try:
-            observe(note)
+            observe(each)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the observer's and not the run's
             warnings.warn(
-                f"the observer failed on {type(note).__name__}: {error!r}", RuntimeWarning, stacklevel=2
+                f"the observer failed on {type(each).__name__}: {error!r}", RuntimeWarning, stacklevel=2
             )

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 from toolreel.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel.events import ApprovalGiven, Event, ReplyReceived, RequestFailed, ToolReturned, WaitElapsed
 from toolreel.notes import Note
+from toolreel.streams import Delta
 
 __all__ = [
     "Approver",
@@ -22,6 +23,7 @@ __all__ = [
     "Clock",
     "Endpoint",
     "Journal",
+    "Listener",
     "Observer",
     "Performer",
     "ToolHost",
@@ -125,4 +127,12 @@ class Observer(Protocol):
 
     def __call__(self, note: Note, /) -> None:
         """Look at a note."""
+        ...
+
+
+class Listener(Protocol):
+    """Somebody who wants to see a reply as it comes."""
+
+    def __call__(self, delta: Delta, /) -> None:
+        """Look at a piece of the reply."""
         ...

@@ -20,7 +20,7 @@ from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed
 from toolreel_adapters.journal import Record, Recorded
 from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost, Wanted
 
-__all__ = ["AsyncRehearsal", "Rehearsal"]
+__all__ = ["AsyncRehearsal", "Rehearsal", "shown"]
 
 
 class Rehearsal:
@@ -141,7 +141,7 @@ class _Script:
                 return self._left.pop(place)
         if isinstance(effect, AskApproval):
             return None
-        raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {_shown(effect)}")
+        raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {shown(effect)}")
 
     def answer(
         self, effect: Wanted, record: Record, told: ReplyReceived | RequestFailed | None = None
@@ -149,7 +149,7 @@ class _Script:
         """What was told now, or the recorded event, if that answered just this effect."""
         if (record.kind, record.fp) != (tag(type(effect)), fingerprint(effect)):
             raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.n + 1}: the run wants {_shown(effect)}, but that is "
+                f"{self._recorded.source}, line {record.n + 1}: the run wants {shown(effect)}, but that is "
                 f"not the {record.kind} recorded here; the plan, a tool or toolreel has changed: record again"
             )
         return record.event if told is None else _timed(told, record)
@@ -163,7 +163,8 @@ class _Script:
             )
 
 
-def _shown(effect: Wanted) -> str:
+def shown(effect: Wanted) -> str:
+    """An effect, in words."""
     match effect:
         case SendRequest():
             return f"a request with {len(effect.request.messages.texts)} messages"

@@ -28,7 +28,16 @@ from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
 if TYPE_CHECKING:
     from toolreel_adapters.apython_tools import AsyncPythonTools
 
-__all__ = ["DRIVERS", "Driver", "Replayed", "Toolset", "companion", "load_trio", "replay"]
+__all__ = [
+    "DRIVERS",
+    "Driver",
+    "Replayed",
+    "Toolset",
+    "companion",
+    "load_trio",
+    "recording_files",
+    "replay",
+]
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
@@ -53,8 +62,9 @@ class Replayed:
     @property
     def proof(self) -> str:
         """What was shown, in one line."""
-        events = len(self.recorded.records)
-        return f"identical on {self.driver}: {events} events, journal {self.recorded.digest[:16]}"
+        count = len(self.recorded.records)
+        events = "1 event" if count == 1 else f"{count} events"
+        return f"identical on {self.driver}: {events}, journal {self.recorded.digest[:16]}"
 
 
 def companion(cassette: Path) -> Path:
@@ -74,7 +84,7 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
     :raises toolreel.ReplayMismatch: if anything differs from the record
     :raises AdapterError: if a file cannot be read, or an extra is missing
     """
-    cassette, journal_path = _files(path)
+    cassette, journal_path = recording_files(path)
     recorded = read_journal(journal_path)
     journal = MemoryJournal(recorded.plan)
     match driver:
@@ -90,8 +100,11 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
     return Replayed(done, recorded, cassette, driver)
 
 
-def _files(path: Path) -> tuple[Path | None, Path]:
-    """The cassette, if there is one, and the journal that a path means."""
+def recording_files(path: Path) -> tuple[Path | None, Path]:
+    """The cassette, if there is one, and the journal that a path means.
+
+    :raises AdapterError: if there is no such recording, or it lacks its journal
+    """
     if path.is_dir():
         raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
     if path.name.endswith(".jsonl"):

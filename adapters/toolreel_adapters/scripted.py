@@ -16,8 +16,11 @@ from toolreel.errors import ReplayMismatch
 from toolreel.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel.jsontext import Json, canonical
 from toolreel.outcome import FailureKind
+from toolreel.streams import deltas_in
+from toolreel_adapters.observing import tell
+from toolreel_adapters.ports import Listener
 
-__all__ = ["Lost", "ScriptedEndpoint", "ScriptedTools", "calling", "saying"]
+__all__ = ["Lost", "ScriptedEndpoint", "ScriptedTools", "calling", "saying", "streaming"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,18 @@ def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> 
     return _body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls")
 
 
+def streaming(*pieces: str, finish: str = "stop") -> str:
+    r"""The body of a reply that is a text in pieces, as a server streams it; a finish of "" leaves it cut.
+
+    >>> print(streaming("Hi.").partition("\n")[0])
+    data: {"choices":[{"index":0,"delta":{"content":"Hi."}}]}
+    """
+    choices: list[Json] = [{"index": 0, "delta": {"content": piece}} for piece in pieces]
+    last: list[Json] = [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
+    frames = [canonical({"choices": [choice]}) for choice in choices + last]
+    return "".join(f"data: {frame}\n\n" for frame in (*frames, *(["[DONE]"] if finish else [])))
+
+
 def _body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
     return {
         "object": "chat.completion",
@@ -63,10 +78,14 @@ def _body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
 
 
 class ScriptedEndpoint:
-    """Answers requests from a script, in order, and keeps what it was asked."""
+    """Answers requests from a script, in order, and keeps what it was asked.
 
-    def __init__(self, script: Iterable[Line]) -> None:
+    :param on_delta: is shown the pieces of each reply that is streamed, or was to be
+    """
+
+    def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
         self._left = deque(script)
+        self._on_delta = on_delta
         self.asked: list[SendRequest] = []
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
@@ -84,9 +103,13 @@ class ScriptedEndpoint:
             case Lost():
                 return RequestFailed(effect.ref, line.failure, line.message, line.status)
             case str():
-                return ReplyReceived(effect.ref, 200, line)
+                return self._reply(effect, line)
             case _:
-                return ReplyReceived(effect.ref, 200, canonical(line))
+                return self._reply(effect, canonical(line))
+
+    def _reply(self, effect: SendRequest, body: str) -> ReplyReceived:
+        tell(self._on_delta, deltas_in(body, whole=effect.request.streamed))
+        return ReplyReceived(effect.ref, 200, body)
 
     def finish(self) -> None:
         """Fail if a line of the script was never asked for."""

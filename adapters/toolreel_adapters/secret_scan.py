@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-__all__ = ["Leak", "known_secrets", "leaks"]
+from toolreel.streams import deltas_in
+
+__all__ = ["Leak", "known_secrets", "leaks", "spoken"]
 
 _SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST: Final = 8
@@ -72,6 +74,13 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if _SECRET_NAME.search(name) and len(value.strip()) >= _SHORTEST
     }
+
+
+def spoken(body: str) -> tuple[str, ...]:
+    """What a streamed reply says when it is put together: in its frames, a secret stands in pieces."""
+    deltas = deltas_in(body, whole=False)
+    kinds = dict.fromkeys(delta.kind for delta in deltas)
+    return tuple("".join(delta.text for delta in deltas if delta.kind == kind) for kind in kinds)
 
 
 def leaks(text: str, known: Mapping[str, str]) -> tuple[Leak, ...]:

@@ -1,14 +1,16 @@
-"""``--set key=value``: settings of the loop and options of the request, told apart by name."""
+"""``--set key=value``: settings of loop and provider, and options of the request, told apart by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Final
 
-from toolreel.config import LoopConfig, unknown_name
+from toolreel.config import LoopConfig
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, read
+from toolreel.provider import Provider
+from toolreel.suggestions import unknown_name
 
 __all__ = ["OPTIONS", "Settings", "parse_settings"]
 
@@ -41,19 +43,25 @@ class Settings:
     """Keys of :class:`~toolreel.config.LoopConfig`."""
     options: dict[str, Json]
     """Keys of the request body."""
+    provider: dict[str, Json] = field(default_factory=dict)
+    """Keys of :class:`~toolreel.provider.Provider`."""
 
 
 def parse_settings(items: Iterable[str]) -> Settings:
     """Read ``key=value`` items; a value is JSON where it can be, else text.
 
     >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
-    Settings(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False})
+    Settings(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})
+    >>> parse_settings(["id_style=openai"]).provider
+    {'id_style': 'openai'}
 
     :raises ConfigError: if an item has no ``=``, or a key that does not exist
     """
     config: dict[str, Json] = {}
     options: dict[str, Json] = {}
+    provider: dict[str, Json] = {}
     known = [setting.name for setting in fields(LoopConfig)]
+    traits = [setting.name for setting in fields(Provider)]
     for item in items:
         key, equals, text = item.partition("=")
         if not equals or not key:
@@ -61,12 +69,14 @@ def parse_settings(items: Iterable[str]) -> Settings:
         value = read(text).value_or(text)
         if key in known:
             config[key] = value
+        elif key in traits:
+            provider[key] = value
         elif key in OPTIONS:
             options[key] = value
         elif key.startswith("body.") and key != "body.":
             options[key.removeprefix("body.")] = value
         else:
-            hint = unknown_name("setting", key, [*known, *OPTIONS])
+            hint = unknown_name("setting", key, [*known, *traits, *OPTIONS])
             stop = "" if hint.endswith("?") else "."
             raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
-    return Settings(config, options)
+    return Settings(config, options, provider)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TypeAlias, assert_never, cast
+from typing import Final, TypeAlias, assert_never, cast
 
+from toolreel.bodies import IgnoredWhy
 from toolreel.jsontext import Json, JsonText, canonical, parse
 from toolreel.messages import AssistantMessage, SentCall, ToolMessage
 from toolreel.notes import (
@@ -18,9 +19,13 @@ from toolreel.notes import (
     CallsIgnored,
     CallStarted,
     ContentStripped,
+    HistoryShortened,
     LateAnswer,
     ModelNudged,
     Note,
+    OptionIgnored,
+    PresetsApplied,
+    QuirkApplied,
     RecoveryTried,
     RepairApplied,
     ReplyRead,
@@ -30,6 +35,7 @@ from toolreel.notes import (
     RetryPlanned,
     RunSettled,
     ToolsDropped,
+    UpstreamPinned,
 )
 from toolreel_adapters.finished import Run
 
@@ -54,14 +60,16 @@ class TurnTold:
     """One request and what came of it."""
 
     number: int
-    messages: int
+    messages: int = 0
     """Messages that were sent."""
-    digest: str
+    digest: str = ""
     """The request's digest."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     repairs: tuple[str, ...] = ()
     """What was mended in the reply, by code."""
+    quirks: tuple[str, ...] = ()
+    """Settings for the provider, and transforms, that changed something."""
     stripped: str = ""
     """Beginning of the text that stood beside calls and was kept out of the history."""
     calls: tuple[CallTold, ...] = ()
@@ -78,20 +86,41 @@ def story(run: Run) -> tuple[TurnTold, ...]:
     turns: dict[int, TurnTold] = {}
     for note in run.notes:
         match note:
-            case RequestSent():
-                told = TurnTold(note.turn, note.messages, note.digest)
-                turns[note.turn] = turns.get(note.turn, told)
             case LateAnswer() | RunSettled():
                 continue
+            case PresetsApplied() | OptionIgnored():
+                turns[1] = _opened(turns.get(1, TurnTold(1)), note)
             case _:
-                turns[note.turn] = _noted(turns[note.turn], note)
+                turns[note.turn] = _noted(turns.get(note.turn, TurnTold(note.turn)), note)
     for number, calls in zip(_calling(run.notes), _calls(run), strict=True):
         turns[number] = replace(turns[number], calls=calls)
     return tuple(turns.values())
 
 
+def _opened(turn: TurnTold, note: PresetsApplied | OptionIgnored) -> TurnTold:
+    match note:
+        case PresetsApplied():
+            return turn.remarked(f"presets: {', '.join(note.names)}")
+        case OptionIgnored():
+            return turn.remarked(f"not sent: {note.key} ({_WHY[note.why]})")
+        case _:
+            assert_never(note)
+
+
+_WHY: Final[Mapping[IgnoredWhy, str]] = {
+    "reserved": "the run's own to set",
+    "with_tools": "refused beside tools",
+    "without_tools": "refused without tools",
+    "unsupported": "the provider does not take it",
+}
+
+
 Told: TypeAlias = (
-    ReplyRead
+    RequestSent
+    | QuirkApplied
+    | HistoryShortened
+    | UpstreamPinned
+    | ReplyRead
     | RequestAbandoned
     | RequestLost
     | RepairApplied
@@ -112,6 +141,16 @@ Told: TypeAlias = (
 
 def _noted(turn: TurnTold, note: Told) -> TurnTold:  # noqa: PLR0912 - one sentence a note
     match note:
+        case RequestSent():
+            asked_before = bool(turn.digest)
+            return turn if asked_before else replace(turn, messages=note.messages, digest=note.digest)
+        case QuirkApplied():
+            return replace(turn, quirks=tuple(dict.fromkeys((*turn.quirks, note.name))))
+        case HistoryShortened():
+            counts = f"{note.messages_before} to {note.messages_after} messages"
+            return turn.remarked(f"the window was full: {', '.join(note.policies)} took {counts}")
+        case UpstreamPinned():
+            return turn.remarked(f"from now on only {note.upstream} is asked")
         case ReplyRead():
             return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
         case RepairApplied():
@@ -166,8 +205,10 @@ def _calls(run: Run) -> Iterator[tuple[CallTold, ...]]:
 
 def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallTold:
     envelope = cast("Mapping[str, Json]", parse(JsonText(result.content)))
-    if envelope["ok"]:
-        return CallTold(call.name, call.arguments, provenance, True, canonical(envelope["data"]))
-    errors = cast("list[Mapping[str, str]]", envelope["errors"])
+    if envelope.get("ok", True):
+        return CallTold(
+            call.name, call.arguments, provenance, True, canonical(envelope.get("data", envelope))
+        )
+    errors = cast("list[Mapping[str, str]]", envelope.get("errors", []))
     told = "; ".join(f"{error['code']}: {error['message']}" for error in errors)
     return CallTold(call.name, call.arguments, provenance, False, told)

@@ -8,9 +8,9 @@ import re
 import socket
 import zlib
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event as Flag
 from threading import Lock, Thread
@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import pytest
 
+from toolreel.config import LoopConfig
 from toolreel.effects import SendRequest
 from toolreel.events import Event, RequestFailed
 from toolreel.jsontext import Json, canonical
@@ -28,17 +29,21 @@ from toolreel.plan import Plan
 
 __all__ = [
     "FAR_SIDES",
+    "KEPT_ALIVE",
     "LIMIT",
+    "STALL",
     "Answer",
     "ChatServer",
     "FarSide",
     "Seen",
     "asking",
     "bomb",
+    "chunk",
     "nobody_listens",
     "packed",
     "replying",
     "serving",
+    "streaming",
 ]
 
 LIMIT: Final = 64 * 1024
@@ -68,11 +73,42 @@ class Answer:
     """What is sent instead of HTTP; the connection is closed after it."""
     delay: float = 0.0
     """Seconds before anything is sent; cut short when the server is closed."""
+    pieces: Sequence[bytes | float] = ()
+    """What is sent instead of the body, piece by piece, in chunks; numbers are seconds of silence between."""
+    ends: bool = True
+    """Whether the last piece is told to be the last; else the connection drops."""
 
 
 def replying(tree: Json, status: int = 200) -> Answer:
     """A body of JSON."""
     return Answer(canonical(tree).encode(), status, {"content-type": "application/json"})
+
+
+def streaming(
+    *pieces: str | float, content_type: str = "text/event-stream", encoding: str = "", ends: bool = True
+) -> Answer:
+    """A body that comes in pieces, with pauses in seconds; gzipped, each can be unpacked when it comes."""
+    packer = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
+
+    def sent(piece: str | float) -> bytes | float:
+        if not isinstance(piece, str):
+            return piece
+        data = piece.encode()
+        return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) if encoding else data
+
+    plain = "".join(piece for piece in pieces if isinstance(piece, str)).encode()
+    given = [sent(piece) for piece in pieces]
+    last = [packer.flush()] if encoding else []
+    headers = {"content-type": content_type, **({"content-encoding": encoding} if encoding else {})}
+    return Answer(plain, headers=headers, pieces=(*given, *last), ends=ends)
+
+
+def chunk(content: str | None = None, finish: str | None = None, **further: Json) -> str:
+    """One frame of a stream, with what is new of the reply."""
+    delta: Json = {} if content is None else {"content": content}
+    choice: Json = {"index": 0, "delta": delta, "finish_reason": finish}
+    tree = {"object": "chat.completion.chunk", "model": "m-1", "choices": [choice], **further}
+    return f"data: {canonical(tree)}\n\n"
 
 
 def packed(body: bytes, encoding: str) -> Answer:
@@ -122,7 +158,10 @@ def serving(*script: Answer) -> Generator[ChatServer]:
                 server.missing += not left
                 answer = left.popleft() if left else Answer(b"the script is over", 599)
             closing.wait(answer.delay)
-            self._give(answer)
+            if answer.pieces:
+                self._stream(answer)
+            else:
+                self._give(answer)
 
         def _give(self, answer: Answer) -> None:
             if answer.raw is None:
@@ -133,6 +172,19 @@ def serving(*script: Answer) -> Generator[ChatServer]:
                 self.end_headers()
             self.wfile.write(answer.body if answer.raw is None else answer.raw)
             self.close_connection = answer.raw is not None or answer.promised is not None
+
+        def _stream(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            for name, value in {**answer.headers, "transfer-encoding": "chunked"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            for piece in answer.pieces:
+                if isinstance(piece, bytes):
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                else:
+                    closing.wait(piece)
+            self.wfile.write(b"0\r\n\r\n" if answer.ends else b"")
+            self.close_connection = not answer.ends
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -159,9 +211,9 @@ def nobody_listens() -> Generator[str]:
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
-def asking(text: str = "hi", ref: int = 1) -> SendRequest:
+def asking(text: str = "hi", ref: int = 1, *, stream: bool = False) -> SendRequest:
     """The effect that asks a model this."""
-    match start(Plan.of(model="m", messages=text)).effects:
+    match start(Plan.of(model="m", messages=text, config=LoopConfig(final_stream=stream))).effects:
         case (SendRequest(_, request),):
             return SendRequest(ref, request)
         case effects:
@@ -194,6 +246,11 @@ def _undecodable(encoding: str, body: bytes, said: str) -> FarSide:
     return FarSide(Answer(body, headers={"content-encoding": encoding}), "broken", said, 200)
 
 
+STALL: Final = 0.2
+"""Seconds after which a stream stalls, in these tests."""
+SILENCE: Final[tuple[str | float, ...]] = ("\n", 0.05) * 40
+KEPT_ALIVE: Final[tuple[str | float, ...]] = (": OPENROUTER PROCESSING\n\n", 0.05, chunk(), 0.05) * 20
+
 _CUT = gzip.compress(b"a reply that is long enough to be cut")[:-9]
 
 FAR_SIDES: Final[Mapping[str, FarSide]] = {
@@ -220,5 +277,26 @@ FAR_SIDES: Final[Mapping[str, FarSide]] = {
     "refuses in HTML": _refusing(500, b"\n<h1>Oops</h1>\n", "<h1>Oops</h1>"),
     "refuses without a word": _refusing(503, b"", "no text"),
     "refuses with an empty word": _refusing(500, b'{"error":{"message":""}}', "no text"),
+    "breaks off in mid-stream": FarSide(
+        streaming(chunk("Hel"), ends=False), "broken", "^RemoteProtocolError: peer closed connection"
+    ),
+    "keeps a stream alive that says nothing": FarSide(
+        streaming(chunk("Hel"), *KEPT_ALIVE), "timeout", f"^no meaningful data for {STALL} s", 200
+    ),
+    "promises a stream and says nothing": FarSide(
+        streaming(*SILENCE), "timeout", f"^no meaningful data for {STALL} s", 200
+    ),
+    "streams too much": FarSide(
+        streaming(*[chunk("x" * 1_000)] * 100),
+        "too_large",
+        f"^the response body is larger than {LIMIT} bytes",
+        200,
+    ),
+    "packs a stream badly": FarSide(
+        replace(streaming(chunk("Hel")), headers={"content-encoding": "gzip"}), "broken", "corrupt", 200
+    ),
+    "refuses as a stream": FarSide(
+        replace(streaming(chunk("Hel")), status=500), "status", "^HTTP 500: data: {", 500, chunk("Hel")
+    ),
     "points elsewhere": _refusing(307, b" ", "no text"),
 }

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel.jsontext import Json, canonical
-from toolreel_adapters.drift import ABSENT, Change, agreement, difference, drift, first_change
+from toolreel_adapters.drift import (
+    ABSENT,
+    Change,
+    agreement,
+    changes,
+    clipped,
+    difference,
+    drift,
+    first_change,
+)
 
 SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}
 TOOL: dict[str, Json] = {"function": {"name": "f", "parameters": {"type": "object"}}}
@@ -51,6 +60,18 @@ def test_the_order_of_keys_counts() -> None:
     assert first_change({"x": 1, "y": 2}, {"y": 2, "x": 1}) == Change(
         "(order of keys)", '["x","y"]', '["y","x"]'
     )
+
+
+def test_every_change_is_named_in_the_order_of_the_new_value() -> None:
+    old: Json = {"a": 1, "b": {"x": [1, 2, 3], "y": 1}, "c": 0}
+    new: Json = {"d": 5, "b": {"y": 1, "x": [1, 4]}, "a": 2, "c": 0}
+    assert [change.place for change in changes(old, new)] == ["d", "b.x[1]", "b.x[2]", "a"]
+
+
+def test_two_texts_are_cut_around_their_first_difference() -> None:
+    same = "x" * 200
+    assert clipped(f"{same}a", f"{same}b") == (f"…{'x' * 30}a", f"…{'x' * 30}b")
+    assert clipped("a", "b\n") == ("a", "b\\n")
 
 
 JSON = st.recursive(

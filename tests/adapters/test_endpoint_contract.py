@@ -17,11 +17,12 @@ import anyio
 import httpx
 import pytest
 
-from tests.adapters.chat_server import Answer, asking, replying, serving
+from tests.adapters.chat_server import Answer, asking, chunk, replying, serving, streaming
 from toolreel.effects import SendRequest
 from toolreel.errors import ReplayMismatch
 from toolreel.events import Event, ReplyReceived, RequestFailed
 from toolreel.plan import Plan
+from toolreel.streams import Delta
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.cassette import (
     AsyncRecordTransport,
@@ -40,6 +41,7 @@ from toolreel_adapters.scripted import Lost, ScriptedEndpoint, saying
 
 HELLO: Final = replying(saying("hello"))
 BYE: Final = replying(saying("bye"))
+ELSEWHERE: Final = "http://elsewhere.invalid/v1"
 BUSY: Final = replying({"error": {"message": "Slow down."}}, 429)
 
 
@@ -50,6 +52,8 @@ class Scene:
     folder: Path
     script: Sequence[tuple[SendRequest, Answer]]
     arrived: list[bytes] = field(default_factory=list)
+    heard: list[Delta] = field(default_factory=list)
+    """What was shown of the replies on their way."""
 
     @property
     def cassette(self) -> Path:
@@ -81,7 +85,7 @@ class AsyncTap(httpx.AsyncBaseTransport):
 @contextmanager
 def live(scene: Scene) -> Generator[Endpoint]:
     with serving(*(answer for _, answer in scene.script)) as server:
-        with HttpEndpoint(server.url) as endpoint:
+        with HttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
             yield endpoint
         scene.arrived += [seen.body for seen in server.seen]
 
@@ -89,7 +93,7 @@ def live(scene: Scene) -> Generator[Endpoint]:
 @asynccontextmanager
 async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
     with serving(*(answer for _, answer in scene.script)) as server:
-        async with AsyncHttpEndpoint(server.url) as endpoint:
+        async with AsyncHttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
             yield endpoint
         scene.arrived += [seen.body for seen in server.seen]
 
@@ -99,7 +103,11 @@ def recorded(scene: Scene) -> Generator[Endpoint]:
     with (
         serving(*(answer for _, answer in scene.script)) as server,
         recording(scene.cassette) as tape,
-        HttpEndpoint(server.url, transport=RecordTransport(tape, httpx.HTTPTransport())) as endpoint,
+        HttpEndpoint(
+            server.url,
+            transport=RecordTransport(tape, httpx.HTTPTransport()),
+            on_delta=scene.heard.append,
+        ) as endpoint,
     ):
         yield endpoint
         scene.arrived += [seen.body for seen in server.seen]
@@ -109,13 +117,15 @@ def recorded(scene: Scene) -> Generator[Endpoint]:
 async def arecorded(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
     with serving(*(answer for _, answer in scene.script)) as server, recording(scene.cassette) as tape:
         transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
-        async with AsyncHttpEndpoint(server.url, transport=transport) as endpoint:
+        async with AsyncHttpEndpoint(
+            server.url, transport=transport, on_delta=scene.heard.append
+        ) as endpoint:
             yield endpoint
         scene.arrived += [seen.body for seen in server.seen]
 
 
 def record(scene: Scene) -> None:
-    with recorded(replace(scene, arrived=[])) as endpoint:
+    with recorded(replace(scene, arrived=[], heard=[])) as endpoint:
         for effect, _ in scene.script:
             endpoint.send(effect)
 
@@ -125,7 +135,7 @@ def replayed(scene: Scene) -> Generator[Endpoint]:
     record(scene)
     with replaying(scene.cassette) as tape:
         transport = Tap(scene, ReplayTransport(tape))
-        with HttpEndpoint("http://elsewhere.invalid/v1", transport=transport) as endpoint:
+        with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
 
 
@@ -134,7 +144,7 @@ async def areplayed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
     record(scene)
     with replaying(scene.cassette) as tape:
         transport = AsyncTap(scene, AsyncReplayTransport(tape))
-        async with AsyncHttpEndpoint("http://elsewhere.invalid/v1", transport=transport) as endpoint:
+        async with AsyncHttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
 
 
@@ -146,7 +156,7 @@ def scripted(scene: Scene) -> Generator[ScriptedEndpoint]:
         else Lost("status", "HTTP 429: Slow down.", answer.status)
         for _, answer in scene.script
     ]
-    endpoint = ScriptedEndpoint(lines)
+    endpoint = ScriptedEndpoint(lines, on_delta=scene.heard.append)
     yield endpoint
     scene.arrived += [effect.request.body.encode() for effect in endpoint.asked]
     endpoint.finish()
@@ -185,7 +195,7 @@ def _answer(event: Event | None) -> ReplyReceived | RequestFailed:
 
 def journal_of(scene: Scene) -> str:
     journal = MemoryJournal(Plan.of(model="m", messages="hi"))
-    with live(replace(scene, arrived=[])) as endpoint:
+    with live(replace(scene, arrived=[], heard=[])) as endpoint:
         for effect, _ in scene.script:
             journal.record(effect, endpoint.send(effect))
     return journal.text
@@ -262,6 +272,55 @@ def each(*groups: dict[str, Talk]) -> pytest.MarkDecorator:
 def test_a_reply_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
     scene = Scene(tmp_path, [(asking(), HELLO)])
     assert talk(scene, [asking()]) == [ReplyReceived(1, 200, HELLO.body.decode())]
+
+
+DONE: Final = "data: [DONE]\n\n"
+HELLO_STREAMED: Final = (chunk("Hel"), ": alive\n\n", chunk("lo"), chunk(None, "stop"), DONE)
+STREAMS: Final = {
+    "streamed": streaming(*HELLO_STREAMED),
+    "as another type": streaming(*HELLO_STREAMED, content_type="application/json"),
+    "without a last word": streaming(*HELLO_STREAMED[:-1]),
+    "without a last line end": streaming(*HELLO_STREAMED[:-2], chunk(None, "stop").strip()),
+    "in one piece": streaming("".join(HELLO_STREAMED)),
+    "cut in letters": streaming(chunk("Hel"), *chunk("lo", "stop"), DONE),
+    "cut": streaming(chunk("Hel"), chunk("lo")),
+    "packed": streaming(*HELLO_STREAMED, encoding="gzip"),
+    "packed, and left open": streaming(*HELLO_STREAMED, 60.0, encoding="gzip"),
+    "left open": streaming(*HELLO_STREAMED, 60.0),
+}
+
+
+@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+@pytest.mark.parametrize("way", STREAMS)
+def test_a_streamed_reply_is_one_event_which_has_the_stream_as_it_came(
+    talk: Talk, way: str, tmp_path: Path
+) -> None:
+    """Asked for or not, and what was heard of it on the way is what it says."""
+    answer = STREAMS[way]
+    asked = [asking(), asking(stream=True, ref=2)]
+    scene = Scene(tmp_path, [(effect, answer) for effect in asked])
+    body = answer.body.decode()
+    assert talk(scene, asked) == [ReplyReceived(1, 200, body), ReplyReceived(2, 200, body)]
+    heard = [Delta("content", "Hel"), Delta("content", "lo")] * 2
+    assert scene.heard == (heard if talk not in REHEARSED.values() else [])
+
+
+@each(LIVE, SCRIPTED, REPLAYED)
+def test_a_reply_that_came_whole_is_heard_at_once_where_a_stream_was_asked_for(
+    talk: Talk, tmp_path: Path
+) -> None:
+    asked = [asking(), asking(stream=True)]
+    scene = Scene(tmp_path, [*zip(asked, (HELLO, BYE), strict=True)])
+    talk(scene, asked)
+    assert scene.heard == [Delta("content", "bye")]
+
+
+@each(LIVE, SCRIPTED, REPLAYED)
+def test_nothing_is_heard_of_a_refusal(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking(stream=True), replace(STREAMS["streamed"], status=429))])
+    (event,) = talk(scene, [asking(stream=True)])
+    assert isinstance(event, RequestFailed)
+    assert scene.heard == []
 
 
 @each(LIVE, SCRIPTED, REPLAYED, REHEARSED)

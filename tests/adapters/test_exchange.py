@@ -6,7 +6,7 @@ import pytest
 from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.outcome import FailureKind
-from toolreel_adapters.bounded import ACCEPT_ENCODING, TooLarge, UndecodableBody
+from toolreel_adapters.bounded import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
 from toolreel_adapters.errors import EndpointConfigError
 from toolreel_adapters.exchange import (
     Address,
@@ -16,6 +16,7 @@ from toolreel_adapters.exchange import (
     lost,
     request_headers,
     retry_after_ms,
+    while_streaming,
 )
 
 KEY = "not-a-real-key-4711"
@@ -146,6 +147,7 @@ def test_a_complaint_in_an_unknown_shape_is_shown_as_it_is(body: str) -> None:
 
 def test_a_body_that_was_not_taken_in_keeps_its_status() -> None:
     assert broken(1, 200, TooLarge("too much")) == RequestFailed(1, "too_large", "too much", 200)
+    assert broken(1, 200, Stalled("no word")) == RequestFailed(1, "timeout", "no word", 200)
     assert broken(1, 502, UndecodableBody("corrupt")) == RequestFailed(1, "broken", "corrupt", 502)
 
 
@@ -185,3 +187,9 @@ def test_a_server_may_ask_to_be_left_alone(headers: dict[str, str], ms: int | No
     assert retry_after_ms(headers) == ms
     failed = answered(1, 429, headers, b"slow down")
     assert failed == RequestFailed(1, "status", "HTTP 429: slow down", 429, "slow down", ms)
+
+
+@pytest.mark.parametrize(("read", "patience"), [(None, 120.0), (300.0, 120.0), (5.0, 5.0)])
+def test_a_silence_in_a_stream_is_no_longer_than_a_stall(read: float | None, patience: float) -> None:
+    timeout = httpx.Timeout(30.0, read=read)
+    assert while_streaming(timeout, 120.0) == httpx.Timeout(30.0, read=patience)

@@ -11,6 +11,7 @@ import pytest
 from tests.adapters.chat_server import (
     FAR_SIDES,
     LIMIT,
+    STALL,
     Answer,
     FarSide,
     asking,
@@ -75,7 +76,7 @@ def test_whatever_the_far_side_does_is_an_event(far_side: FarSide) -> None:
     patience = httpx.Timeout(5, read=0.05 if far_side.answer.delay else 5)
     with (
         serving(far_side.answer) as server,
-        HttpEndpoint(server.url, timeout=patience, max_response_bytes=LIMIT) as endpoint,
+        HttpEndpoint(server.url, timeout=patience, max_response_bytes=LIMIT, stall_timeout=STALL) as endpoint,
     ):
         event = endpoint.send(asking(ref=7))
     assert event == far_side.failed(7, event)

@@ -5,7 +5,7 @@ import pytest
 from toolreel.notes import LateAnswer, Note, RunSettled
 from toolreel_adapters.observing import tell
 
-NOTES = (LateAnswer(3), RunSettled("completed"))
+NOTES: tuple[Note, ...] = (LateAnswer(3), RunSettled("completed"))
 
 
 def test_an_observer_is_shown_every_note_in_order() -> None:

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.adapters.chat_server import asking
 from tests.adapters.test_python_tools import call
 from tests.samples import PLAN, complaint
+from toolreel.config import LoopConfig
 from toolreel.errors import ReplayMismatch
 from toolreel.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel.jsontext import canonical
 from toolreel.messages import AssistantMessage, SentCall
 from toolreel.notes import RepairApplied
-from toolreel.outcome import Completed, Truncated
+from toolreel.outcome import Completed, InvalidReply, Truncated
+from toolreel.streams import Delta
 from toolreel_adapters.drive import run
 from toolreel_adapters.perform import Ports
-from toolreel_adapters.scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel_adapters.scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
 
 
 def test_an_endpoint_says_its_lines_in_order_and_keeps_what_it_was_asked() -> None:
@@ -72,6 +76,16 @@ def test_what_is_said_is_read_as_a_final_answer() -> None:
     for finish, outcome in (("stop", Completed("Done.")), ("length", Truncated("Done."))):
         ports = Ports(ScriptedEndpoint([saying("Done.", finish)]), ScriptedTools({}))
         assert run(PLAN, ports).outcome == outcome
+
+
+def test_what_is_streamed_is_heard_piece_by_piece_and_read_as_a_final_answer() -> None:
+    heard: list[Delta] = []
+    cut = InvalidReply("PROVIDER_ERROR", "the stream ended before the reply was complete")
+    for finish, outcome in (("stop", Completed("Done.")), ("", cut)):
+        endpoint = ScriptedEndpoint([streaming("Do", "ne.", finish=finish)], on_delta=heard.append)
+        plan = replace(PLAN, config=LoopConfig(max_tries=1))
+        assert run(plan, Ports(endpoint, ScriptedTools({}))).outcome == outcome
+    assert heard == [Delta("content", "Do"), Delta("content", "ne.")] * 2
 
 
 def test_what_is_called_is_read_as_calls_with_ids_of_their_own() -> None:

@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from toolreel_adapters.secret_scan import Leak, known_secrets, leaks
+from toolreel_adapters.secret_scan import Leak, known_secrets, leaks, spoken
 
 # Put together here, so that no scanner takes this file for a leak.
 SHAPED = {
@@ -150,3 +150,10 @@ def test_hostile_text_is_scanned_in_linear_time(piece: str) -> None:
         return process_time() - began
 
     assert seconds(40_000) < 5
+
+
+def test_a_streamed_reply_is_put_together_by_kinds() -> None:
+    thought = 'data: {"choices":[{"delta":{"reasoning":"sk"}}]}\n\n'
+    said = 'data: {"choices":[{"delta":{"content":"pw"}}]}\n\n'
+    assert spoken(thought + said + thought + said.strip()) == ("sksk", "pwpw")
+    assert spoken('{"choices":[]}') == spoken("") == ()

@@ -11,7 +11,18 @@ from typing import Final
 
 import pytest
 
-from toolreel_adapters import adrive, ahttp, approving, drive, http, perform, ports, rehearsal, stopwatch
+from toolreel_adapters import (
+    adrive,
+    ahttp,
+    approving,
+    drive,
+    http,
+    perform,
+    ports,
+    rehearsal,
+    routing,
+    stopwatch,
+)
 
 MODULES: Final = [(drive, adrive), (http, ahttp)]
 CLASSES: Final = [
@@ -23,6 +34,7 @@ CLASSES: Final = [
     (perform, "Ports"),
     (rehearsal, "Rehearsal"),
     (approving, "Later"),
+    (routing, "Router"),
     (stopwatch, "Stopwatch"),
 ]
 
@@ -84,7 +96,7 @@ def test_the_classes_are_alike(module: ModuleType, name: str) -> None:
 def test_every_class_that_has_a_twin_is_compared() -> None:
     twins = [
         (module, node.name.removeprefix("Async"))
-        for module in (ports, perform, rehearsal, approving, stopwatch)
+        for module in (ports, perform, rehearsal, approving, routing, stopwatch)
         for node in tree_of(module).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async")
     ]

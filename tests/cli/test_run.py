@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import ChatServer, replying, serving
+from tests.adapters.chat_server import ChatServer, chunk, replying, serving, streaming
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from toolreel.jsontext import Json
 from toolreel_adapters.replay import DRIVERS
@@ -87,6 +87,55 @@ def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) 
         "a tool that prints",
         "turn 2: waiting for the model",
     ]
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(
+    tmp_path: Path, driver: str
+) -> None:
+    answer = streaming(
+        chunk("It is "), ": alive\n\n", chunk("a draft."), chunk(None, "stop"), "data: [DONE]\n\n"
+    )
+    with serving(answer) as server:
+        said = running(server, tmp_path, "--stream", "--driver", driver, "--record", "kept")
+    assert said.code == 0
+    assert (body(server)["stream"], body(server)["stream_options"]) == (True, {"include_usage": True})
+    assert said.stderr.splitlines() == ["turn 1: waiting for the model"]
+    assert said.stdout.count("draft") == 1
+    assert "answer      It is a draft." in said.stdout.splitlines()
+    (again,) = said_by_each([("replay", "kept", "--driver", driver)], tmp_path)
+    assert (again.code, again.stderr) == (0, "")
+    assert "answer      It is a draft." in again.stdout.splitlines()
+
+
+def test_json_is_the_same_whether_a_reply_is_streamed_or_not(tmp_path: Path) -> None:
+    answers = (streaming(chunk("It is a draft."), chunk(None, "stop")), replying(READY))
+    base = ("run", "hi", "--model", "m", "--json", "--stream", "--base-url")
+    with serving(*answers) as server:
+        streamed, whole = said_by_each([(*base, server.url)] * 2, tmp_path)
+    assert streamed == whole
+    assert whole.data["detail"]["content"] == "It is a draft."
+
+
+def test_turns_with_tools_are_not_streamed(tmp_path: Path) -> None:
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        running(server, tmp_path, "--stream", *WORKSPACE)
+    assert [("stream" in body(server, at), "tools" in body(server, at)) for at in (0, 1)] == [
+        (False, True)
+    ] * 2
+
+
+def test_a_stream_that_stalls_is_asked_for_again(tmp_path: Path) -> None:
+    stalled = streaming(chunk("It is "), *(": alive\n\n", 0.1) * 20)
+    with serving(stalled, streaming(chunk("It is a draft.", "stop"))) as server:
+        said = running(
+            server, tmp_path, "--stream", "--timeout", "0.5", "--set", "retry_base_ms=0", "--record", "kept"
+        )
+    assert said.code == 0
+    assert "answer      It is a draft." in said.stdout.splitlines()
+    assert "turn 1: waiting for the model (try 2)" in said.stderr
+    (again,) = said_by_each([("replay", "kept")], tmp_path)
+    assert again.code == 0
 
 
 def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:

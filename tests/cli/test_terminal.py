@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import replying, serving
+from tests.adapters.chat_server import chunk, replying, serving, streaming
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, on_terminal, toolreel
 from toolreel_adapters.scripted import saying
 
@@ -47,6 +48,50 @@ def test_the_spinner_shows_the_turn_and_leaves_nothing_behind(tmp_path: Path) ->
     assert re.search(r"\r\x1b\[2K", shown), "the spinner's line was not cleared"
     report = seen[seen.index("model       m") :]
     assert "waiting" not in report
+
+
+def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
+    thought = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"Let me see."}}]}\n\n'
+    pieces = (
+        thought,
+        chunk("It is"),
+        0.3,
+        chunk(" \n  a draft. "),
+        0.3,
+        chunk("\x1b[31m\x07", "stop"),
+    )
+    with serving(streaming(*pieces), streaming(*pieces)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream")
+        code, shown = on_terminal(*base, cwd=tmp_path)
+        _, as_machine = on_terminal(*base, "--json", cwd=tmp_path)
+    assert code == 0
+    said = plain(shown)[plain(shown).index("Let me see.") :]
+    assert said.startswith("Let me see.\nIt is \n  a draft. \\x1b[31m\\x07\nmodel       m\n")
+    assert "\x1b[31m" not in shown
+    assert json.loads(as_machine.splitlines()[-1])["completed"]
+
+
+def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_path: Path) -> None:
+    called = 'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"function":{"name":"hidden"}}]}}]}\n\n'
+    answers = (streaming(chunk("It is"), called, ends=False), streaming(chunk("It is a draft.", "stop")))
+    with serving(*answers) as server:
+        base = (
+            "run",
+            "hi",
+            "--model",
+            "m",
+            "--base-url",
+            server.url,
+            "--stream",
+            "--set",
+            "retry_base_ms=200",
+        )
+        code, shown = on_terminal(*base, cwd=tmp_path)
+    assert code == 0
+    seen = plain(shown)
+    assert re.search(r"It is\n\s*[⠀-⣿] turn 1: no reply, trying again", seen)
+    assert "hidden" not in seen
+    assert re.search(r"It is a draft\.\nmodel       m", seen)
 
 
 @pytest.mark.parametrize("columns", [20, 40, 132])

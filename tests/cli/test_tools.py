@@ -32,6 +32,9 @@ TOOLS = [
 ALSO = [Tool.of(remove, name="files_read")]
 MANY = [Tool.of(read, name=f"t{n}") for n in range(129)]
 BROKEN = lambda x: x
+
+def odd() -> None:
+    "Half a face: \\ud83d."
 '''
 
 
@@ -90,11 +93,12 @@ def test_masked_tools_are_named(here: Path) -> None:
 
 
 def test_a_users_mistake_is_told(here: Path) -> None:
-    unknown, clash, untyped, none = said_by_each(
+    unknown, clash, untyped, unsendable, none = said_by_each(
         [
             ("tools", "--tools", "mine:TOOLS", "--deny", "files.raed"),
             ("tools", "--tools", "mine:TOOLS", "--tools", "mine:ALSO"),
             ("tools", "--tools", "mine:BROKEN"),
+            ("tools", "--tools", "mine:odd"),
             ("tools",),
         ],
         here,
@@ -102,6 +106,7 @@ def test_a_users_mistake_is_told(here: Path) -> None:
     assert_mistake(unknown, "deny: there is no tool 'files.raed'; did you mean 'files.read'?")
     assert_mistake(clash, "'files.read' (source 'mine:TOOLS')", "'files_read' (source 'mine:ALSO')", "rename")
     assert_mistake(untyped, "has no name that a model could call")
+    assert_mistake(unsendable, "tool 'odd': description: holds a lone surrogate, which cannot be sent")
     assert_mistake(none, "--tools")
 
 

@@ -26,10 +26,23 @@ from toolreel_adapters.perform import AsyncPorts, Ports
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.replay import DRIVERS, Driver, companion
 
-__all__ = ["CASSETTES", "FOLDER", "Held", "aheld", "cassette", "held", "held_on", "journals_by_driver"]
+__all__ = [
+    "ADOPTED",
+    "CASSETTES",
+    "FOLDER",
+    "Held",
+    "aheld",
+    "cassette",
+    "held",
+    "held_on",
+    "journals_by_driver",
+]
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
-CASSETTES: Final = sorted(FOLDER.glob("**/*.yaml"))
+EVERY: Final = sorted(FOLDER.glob("**/*.yaml"))
+CASSETTES: Final = [path for path in EVERY if companion(path).exists()]
+ADOPTED: Final = [path for path in EVERY if not companion(path).exists()]
+"""Sessions of other clients, which write no journal; ``examples/`` replay them."""
 
 _NOWHERE: Final = "http://replay.invalid"
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 import trio
 
-from tests.replay.sessions import CASSETTES, FOLDER, Held, aheld, cassette, held, held_on
+from tests.replay.sessions import ADOPTED, CASSETTES, FOLDER, Held, aheld, cassette, held, held_on
 from tests.samples import printed_under
 from toolreel.notes import ModelNudged, RecoveryTried
 from toolreel.outcome import Completed, EmptyFinal, ToolFailed
@@ -188,16 +188,34 @@ def test_chat_has_no_tools_and_sends_none() -> None:
     assert "JSON Pointer" in run.outcome.content
 
 
+def test_streamed_came_in_pieces_and_is_one_reply() -> None:
+    path = cassette("streamed")
+    run = held(path).run
+    assert path.read_text().count("data: {") == 17
+    assert isinstance(run.outcome, Completed)
+    assert run.outcome.content == "A JSON Pointer is a string used to navigate through a JSON document."
+    assert (run.state.tally.prompt_tokens, run.state.tally.completion_tokens) == (30, 15)
+
+
 # The files.
 
 
 def test_every_file_is_a_cassette_or_its_journal_or_the_readme() -> None:
     there = {path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file()}
     pairs = {file.relative_to(FOLDER) for path in CASSETTES for file in (path, companion(path))}
-    assert there == pairs | {Path("README.md")}
+    adopted = {path.relative_to(FOLDER) for path in ADOPTED}
+    assert there == pairs | adopted | {Path("README.md")}
+    assert [path.parent.name for path in ADOPTED] == ["openai-sdk", "pydantic-ai"]
 
 
-@each_cassette
+each_file = pytest.mark.parametrize(
+    "path",
+    [*CASSETTES, *map(companion, CASSETTES), *ADOPTED],
+    ids=lambda path: f"{path.parent.name}{path.suffix}",
+)
+
+
+@pytest.mark.parametrize("path", [*CASSETTES, *ADOPTED], ids=lambda path: path.parent.name)
 def test_a_name_is_scenario_provider_and_model(path: Path) -> None:
     name = path.relative_to(FOLDER).as_posix()
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9.]+--[a-z0-9.-]+\.yaml", name)
@@ -205,11 +223,11 @@ def test_a_name_is_scenario_provider_and_model(path: Path) -> None:
 
 def test_the_readme_lists_the_scenarios_that_there_are() -> None:
     listed = re.findall(r"^\| `([a-z0-9-]+)` \|", (FOLDER / "README.md").read_text(), re.MULTILINE)
-    assert sorted(listed) == [path.parent.name for path in CASSETTES]
+    assert sorted(listed) == sorted(path.parent.name for path in [*CASSETTES, *ADOPTED])
 
 
-@each_cassette
+@each_file
 def test_no_recording_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(path: Path) -> None:
-    for text in (path.read_text(), companion(path).read_text()):
-        assert leaks(text, {}) == ()
-        assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text)
+    text = path.read_text()
+    assert leaks(text, {}) == ()
+    assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text)

@@ -14,13 +14,25 @@ import click
 
 from toolreel.jsontext import Json
 from toolreel.messages import Message, SystemMessage, UserMessage
-from toolreel.plan import Plan
-from toolreel.presets import PRESETS, configured
+from toolreel_adapters.catalogue import with_files
 from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
 from toolreel_adapters.cli.console import complain, forgive_encodings, labelled, out
+from toolreel_adapters.cli.diff import diff_command
+from toolreel_adapters.cli.fork import fork_command
+from toolreel_adapters.cli.normalize import normalize_command
+from toolreel_adapters.cli.preset_options import (
+    catalogue_option,
+    composed,
+    preset_option,
+    provider_option,
+    sampling_option,
+)
+from toolreel_adapters.cli.presets import presets_command
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
+from toolreel_adapters.cli.saving import cassette_path
 from toolreel_adapters.cli.surface import allow_option, deny_option, tools_command
+from toolreel_adapters.cli.text_calls import text_calls_command
 from toolreel_adapters.finished import Run
 from toolreel_adapters.hints import told
 from toolreel_adapters.replay import DRIVERS, Driver, replay
@@ -43,7 +55,12 @@ def toolreel() -> None:
     forgive_encodings()
 
 
+toolreel.add_command(text_calls_command)
 toolreel.add_command(tools_command)
+toolreel.add_command(normalize_command)
+toolreel.add_command(presets_command)
+toolreel.add_command(fork_command)
+toolreel.add_command(diff_command)
 
 
 @toolreel.command(epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
@@ -66,20 +83,17 @@ toolreel.add_command(tools_command)
 )
 @allow_option
 @deny_option
-@click.option(
-    "--preset",
-    "presets",
-    multiple=True,
-    metavar="NAME",
-    help=f"A named set of settings: {', '.join(PRESETS)}; may be repeated.",
-)
+@provider_option
+@preset_option
+@sampling_option
+@catalogue_option
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of the loop (max_turns=5), an option of the request (temperature=0), "
-    "or any other key of its body (body.cache_prompt=false); may be repeated.",
+    help="A setting of the loop (max_turns=5) or of the provider (id_style=openai), an option of the "
+    "request (temperature=0), or any other key of its body (body.cache_prompt=false); may be repeated.",
 )
 @click.option(
     "--record",
@@ -94,6 +108,11 @@ toolreel.add_command(tools_command)
     show_default=True,
     help="Who decides about tools that need approval: you, or nobody.",
 )
+@click.option(
+    "--stream",
+    is_flag=True,
+    help="Have replies streamed where the model can call no tools, and show them on a terminal as they come.",
+)
 @click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True, help=_DRIVER_HELP)
 @click.option(
     "--timeout",
@@ -101,7 +120,7 @@ toolreel.add_command(tools_command)
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for a reply.",
+    help="How long to wait for a reply, or for the next piece of a streamed one.",
 )
 @json_option
 @reporting
@@ -114,11 +133,15 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     tool_names: tuple[str, ...],
     allow: tuple[str, ...],
     deny: tuple[str, ...],
+    provider: str | None,
     presets: tuple[str, ...],
+    sampling: str | None,
+    catalogues: tuple[Path, ...],
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
     approve: Approval,
+    stream: bool,
     driver: Driver,
     timeout: float,
     as_machine: bool,
@@ -138,15 +161,18 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     tools = load_tools(tool_names)
     chosen = parse_settings(settings)
     before: list[Message] = [SystemMessage(system)] if system else []
-    plan = Plan.of(
+    preset = composed(
+        with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
+    )
+    plan = preset.plan(
         model=model,
         messages=[*before, UserMessage(_words(prompt))],
-        options=chosen.options,
         tools=Toolbox(tools, allow=allow or None, deny=deny).surface,
-        config=configured(presets, chosen.config),
+        options=chosen.options,
+        settings={**chosen.config, **chosen.provider, **({"final_stream": True} if stream else {})},
     )
     target = Target(base_url, api_key_env, timeout)
-    path = _cassette(record)
+    path = cassette_path(record)
     with redirect_stdout(sys.stderr), Watching() as watching:
         live = go_live(
             plan,
@@ -157,6 +183,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
             record=path,
             overwrite=overwrite,
             observe=watching,
+            on_delta=watching.hear,
         )
     saved: list[Json] = [str(path) for path in live.saved]
     _show(live.run, as_machine=as_machine, extra={"saved": saved})
@@ -249,15 +276,3 @@ def _words(prompt: str) -> str:
     if not text.strip():
         raise click.BadParameter("it is empty; say what the model shall do", param_hint="PROMPT")
     return text
-
-
-def _cassette(name: str | None) -> Path | None:
-    """The cassette that ``--record`` means."""
-    if name is None:
-        return None
-    path = Path(name.removesuffix(".yaml") + ".yaml")
-    if path.name == ".yaml":
-        raise click.BadParameter(
-            f"{name!r} names no file, such as cassettes/notes/local--qwen", param_hint="--record"
-        )
-    return path

@@ -10,16 +10,22 @@ from typing import Self
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from toolreel.notes import CallEnded, CallRejected, CallStarted, Note, RequestSent, RetryPlanned
+from toolreel.streams import Delta
 from toolreel_adapters.cli.console import err, printable
 
 __all__ = ["Watching"]
 
 
 class Watching:
-    """An observer: a spinner with the time on a terminal, a line for each step in a pipe."""
+    """An observer: a spinner with the time on a terminal, a line for each step in a pipe.
+
+    On a terminal the text of a streamed reply takes the spinner's place; a pipe gets it with the result.
+    """
 
     def __init__(self) -> None:
         self._spinner: Progress | None = None
+        self._heard = ""
+        """The kind of what is being streamed at the moment, if anything is."""
         if err.is_terminal:
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self._spinner = Progress(*columns, console=err, transient=True)
@@ -29,6 +35,16 @@ class Watching:
         if text := _words(note):
             self._show(printable(text))
 
+    def hear(self, delta: Delta, /) -> None:
+        """Show a piece of a reply."""
+        if self._spinner is None or delta.kind == "tool_call":
+            return
+        self._spinner.stop()
+        if delta.kind != self._heard:
+            self._fall_silent()
+            self._heard = delta.kind
+        err.print(printable(delta.text), end="", style="dim" if delta.kind == "reasoning" else "")
+
     def __enter__(self) -> Self:
         if self._spinner:
             self._spinner.start()
@@ -37,12 +53,14 @@ class Watching:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        self._fall_silent()
         if self._spinner:
             self._spinner.stop()
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Leave the terminal to somebody else for a while."""
+        self._fall_silent()
         if self._spinner:
             self._spinner.stop()
         try:
@@ -55,9 +73,17 @@ class Watching:
         if self._spinner is None:
             err.print(text)
             return
+        self._fall_silent()
         for task in self._spinner.task_ids:
             self._spinner.remove_task(task)
         self._spinner.add_task(text, total=None)
+        self._spinner.start()
+
+    def _fall_silent(self) -> None:
+        """End the line of a text that was streamed."""
+        if self._heard:
+            err.print()
+        self._heard = ""
 
 
 def _words(note: Note) -> str:

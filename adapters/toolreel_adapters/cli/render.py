@@ -12,7 +12,7 @@ from toolreel.jsontext import Json
 from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from toolreel.outcome import Completed
 from toolreel_adapters.cli.console import labelled
-from toolreel_adapters.finished import Run
+from toolreel_adapters.finished import Run, outcome_of
 from toolreel_adapters.hints import told
 from toolreel_adapters.story import CallTold, TurnTold, story
 
@@ -53,12 +53,13 @@ def show_outcome(console: Console, run: Run) -> None:
 
 
 def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The same as one JSON object."""
+    """The same as one JSON object; ``outcome`` and ``detail`` of a run that rests are null."""
+    outcome = outcome_of(run)
     turns: list[Json] = [asdict(turn) for turn in story(run)]
     return {
-        "outcome": run.outcome.name,
-        "completed": run.completed,
-        "detail": encode(run.outcome),
+        "outcome": outcome.name if outcome else None,
+        "completed": isinstance(outcome, Completed),
+        "detail": encode(outcome),
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
         "tally": asdict(run.state.tally),
@@ -88,6 +89,8 @@ def _turn(console: Console, turn: TurnTold) -> None:
     )
     for code in turn.repairs:
         labelled(console, "", f"repaired: {code}", "yellow")
+    if turn.quirks:
+        labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
     for call in turn.calls:
         _call(console, call)
     for remark in turn.remarks:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Final, ParamSpec
 
 import click
 
 from toolreel.errors import ReplayMismatch, ToolreelError
+from toolreel.jsontext import Json
 from toolreel_adapters.cli.console import complain
 
-__all__ = ["DRIFT", "EPILOG", "USAGE", "json_option", "reporting"]
+__all__ = ["DRIFT", "EPILOG", "USAGE", "json_option", "reporting", "say"]
 
 _Options = ParamSpec("_Options")
 
@@ -21,6 +23,12 @@ DRIFT: Final = 3
 EPILOG: Final = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees."
 
 json_option = click.option("--json", "as_machine", is_flag=True, help="One JSON object instead of text.")
+
+
+def say(tree: Mapping[str, Json]) -> int:
+    """One JSON object in a line to stdout; the exit code of success."""
+    click.echo(json.dumps(tree, ensure_ascii=False).encode())
+    return 0
 
 
 def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:

@@ -1,0 +1,152 @@
+"""``toolreel normalize``: what replies mean, line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO
+
+import click
+
+from toolreel.arguments import ERROR_WORDS, ArgumentError
+from toolreel.calls import ToolCall
+from toolreel.config import LoopConfig
+from toolreel.errors import ConfigError
+from toolreel.jsontext import Json, parse
+from toolreel.provider_errors import PROBLEM_WORDS
+from toolreel.reply import Reply, normalize_reply
+from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel.warning_codes import WORDS
+from toolreel_adapters.cli.console import labelled, out
+from toolreel_adapters.cli.reporting import EPILOG, reporting
+from toolreel_adapters.settings import parse_settings
+
+__all__ = ["normalize_command"]
+
+
+@click.command("normalize", epilog=EPILOG, short_help="Show what replies of any shape mean.")
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--explain", is_flag=True, help="Say in words what was found and done, instead of JSON lines.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the loop (argument_repairs=strict); may be repeated.",
+)
+@reporting
+def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...]) -> int:
+    """Read JSON lines of replies in FILE, or on stdin, and write what each means as a JSON line.
+
+    A line holds the reply as "body" (JSON) or "raw" (text), and under "tools" the names of the tools
+    that there are, or their definitions as they go to a model.
+
+    \b
+    echo '{"raw": "<html>", "tools": []}' | toolreel normalize --explain
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    config = _config(settings)
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        with _naming(number):
+            reply = _reply(line, config)
+        if explain:
+            _explain(number, reply)
+        else:
+            click.echo(json.dumps(_tree(reply), ensure_ascii=False).encode())
+    return 0
+
+
+def _config(settings: Iterable[str]) -> LoopConfig:
+    chosen = parse_settings(settings)
+    if chosen.options:
+        raise ConfigError(
+            f"--set {next(iter(chosen.options))}: a reply is read by settings of the loop alone"
+        )
+    return LoopConfig.of(chosen.config)
+
+
+@contextmanager
+def _naming(number: int) -> Generator[None]:
+    """Complaints say which line they are about."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"line {number}: {error}") from None
+
+
+def _reply(line: bytes, config: LoopConfig) -> Reply:
+    case = _case(line)
+    tools = case.get("tools", [])
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        raise ConfigError('"tools": expected a list of names or definitions')
+    surface = ToolSurface(tuple({tool.name: tool for tool in map(_definition, tools)}.values()))
+    raw, body = case.get("raw"), case.get("body")
+    if isinstance(raw, str):
+        body = raw
+    elif isinstance(body, str):
+        body = json.dumps(body)  # a JSON string is a body too, and no text of one
+    return normalize_reply(body, tools=surface, config=config)
+
+
+def _case(line: bytes) -> Mapping[str, Json]:
+    """One line; what is odd inside its body is for the reply to tell, so it is read without any rule."""
+    try:
+        case = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f'not JSON: {error}; give a body that is not as "raw" text') from None
+    if not isinstance(case, dict) or not {"body", "raw"} & case.keys():
+        raise ConfigError('expected an object with "body" (JSON) or "raw" (text)')
+    return case
+
+
+def _definition(tool: Json) -> ToolDefinition:
+    """A tool by its name alone, or as an entry of a request's ``tools``."""
+    inner = tool.get("function", tool) if isinstance(tool, Mapping) else {"name": tool}
+    name = inner.get("name") if isinstance(inner, Mapping) else None
+    if not isinstance(inner, Mapping) or not isinstance(name, str):
+        raise ConfigError(f'"tools": expected names or definitions, got {json.dumps(tool)}')
+    parameters = inner.get("parameters")
+    return ToolDefinition.of(name, parameters=parameters if isinstance(parameters, Mapping) else None)
+
+
+def _tree(reply: Reply) -> Mapping[str, Json]:
+    return {
+        "calls": [_call(call) for call in reply.calls],
+        "content": reply.content,
+        "finish": reply.finish,
+        "problem": reply.problem.code if reply.problem else None,
+        "warnings": list(reply.warnings),
+        "carry": {"message": parse(reply.carry), "calls": [parse(call.carry) for call in reply.calls]},
+    }
+
+
+def _call(call: ToolCall) -> Mapping[str, Json]:
+    told: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
+    if isinstance(call.arguments, ArgumentError):
+        return {**told, "error": call.arguments.code}
+    return {**told, "arguments": parse(call.arguments)}
+
+
+def _explain(number: int, reply: Reply) -> None:
+    labelled(out, f"line {number}", f"finish {reply.finish}", "bold")
+    if reply.content:
+        labelled(out, "content", reply.content)
+    for call in reply.calls:
+        labelled(out, "call", f"{call.name} {_arguments(call)}")
+    if reply.problem:
+        words = PROBLEM_WORDS[reply.problem.code]
+        found = f" Found: {reply.problem.detail}" if reply.problem.detail else ""
+        labelled(out, "problem", f"{reply.problem.code}: {words}{found}", "red")
+    for code in reply.warnings:
+        labelled(out, "warning", f"{code}: {WORDS[code]}", "yellow")
+
+
+def _arguments(call: ToolCall) -> str:
+    error = call.arguments
+    if not isinstance(error, ArgumentError):
+        return error
+    return f"{error.code}: {ERROR_WORDS[error.code]} Found: {error.detail}"

@@ -1,0 +1,60 @@
+"""One tool host out of several: a call goes to the host whose prefix of the tool's name is the longest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from toolreel.effects import RunTool
+from toolreel.envelope import failed
+from toolreel.events import ToolReturned
+from toolreel.faults import tool_not_implemented
+from toolreel_adapters.ports import AsyncToolHost, ToolHost
+
+__all__ = ["AsyncRouter", "Router"]
+
+_Host = TypeVar("_Host")
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """A tool host that hands each call on; one that nobody takes is told to the model as such.
+
+    ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; make the plan's surface out of the
+    hosts' with :func:`toolreel.catalog.compose`.
+    """
+
+    hosts: Mapping[str, ToolHost]
+    """By the prefix of the inner names that they take, such as ``files.``; they see the whole name."""
+    default: ToolHost | None = None
+    """Who takes what no prefix fits."""
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Have the tool run by its host; what goes wrong there is the host's own affair."""
+        host = _host(effect.name, self.hosts, self.default)
+        return _not_implemented(effect) if host is None else host.run(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncRouter:
+    """The same as :class:`Router`, awaited."""
+
+    hosts: Mapping[str, AsyncToolHost]
+    """By the prefix of the inner names that they take, such as ``files.``; they see the whole name."""
+    default: AsyncToolHost | None = None
+    """Who takes what no prefix fits."""
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Have the tool run by its host; what goes wrong there is the host's own affair."""
+        host = _host(effect.name, self.hosts, self.default)
+        return _not_implemented(effect) if host is None else await host.run(effect)
+
+
+def _host(name: str, hosts: Mapping[str, _Host], default: _Host | None) -> _Host | None:
+    fitting = [prefix for prefix in hosts if name.startswith(prefix)]
+    return hosts[max(fitting, key=len)] if fitting else default
+
+
+def _not_implemented(effect: RunTool) -> ToolReturned:
+    return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())

@@ -1,0 +1,137 @@
+"""``toolreel normalize``: what replies mean, from a file or stdin."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.cli.commands import Said, assert_mistake, toolreel
+from tests.playbook import body_of
+from toolreel.jsontext import Json
+from toolreel.warning_codes import WORDS
+
+CORPUS: Final = Path(__file__).resolve().parents[1] / "corpora" / "wire.jsonl"
+CASES: Final[list[dict[str, Any]]] = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
+
+
+def normalize(here: Path, *cases: Json, options: tuple[str, ...] = ()) -> Said:
+    lines = "".join(f"{json.dumps(case)}\n" for case in cases)
+    return toolreel("normalize", *options, cwd=here, stdin=lines.encode())
+
+
+def told(said: Said) -> list[dict[str, Any]]:
+    assert (said.code, said.stderr) == (0, "")
+    return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+def test_every_worked_case_means_what_it_should(tmp_path: Path) -> None:
+    replies = told(toolreel("normalize", str(CORPUS), cwd=tmp_path))
+    assert len(replies) == len(CASES)
+    for case, reply in zip(CASES, replies, strict=True):
+        expected = case["expect"]
+        assert [*reply] == ["calls", "content", "finish", "problem", "warnings", "carry"]
+        for got, wanted in zip(reply["calls"], expected["calls"], strict=True):
+            synthetic = {"id": "$synthetic"} if wanted["id"] == "$synthetic" else {}
+            assert {**got, **synthetic} == wanted, case["id"]
+        for key in ("content", "finish", "problem"):
+            assert reply[key] == expected[key], case["id"]
+        assert set(reply["warnings"]) >= set(expected.get("warnings", ())), case["id"]
+        carried = {"message": {}, "calls": [{} for _ in reply["calls"]], **expected.get("carry", {})}
+        assert reply["carry"] == carried, case["id"]
+
+
+def test_lines_come_from_stdin_and_blank_ones_are_skipped(tmp_path: Path) -> None:
+    line = json.dumps({"body": body_of("Grüße")}, ensure_ascii=False)
+    said = toolreel("normalize", cwd=tmp_path, stdin=f"\n{line}\n \n{line}".encode())
+    assert [reply["content"] for reply in told(said)] == ["Grüße", "Grüße"]
+    assert "Grüße" in said.stdout
+
+
+def test_tools_are_names_or_definitions(tmp_path: Path) -> None:
+    body = body_of(None, ("call_a", "functions.ping", "{}"))
+    definition: Json = {"type": "function", "function": {"name": "ping", "parameters": {"type": "object"}}}
+    lists: list[Json] = [["ping"], [definition], [{"name": "ping"}, "ping"], [], None]
+    cases: list[Json] = [{"body": body, "tools": tools} for tools in lists[:4]]
+    names = [reply["calls"][0]["name"] for reply in told(normalize(tmp_path, *cases, {"body": body}))]
+    assert names == ["ping", "ping", "ping", "functions.ping", "functions.ping"]
+
+
+def test_odd_bodies_are_told_and_no_mistake(tmp_path: Path) -> None:
+    deep: Json = []
+    for _ in range(200):
+        deep = [deep]
+    cases: list[Json] = [
+        {"body": None},
+        {"body": "try later"},
+        {"body": json.dumps(body_of("Hi."))},
+        {"body": deep},
+        {"raw": "[" * 100_000},
+        {"raw": "", "body": body_of("Hi.")},
+    ]
+    assert {reply["problem"] for reply in told(normalize(tmp_path, *cases))} == {"INVALID_BODY"}
+    spoilt = normalize(tmp_path, {"body": body_of("bad \ud83d end")}, {"body": {"choices": float("nan")}})
+    assert [reply["warnings"] for reply in told(spoilt)] == [["LONE_SURROGATE"], ["NON_FINITE_NUMBER"]]
+
+
+def test_settings_of_the_loop_decide_how_far_a_reply_is_mended(tmp_path: Path) -> None:
+    case: Json = {"body": body_of(None, ("call_a", "add", "{a: 1}")), "tools": ["add"]}
+    for repairs, arguments in (("strict", None), ("safe", None), ("lenient", {"a": 1})):
+        said = normalize(tmp_path, case, options=("--set", f"argument_repairs={repairs}"))
+        assert told(said)[0]["calls"][0]["arguments"] == arguments
+
+
+def test_explained_every_warning_and_problem_is_in_words(tmp_path: Path) -> None:
+    case: Json = {
+        "body": body_of(
+            "Look: ", ("call_a", " add", "{'a': 1}"), ("call_a", "add", '{"a": b}'), finish="stop"
+        ),
+        "tools": ["add"],
+    }
+    said = normalize(tmp_path, case, {"raw": "<html>"}, {"body": {}}, options=("--explain",))
+    assert (said.code, said.stderr) == (0, "")
+    lines = said.stdout.splitlines()
+    assert lines[:2] == ["line 1      finish tool_calls", "content     Look: "]
+    assert 'call        add {"a":1}' in lines
+    assert any("add ARGUMENTS_INVALID_JSON: The arguments are no JSON" in line for line in lines)
+    for code in ("NAME_NORMALIZED", "ARGUMENTS_REPAIRED", "CALL_ID_DUPLICATE", "FINISH_MISMATCH"):
+        assert f"warning     {code}: {WORDS[code]}" in lines
+    assert "line 2      finish error" in lines
+    assert any(line.startswith("problem     INVALID_BODY: The body is no JSON object") for line in lines)
+
+
+GOOD: Final[Json] = {"body": {}}
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        (b"{", ("line 2: not JSON",)),
+        (b"[" * 100_000, ("line 2: not JSON", '"raw"')),
+        (b"\xff", ("line 2: not UTF-8 at byte 0",)),
+        (b"[]", ("line 2: expected an object", '"body"', '"raw"')),
+        (b'{"tools": []}', ("line 2: expected an object",)),
+        (b'{"body": {}, "tools": "ping"}', ("line 2", "expected a list of names or definitions")),
+        (b'{"body": {}, "tools": [7]}', ("line 2", "expected names or definitions, got 7")),
+        (b'{"body": {}, "tools": [{"function": 7}]}', ("line 2", "expected names or definitions")),
+        (b'{"body": {}, "tools": ["no name"]}', ("line 2: tool name 'no name' does not fit",)),
+    ],
+)
+def test_a_bad_line_is_named_and_ends_the_command(
+    line: bytes, parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    said = toolreel("normalize", cwd=tmp_path, stdin=json.dumps(GOOD).encode() + b"\n" + line)
+    assert said.code == 2
+    assert len(told(Said(0, said.stdout, ""))) == 1
+    assert_mistake(Said(2, "", said.stderr), *parts)
+    assert len(said.stderr.splitlines()) == 1
+
+
+def test_a_mistake_on_the_command_line_is_told(tmp_path: Path) -> None:
+    assert_mistake(toolreel("normalize", "nowhere.jsonl", cwd=tmp_path), "nowhere.jsonl")
+    option = normalize(tmp_path, GOOD, options=("--set", "temperature=0"))
+    assert_mistake(option, "--set temperature: a reply is read by settings of the loop alone")
+    unknown = normalize(tmp_path, GOOD, options=("--set", "argument_repairs=all"))
+    assert_mistake(unknown, "argument_repairs: expected one of strict, safe, lenient, got 'all'")

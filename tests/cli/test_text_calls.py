@@ -1,0 +1,130 @@
+"""``toolreel text-calls``: JSON lines in, JSON lines out, and words for those who ask why."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import COMMAND, Said, assert_mistake, environment, toolreel
+
+PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+
+
+def lines(*asked: dict[str, Any]) -> bytes:
+    return "".join(f"{json.dumps(each)}\n" for each in asked).encode()
+
+
+def said(cwd: Path, *asked: dict[str, Any], options: tuple[str, ...] = ()) -> tuple[Said, list[Any]]:
+    done = toolreel("text-calls", *options, cwd=cwd, stdin=lines(*asked))
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_each_line_is_answered_by_one(tmp_path: Path) -> None:
+    done, answers = said(
+        tmp_path,
+        {"content": f"<think>Hm.</think>So. {PING}", "tools": ["ping"]},
+        {"content": "Nothing.", "tools": []},
+        {
+            "content": "<function=add>\n<parameter=a>\n1\n</parameter>\n</function>",
+            "tools": ["add"],
+            "schemas": {"add": {"properties": {"a": {"type": "integer"}}}},
+            "enable": ["qwen_xml"],
+        },
+        {"content": "[TOOL_CALLS]ping[CALL_ID]a1B2c3D4e[ARGS]{}", "tools": ["ping"], "enable": "marked"},
+        {"content": PING[:30], "tools": ["ping"], "enable": "all", "finish": "length"},
+    )
+    assert (done.code, done.stderr) == (0, "")
+    first, nothing, typed, native, cut = answers
+    assert first == {
+        "calls": [{"id": "call_0", "name": "ping", "arguments": {}, "provenance": "text:hermes_json"}],
+        "content": "So.",
+        "reasoning": "Hm.",
+        "rejected": [],
+    }
+    assert nothing == {"calls": [], "content": "Nothing.", "reasoning": "", "rejected": []}
+    assert [call["arguments"] for call in typed["calls"]] == [{"a": 1}]
+    assert [call["id"] for call in native["calls"]] == ["a1B2c3D4e"]
+    assert (cut["calls"], cut["content"], cut["rejected"]) == ([], PING[:30], ["truncated"])
+
+
+def test_bare_dialects_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    bare = {"content": '{"name": "ping", "arguments": {}}', "tools": ["ping"]}
+    _, (marked, everything) = said(tmp_path, bare, {**bare, "enable": "all"})
+    assert (len(marked["calls"]), len(everything["calls"])) == (0, 1)
+
+
+def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
+    done, answers = said(
+        tmp_path,
+        {"content": f"Use `x` or <tool_call> {PING}", "tools": ["ping"]},
+        {"content": '<tool_call>{"name": }</tool_call> and <function=x', "tools": ["ping"]},
+        {"content": "Nothing.", "tools": []},
+        {"content": "x" * 300_000, "tools": []},
+        {"content": "<|channel|>commentary to=python<|message|>1<|call|>", "tools": []},
+        {"content": "<|channel|>final<|message|>Done.<|return|>", "tools": []},
+        options=("--explain",),
+    )
+    assert (done.code, len(answers)) == (0, 6)
+    told = done.stderr.splitlines()
+    assert told[:4] == [
+        'line 1, characters 4-7: "`x`"',
+        "    code, a comment, reasoning or another quotation; no call is read there",
+        "line 1, characters 23-79: " + json.dumps(PING)[:57] + "…",
+        "    read as ping (hermes_json)",
+    ]
+    assert "    rejected as malformed: looks like a call, but cannot be read as one" in told
+    assert "    a marker that no call follows; it is text" in told
+    assert "line 3: no call" in told
+    assert "line 4: more than 256 KiB of text; it was not searched" in told
+    assert "    the frame of a message; it is not shown" in told
+    assert any("rejected as builtin_recipient" in line for line in told)
+
+
+def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "text-calls"],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        for content in ("One.", "Two."):
+            process.stdin.write(lines({"content": content, "tools": []}))
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["content"] == content
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        (b"\xff\n", ("line 1", "not UTF-8 at byte 0")),
+        (b"{\n", ("line 1", "one JSON object to a line")),
+        (b'\n["a"]\n', ("line 2", "no JSON object")),
+        (b'{"content": "a", "tool": []}\n', ("line 1", "did you mean 'tools'?")),
+        (b'{"tools": []}\n', ("line 1", '"content" must be there')),
+        (b'{"content": "a"}\n', ("line 1", '"tools" must be a list')),
+        (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools" must be a list')),
+        (b'{"content": "a", "tools": [], "finish": 1}\n', ("line 1", '"finish" must be')),
+        (b'{"content": "a", "tools": [], "schemas": 1}\n', ("line 1", '"schemas" must be')),
+        (b'{"content": "a", "tools": [], "enable": "some"}\n', ("line 1", '"enable" must be')),
+        (b'{"content": "a", "tools": [], "enable": ["hermes"]}\n', ("line 1", "did you mean 'hermes_json'?")),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_with_what_to_do(
+    line: bytes, parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert_mistake(toolreel("text-calls", cwd=tmp_path, stdin=line), *parts)
+
+
+def test_lines_before_a_mistake_are_answered(tmp_path: Path) -> None:
+    done = toolreel("text-calls", cwd=tmp_path, stdin=lines({"content": "a", "tools": []}) + b"7\n")
+    assert (done.code, len(done.stdout.splitlines())) == (2, 1)
+    assert "line 2" in done.stderr
