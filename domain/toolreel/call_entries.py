@@ -172,9 +172,17 @@ def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
         return "CALL_WITHOUT_NAME"
     carry = of_call(value, function)
     if value.get("function") is function and "name" in function and _own_arguments(function, value):
-        return CallEntry(value.get("id"), name, function.get("arguments"), carry=carry)
+        return CallEntry(value.get("id"), name, function.get("arguments"), _provenance(value), carry)
     arguments = next((place[key] for place in (function, value) for key in _ARGUMENTS if key in place), None)
-    return CallEntry(value.get("id"), name, arguments, carry=carry, codes=("MISSING_FUNCTION_WRAPPER",))
+    return CallEntry(
+        value.get("id"), name, arguments, _provenance(value), carry, codes=("MISSING_FUNCTION_WRAPPER",)
+    )
+
+
+def _provenance(value: Mapping[str, Json]) -> str:
+    """Where an entry says that it comes from: a transform that reads calls from text says so."""
+    told = value.get("provenance")
+    return told if isinstance(told, str) and told.startswith("text:") else "structured"
 
 
 def _function(value: Mapping[str, Json]) -> Mapping[str, Json]:

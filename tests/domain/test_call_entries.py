@@ -190,3 +190,14 @@ def test_any_message_is_searched_without_an_exception(message: dict[str, Json], 
     for searched in (message, {"tool_calls": value}, {"function_call": value}):
         for entry in entries_in(searched, outside=[value], parts=[value]).entries:
             assert entry.name.strip()
+
+
+def test_a_call_that_a_transform_has_read_from_text_is_known_as_such() -> None:
+    function: Json = {"name": "ping", "arguments": "{}"}
+    for told, known in (
+        ("text:hermes_json", "text:hermes_json"),
+        ("trusted", "structured"),
+        (3, "structured"),
+    ):
+        calls: Json = [{"id": "a", "function": function, "provenance": told}]
+        assert [entry.provenance for entry in entries_in({"tool_calls": calls}).entries] == [known]
