@@ -35,6 +35,10 @@ OPTIONS: Final = (
 """Options of chat-completions requests that need no prefix; any other is written ``body.<key>``."""
 
 
+_WORDS: Final = frozenset({"tool_turn_content"})
+"""Settings of which ``null`` is a word, and no JSON."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What was set."""
@@ -66,7 +70,7 @@ def parse_settings(items: Iterable[str]) -> Settings:
         key, equals, text = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {item}: expected key=value, for example temperature=0")
-        value = read(text).value_or(text)
+        value = text if key in _WORDS else read(text).value_or(text)
         if key in known:
             config[key] = value
         elif key in traits:

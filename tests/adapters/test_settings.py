@@ -63,3 +63,9 @@ def test_an_unknown_key_is_refused_with_the_nearest_one_and_the_way_around() -> 
         "Another key of the body is written body.temprature."
     )
     assert "there is no setting 'body.'" in complaint(ConfigError, lambda: parse_settings(["body.=1"]))
+
+
+def test_null_is_a_word_where_a_setting_has_it_among_its_words() -> None:
+    given = parse_settings(["tool_turn_content=null", "max_wall_ms=null"])
+    assert given.provider == {"tool_turn_content": "null"}
+    assert given.config == {"max_wall_ms": None}
