@@ -12,13 +12,16 @@ FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(firstword $(foreach python,python3.11 python3 python3.12 python3.13,\
 	$(shell $(python) -c '$(FITS)' 2>/dev/null && echo $(python))))
 
+# How long each target is fuzzed.
+SECONDS ?= 180
+
 # Quiet about newer releases: requirements.lock decides which one is used.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock nightly bench conformance check-install clean
+.PHONY: help setup demo test lint format lock nightly fuzz bench conformance check-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -64,8 +67,13 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 		--generate-hashes --custom-compile-command "make lock" \
 		--quiet $(UPGRADE) --output-file requirements.lock
 
-nightly: setup ## the long tests: many more random histories, and what is marked slow
+nightly: setup ## the long tests: many more random histories, what is marked slow, and fuzzing
 	TOOLREEL_HYPOTHESIS=nightly $(BIN)/pytest
+	$(MAKE) fuzz
+
+# What it finds is kept under tests/fuzz/found/, to be mended; make test replays it from then on.
+fuzz: setup ## fuzz the normalisers (SECONDS=600 for each target, TARGETS="texts replies" for some)
+	$(BIN)/python -m tests.fuzz $(TARGETS) --seconds $(SECONDS)
 
 bench: setup ## run the benchmarks
 	@set -e; for bench in $(wildcard benchmarks/*.py); do echo "== $$bench"; $(BIN)/python "$$bench"; done
@@ -78,6 +86,6 @@ check-install: setup ## build the wheel and try it in a fresh environment
 	$(BIN)/python tests/check_install.py
 
 clean: ## remove all that make has made
-	rm -rf $(VENV) .conformance build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf $(VENV) .conformance .fuzz build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -35,7 +35,8 @@ def meant_name(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCo
     """
     if given in known:
         return given, ()
-    bare = _LEAKED.split(given, maxsplit=1)[0].strip()
+    # A name that is a leaked token from the start has no other part that could be meant.
+    bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given
     name = next((form for form in _forms(bare) if form in known), bare)
     changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
     return name, changed if name in known else (*changed, "NAME_UNKNOWN")

@@ -20,7 +20,7 @@ _MARKS: Final = re.compile(
     r"|<\|(?:tool_call|python_tag|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w|\bfunctools\[",
     re.IGNORECASE,
 )
-_THINK: Final = re.compile(r"\s*+(?:<think(?:ing)?>|\[THINK\])|</think(?:ing)?>|\[/THINK\]", re.IGNORECASE)
+_THINK: Final = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
 _ARGUMENTS: Final = ("arguments", "parameters")
 
 
@@ -49,7 +49,7 @@ def has_think_tags(text: str) -> bool:
     if "<" not in text and "[" not in text:
         return False
     found = _THINK.search(text)
-    return found is not None and ("/" in found[0] or found.start() == 0)
+    return found is not None and ("/" in found[0] or not text[: found.start()].strip())
 
 
 def _outside_code(text: str) -> str:

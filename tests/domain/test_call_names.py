@@ -63,6 +63,10 @@ def test_an_unknown_name_loses_what_no_name_can_have() -> None:
     assert meant_name(" nothing<|channel|>", KNOWN) == ("nothing", ("NAME_NORMALIZED", "NAME_UNKNOWN"))
 
 
+def test_a_name_that_is_all_leaked_tokens_stays_a_name() -> None:
+    assert meant_name("<|tool_call_begin|>ping", KNOWN) == ("<|tool_call_begin|>ping", ("NAME_UNKNOWN",))
+
+
 def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
     assert meant_name("functions.ping", ["ping", "functions.ping"]) == ("functions.ping", ())
 

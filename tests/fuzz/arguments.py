@@ -1,0 +1,63 @@
+"""Arguments of a call: whatever text they are, an object or a reason why not; what was cut is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from tests.fuzz.claims import claim_arguments, claim_warnings, twice
+from tests.fuzz.draw import Draw
+from tests.fuzz.trees import json_object
+from toolreel.argument_repairs import ArgumentRepairs
+from toolreel.arguments import ArgumentsRead, read_arguments
+from toolreel.jsontext import Json, JsonText, canonical
+
+__all__ = ["ReadArguments", "check"]
+
+_DEPTH: Final = 64
+_REPAIRS: Final[tuple[ArgumentRepairs, ...]] = ("safe", "strict", "lenient")
+_NOTATIONS: Final[tuple[Callable[[Mapping[str, Json]], str], ...]] = (
+    canonical,
+    lambda tree: canonical(canonical(tree)),
+    repr,
+    lambda tree: f"```json\n{canonical(tree)}",
+    lambda tree: f"\ufeff {canonical(tree)[:-1]} /* all */ }}",
+)
+"""How a model may write an object. Each is unreadable as long as its last bracket has not come."""
+
+
+class ReadArguments(Protocol):
+    """What is under test."""
+
+    def __call__(self, raw: Json, *, max_depth: int, repairs: ArgumentRepairs) -> ArgumentsRead: ...
+
+
+def check(data: bytes, subject: ReadArguments = read_arguments) -> None:
+    """What holds for any text, or for a cut one that was made from an object."""
+    draw = Draw(data)
+    repairs = draw.one_of(_REPAIRS)
+    if draw.one_of((False, True)):
+        _check_cut(draw, repairs, subject)
+    else:
+        _check_any(draw.rest(), repairs, subject)
+
+
+def _check_any(text: str, repairs: ArgumentRepairs, subject: ReadArguments) -> None:
+    got = twice(lambda: subject(text, max_depth=_DEPTH, repairs=repairs))
+    claim_arguments(got.value, depth=_DEPTH)
+    claim_warnings(got.warnings)
+    assert got.original == text, "the text that the model wrote was changed"
+    if isinstance(got.value, JsonText):
+        again = subject(got.value, max_depth=_DEPTH, repairs="strict")
+        assert again.value == got.value, "what was read does not stand when it is read again"
+
+
+def _check_cut(draw: Draw, repairs: ArgumentRepairs, subject: ReadArguments) -> None:
+    write = draw.one_of(_NOTATIONS)
+    place = draw.number(1 << 16)
+    text = write(json_object(draw)).rstrip()
+    # What has not begun, or has only begun to be fenced, says nothing, which is an empty object.
+    begin = text.index("{") + 1
+    cut = text[: begin + place % (len(text) - begin)]
+    got = subject(cut, max_depth=_DEPTH, repairs=repairs)
+    assert not isinstance(got.value, JsonText), f"arguments that were cut would run: {cut!r}"

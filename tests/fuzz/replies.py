@@ -1,0 +1,94 @@
+"""Whole replies: any body is read, and a call that could run is whole and has a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, get_args
+
+from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
+from tests.fuzz.draw import Draw
+from tests.fuzz.trees import body
+from toolreel.argument_repairs import ArgumentRepairs
+from toolreel.config import LoopConfig
+from toolreel.dialects.catalogue import DIALECTS, MARKED
+from toolreel.finish import Finish
+from toolreel.jsontext import canonical, read
+from toolreel.provider_errors import PROBLEM_WORDS
+from toolreel.reply import Reply, normalize_reply
+from toolreel.streams import unstreamed
+from toolreel.surface import ToolDefinition, ToolSurface
+
+__all__ = ["ReadReply", "check"]
+
+ReadReply = Callable[..., Reply]
+"""What is under test: :func:`~toolreel.normalize_reply`, or something that it is mistaken for."""
+
+_TOOLS: Final = ToolSurface((ToolDefinition.of("ping"), ToolDefinition.of("add")))
+_REPAIRS: Final[tuple[ArgumentRepairs, ...]] = ("safe", "strict", "lenient")
+_CONFIGS: Final = tuple(
+    LoopConfig(argument_repairs=repairs, text_dialects=dialects, dialects_in_reasoning=bool(dialects))
+    for repairs in _REPAIRS
+    for dialects in ((), MARKED, DIALECTS)
+)
+
+
+def check(data: bytes, subject: ReadReply = normalize_reply) -> None:
+    """What holds for any text, for any tree, and for a body that was cut."""
+    draw = Draw(data)
+    config = draw.one_of(_CONFIGS)
+
+    def heard(reply: object) -> Reply:
+        return subject(reply, tools=_TOOLS, config=config)
+
+    draw.one_of((_check_text, _check_text, _check_tree, _check_cut))(draw, heard)
+
+
+def _check_text(draw: Draw, heard: Callable[[object], Reply]) -> None:
+    text = draw.rest()
+    raw = text.encode("utf-8", "surrogateescape")
+    _claim(twice(lambda: heard(text)), text)
+    _claim(twice(lambda: heard(raw)), raw)
+    whole, codes = unstreamed(text)
+    claim_warnings(codes)
+    _claim(heard(whole), whole)
+
+
+def _check_tree(draw: Draw, heard: Callable[[object], Reply]) -> None:
+    tree = body(draw)
+    got = heard(tree)
+    _claim(got, tree)
+    if isinstance(tree, str):
+        return
+    text = canonical(tree)
+    assert heard(text) == got, "a body means something else as text"
+    if text.isascii():
+        assert heard(text.encode()) == got, "a body means something else as bytes"
+
+
+def _check_cut(draw: Draw, heard: Callable[[object], Reply]) -> None:
+    place = draw.number(1 << 16)
+    text = canonical({"choices": [], "body": body(draw)})
+    got = heard(text[: place % len(text)])
+    assert got.problem, "a body that was cut was read"
+    assert (got.calls, got.problem.code) == ((), "INVALID_BODY"), "a part of a body was read"
+
+
+def _claim(reply: Reply, given: object) -> None:
+    """What holds for a reply, whatever it was read from."""
+    where = f"in the reply to {given!r}"
+    for call in reply.calls:
+        assert call.name.strip(), f"a call without a name {where}"
+        claim_arguments(call.arguments, depth=64)
+        read(call.carry).unwrap()
+    ids = [call.id for call in reply.calls]
+    assert len(set(ids)) == len(ids), f"two calls with one id {where}"
+    assert reply.finish in get_args(Finish)
+    assert reply.problem is None or reply.problem.code in PROBLEM_WORDS
+    assert reply.finish != "error" or reply.problem, f"an error without a problem {where}"
+    assert reply.finish != "length" or reply.problem, f"a cut reply without a problem {where}"
+    if not reply.calls and not reply.content:
+        assert reply.problem, f"nothing at all, without a problem {where}"
+    claim_warnings(reply.warnings)
+    assert canonical(read(reply.carry).unwrap()) == reply.carry
+    for text in (reply.content, reply.reasoning, *(call.original for call in reply.calls)):
+        claim_text(text)
