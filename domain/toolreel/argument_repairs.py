@@ -8,14 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from json import JSONDecoder
+from json import JSONDecoder, dumps
 from typing import Final, Literal, TypeAlias
 
 from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
-from toolreel.json_mending import keys_quoted, mended, without_fence, without_tokens
-from toolreel.jsontext import Json, canonical, read, read_tolerant
+from toolreel.json_mending import (
+    keys_quoted,
+    mended,
+    without_fence,
+    without_tokens,
+    without_tokens_behind_fence,
+)
+from toolreel.jsontext import Json, read, read_tolerant
 from toolreel.warning_codes import WarningCode
 
 __all__ = ["ArgumentRepairs", "Reading", "Unreadable", "read_text"]
@@ -57,9 +63,7 @@ def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Result[
     found = _strictly(text, max_depth)
     if isinstance(found, Reading):
         return Success(found)
-    if is_successful(read_tolerant(text, max_depth=max_depth)):
-        return Failure(Unreadable(found.why, ("NON_FINITE_NUMBER",)))
-    if repairs == "strict":
+    if found.codes or repairs == "strict":
         return Failure(found)
     return _stepwise(text.strip(), max_depth, repairs, found)
 
@@ -71,14 +75,16 @@ def _strictly(text: str, max_depth: int) -> Reading | Unreadable:
     last_wins = read(text, max_depth=max_depth)
     if is_successful(last_wins):
         return Reading(last_wins.unwrap(), ("ARGUMENTS_DUPLICATE_KEYS",))
-    return Unreadable(last_wins.failure())
+    infinite = is_successful(read_tolerant(text, max_depth=max_depth))
+    return Unreadable(last_wins.failure(), ("NON_FINITE_NUMBER",) if infinite else ())
 
 
 _Repair: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
 
 _SAFE: Final[tuple[_Repair, ...]] = (
     ("ARGUMENTS_REPAIRED", lambda text: text.strip("\ufeff")),
-    ("ARGUMENTS_FENCED", without_fence),
+    ("ARGUMENTS_TRAILING_TEXT", without_tokens_behind_fence),
+    ("ARGUMENTS_FENCED", lambda text: without_fence(text) or ("{}" if text else "")),
     ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in {"None", "undefined"} else text),
     ("ARGUMENTS_REPAIRED", mended),
 )
@@ -98,6 +104,8 @@ def _stepwise(
         found = _strictly(text, max_depth)
         if isinstance(found, Reading):
             return Success(_with(codes, found))
+        if found.codes:
+            return Failure(replace(why, codes=found.codes))
     objects, rest = _objects(text, max_depth)
     behind = without_tokens(rest)
     left_over = "{" in behind if repairs == "lenient" else behind.strip()
@@ -113,7 +121,7 @@ def _with(codes: tuple[WarningCode, ...], reading: Reading) -> Reading:
 def _only(objects: list[Reading], rest: str) -> Result[Reading, Unreadable]:
     """What objects in a row say, if all say the same."""
     codes: tuple[WarningCode, ...] = ("ARGUMENTS_CONCATENATED",) if len(objects) > 1 else ()
-    if len({canonical(each.tree) for each in objects}) > 1:
+    if len({dumps(each.tree, sort_keys=True) for each in objects}) > 1:
         return Failure(Unreadable(f"{len(objects)} objects in a row that are not the same", codes))
     if rest.strip():
         codes = (*codes, "ARGUMENTS_TRAILING_TEXT")

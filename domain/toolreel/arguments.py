@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from returns.pipeline import is_successful
 
 from toolreel.argument_repairs import ArgumentRepairs, Reading, read_text
-from toolreel.jsontext import Json, JsonText, canonical, damaged
+from toolreel.jsontext import Json, JsonText, canonical, damaged, read
 from toolreel.warning_codes import WarningCode
 
 __all__ = [
@@ -132,8 +132,11 @@ def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -
         return _Meant(canonical(reading.tree), codes)
     if isinstance(reading.tree, str) and levels:
         inner = _of_text(reading.tree, max_depth, repairs, levels - 1)
+        broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(reading.tree) else ()
+        codes = (*inner.codes, *broken)
         if isinstance(inner.value, JsonText):
-            return _Meant(inner.value, (*reading.codes, "ARGUMENTS_DOUBLE_ENCODED", *inner.codes))
+            return _Meant(inner.value, (*reading.codes, "ARGUMENTS_DOUBLE_ENCODED", *codes))
+        return _no_object(reading.tree, (*reading.codes, *codes))
     return _no_object(reading.tree, reading.codes)
 
 
@@ -158,7 +161,10 @@ def _is_wrapped(tree: Mapping[str, Json]) -> bool:
     """Whether this looks like a whole call, or like ``{"arguments": {…}}``, instead of arguments."""
     wrappers = [key for key in tree if key in _WRAPPERS]
     alone = len(wrappers) == 1 and tree.keys() <= {"name", *wrappers}
-    return alone and isinstance(tree[wrappers[0]], Mapping)
+    if not alone:
+        return False
+    inner = tree[wrappers[0]]
+    return isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
 
 
 def _kind(tree: _NoObject) -> str:

@@ -6,34 +6,41 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from toolreel.argument_repairs import ArgumentRepairs
+from toolreel.arguments import read_arguments
 from toolreel.call_entries import CallEntry
-from toolreel.jsontext import NOTHING, Json, canonical, read
-from toolreel.pipeline import either
+from toolreel.call_ids import native_id
+from toolreel.call_names import meant_name
+from toolreel.jsontext import NOTHING, Json, JsonText, canonical, parse
 
 __all__ = ["unbundled"]
 
 _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
 
 
-def unbundled(entry: CallEntry, known: Collection[str]) -> tuple[CallEntry, ...]:
+def unbundled(
+    entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
+) -> tuple[CallEntry, ...]:
     """The calls that an entry stands for: itself, or those that it bundles.
 
     >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
-    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [])[0].id
+    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
     'call_a_0'
 
     :param known: the names of tools that there are
     """
-    name = entry.name.strip().removeprefix("functions.")
+    name, _ = meant_name(entry.name, _BUNDLES)
     if name not in _BUNDLES or name in known:
         return (entry,)
-    tree: Json = entry.arguments
-    if isinstance(tree, str):
-        tree = either(read(tree))
+    told = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
+    tree = parse(told.value) if isinstance(told.value, JsonText) else None
     uses = tree.get("tool_uses") if isinstance(tree, Mapping) else None
     if not isinstance(uses, Sequence) or isinstance(uses, str):
         return (entry,)
-    calls = [_call(entry, place, use) for place, use in enumerate(uses)]
+    identity, codes = native_id(entry.id)
+    codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *told.warnings)
+    bundle = replace(entry, id=identity, codes=codes)
+    calls = [_call(bundle, place, use) for place, use in enumerate(uses)]
     whole = [call for call in calls if call is not None]
     # One use that cannot be read spoils the bundle: the model is told, instead of half of it being run.
     return tuple(whole) if whole and len(whole) == len(calls) else (entry,)
@@ -46,9 +53,8 @@ def _call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
     parameters = use.get("parameters")
     return replace(
         entry,
-        id=f"{entry.id}_{place}" if isinstance(entry.id, str) and entry.id.strip() else None,
+        id=f"{entry.id}_{place}" if entry.id else None,
         name=name,
         arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
         carry=NOTHING if place else entry.carry,
-        codes=("MULTI_TOOL_USE_EXPANDED", *entry.codes),
     )

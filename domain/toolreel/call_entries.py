@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel.carried import of_call
 from toolreel.jsontext import NOTHING, Json, JsonText, read
+from toolreel.numbered import in_order
 from toolreel.warning_codes import WarningCode
 
 __all__ = ["CallEntry", "EntriesFound", "Oddity", "entries_in"]
@@ -68,7 +69,7 @@ def entries_in(
     if parts:
         found = _joined(found, _marked(_bare(_entries(parts)), "CALLS_IN_CONTENT_PARTS"))
     legacy = message.get("function_call")
-    if isinstance(legacy, dict) and legacy:
+    if isinstance(legacy, dict) and any(legacy.values()):
         found = _joined(found, _marked(_legacy(legacy), "LEGACY_FUNCTION_CALL"))
     return found
 
@@ -93,10 +94,9 @@ def _bare(found: EntriesFound) -> EntriesFound:
 
 
 def _legacy(call: Mapping[str, Json]) -> EntriesFound:
-    """The legacy call; one without a name is no call at all, and no problem."""
     found = _entries([{"function": call}])
     legacy = tuple(replace(entry, provenance="legacy") for entry in found.entries)
-    return EntriesFound(legacy, found.codes)
+    return replace(found, entries=legacy)
 
 
 def _listed(value: Json) -> EntriesFound:
@@ -106,7 +106,7 @@ def _listed(value: Json) -> EntriesFound:
     if isinstance(value, str):
         return _of_text(value) if value.strip() else EntriesFound()
     if isinstance(value, dict):
-        return _marked(_entries(_by_index(value)), "TOOL_CALLS_NOT_LIST")
+        return _marked(_entries(_flat(_by_index(value))), "TOOL_CALLS_NOT_LIST")
     if isinstance(value, list):
         nested = any(isinstance(item, list) for item in value)
         return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST") if nested else _entries(value)
@@ -133,15 +133,7 @@ def _by_index(value: Mapping[str, Json]) -> list[Json]:
     """One entry, or those that stand under their numbers, in the order of these."""
     if not value.keys().isdisjoint(_MARKS):
         return [value]
-    if all(key.isdecimal() and key.isascii() for key in value):
-        return [value[key] for key in sorted(value, key=_number)]
-    return [*value.values()]
-
-
-def _number(key: str) -> tuple[int, str]:
-    """Sorts as the number does, however long it is."""
-    digits = key.lstrip("0")
-    return len(digits), digits
+    return [*(in_order(value) or value).values()]
 
 
 def _entries(values: Iterable[Json]) -> EntriesFound:
@@ -167,16 +159,22 @@ def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     function = _function(value)
     if not function and _is_custom(value):
         return "UNSUPPORTED_CALL_TYPE"
-    name = function.get("name", value.get("name"))
-    if not isinstance(name, str) or not name.strip():
+    names = [name for place in (function, value) if _is_name(name := place.get("name"))]
+    if not names:
         return "CALL_WITHOUT_NAME"
-    carry = of_call(value, function)
-    if value.get("function") is function and "name" in function and _own_arguments(function, value):
-        return CallEntry(value.get("id"), name, function.get("arguments"), _provenance(value), carry)
-    arguments = next((place[key] for place in (function, value) for key in _ARGUMENTS if key in place), None)
+    identity, carry = value.get("id", function.get("id")), of_call(value, function)
+    own_name = value.get("function") is function and _is_name(function.get("name"))
+    if own_name and _own_arguments(function, value):
+        return CallEntry(identity, str(names[0]), function.get("arguments"), _provenance(value), carry)
+    told = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
+    arguments = next((each for each in told if each is not None), None)
     return CallEntry(
-        value.get("id"), name, arguments, _provenance(value), carry, codes=("MISSING_FUNCTION_WRAPPER",)
+        identity, str(names[0]), arguments, _provenance(value), carry, codes=("MISSING_FUNCTION_WRAPPER",)
     )
+
+
+def _is_name(name: Json) -> bool:
+    return isinstance(name, str) and bool(name.strip())
 
 
 def _provenance(value: Mapping[str, Json]) -> str:
@@ -200,6 +198,6 @@ def _is_custom(value: Mapping[str, Json]) -> bool:
 
 def _own_arguments(function: Mapping[str, Json], value: Mapping[str, Json]) -> bool:
     """Whether the function has its arguments in their place, or there are none anywhere."""
-    if "arguments" in function:
+    if function.get("arguments") is not None:
         return True
-    return not any(key in place for place in (function, value) for key in _ARGUMENTS)
+    return all(place.get(key) is None for place in (function, value) for key in _ARGUMENTS)

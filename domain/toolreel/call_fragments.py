@@ -17,12 +17,15 @@ from typing import Final
 from returns.pipeline import is_successful
 
 from toolreel.jsontext import Json, canonical, read
+from toolreel.numbered import in_order
 
 __all__ = ["joined_calls", "joined_function"]
 
 _MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 _LONGEST_NAME: Final = 1_000
 """Characters after which a name is no name, whatever else comes."""
+_LONGEST_INDEX: Final = 10
+"""Digits after which an index that came as text is none."""
 
 
 def joined_calls(values: Sequence[Json]) -> list[Json]:
@@ -35,7 +38,7 @@ def joined_calls(values: Sequence[Json]) -> list[Json]:
     calls = _Calls()
     for value in values:
         calls.take(value)
-    return [entry.tree() if isinstance(entry, _Call) else entry for entry in calls.begun]
+    return [entry.tree() if isinstance(entry, _Call) else entry for entry in calls.in_order()]
 
 
 def joined_function(values: Sequence[Json]) -> Json:
@@ -59,9 +62,13 @@ class _Calls:
     def take(self, value: Json) -> None:
         """Take in what one delta says about calls."""
         entries = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        if isinstance(value, Mapping) and (numbered := in_order(value)):
+            entries = [_under(number, entry) for number, entry in numbered.items()]
         for place, entry in enumerate(entries):
             if isinstance(entry, Mapping) and _is_fragment(entry):
-                self._call_of(entry, place).take(entry)
+                call = self._call_of(entry, place)
+                if not call.has_said(entry):
+                    call.take(entry)
             else:
                 self.begun.append(entry)
 
@@ -69,7 +76,8 @@ class _Calls:
         identity, index, name = _identity(entry.get("id")), _index(entry.get("index")), _name(entry)
         call = self._known(identity, index, name)
         beside = place > 0 and name != "" and identity is None and index is None
-        if call is None or beside or call.ended_before(entry):
+        ended = call is not None and call.ended_before(entry) and not call.has_said(entry)
+        if call is None or beside or ended:
             call = _Call()
             self.begun.append(call)
         self._latest = call
@@ -77,15 +85,23 @@ class _Calls:
             self._by_id[identity] = call
         if index is not None:
             self._by_index[index] = call
-            call.numbered = True
+            call.index = index if call.index is None else call.index
         return call
+
+    def in_order(self) -> list[_Call | Json]:
+        """The calls by their indices, where each has one of its own, else as they began."""
+        calls = [call for call in self.begun if isinstance(call, _Call)]
+        indices = [call.index for call in calls if call.index is not None]
+        if len({*indices}) < len(self.begun):
+            return self.begun
+        return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
 
     def _known(self, identity: str | None, index: int | None, name: str) -> _Call | None:
         """By id, then by index, then by order; an id that nobody had is that of a call without one."""
         if identity in self._by_id:
             return self._by_id[identity]
         # Only a call that never had an index goes on under one, and nothing begins without a name.
-        unnumbered = self._latest if self._latest and not (self._latest.numbered or name) else None
+        unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
         call = self._latest if index is None else self._by_index.get(index, unnumbered)
         return None if call and call.has_id and identity is not None else call
 
@@ -94,8 +110,8 @@ class _Call:
     """One call as far as it has come."""
 
     def __init__(self) -> None:
-        self.numbered = False
-        """Whether a fragment of it had an index."""
+        self.index: int | None = None
+        """The first index that a fragment of it had."""
         self._name = ""
         self._arguments: list[Json] = []
         self._braces = _Braces()
@@ -112,6 +128,14 @@ class _Call:
         name, arguments = _name(entry), _function(entry).get("arguments")
         more = bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
         return self._braces.closed and name != "" and (more or name != self._name)
+
+    def has_said(self, entry: Mapping[str, Json]) -> bool:
+        """Whether a fragment under this call's own id and index only says again what is complete."""
+        if not self.has_id or self.index is None or not self._braces.closed:
+            return False
+        mine = (self._rest["id"], self.index, self._name, self._said())
+        function = _function(entry)
+        return mine == (entry.get("id"), _index(entry.get("index")), _name(entry), function.get("arguments"))
 
     def take(self, entry: Mapping[str, Json]) -> None:
         """Take in a fragment."""
@@ -133,9 +157,11 @@ class _Call:
 
     def function(self) -> Json:
         """Its function part."""
-        whole = self._arguments[0] if len(self._arguments) == 1 else _joined([*map(_text, self._arguments)])
         name = {"name": self._name} if self._name else {}
-        return {**name, "arguments": whole, **self._in_function}
+        return {**name, "arguments": self._said(), **self._in_function}
+
+    def _said(self) -> Json:
+        return self._arguments[0] if len(self._arguments) == 1 else _joined([*map(_text, self._arguments)])
 
     def _go_on(self, arguments: Json) -> None:
         if arguments is not None and arguments != "":
@@ -178,6 +204,10 @@ def _is_json(text: str) -> bool:
     return is_successful(read(text))
 
 
+def _under(number: str, entry: Json) -> Json:
+    return {"index": number, **entry} if isinstance(entry, Mapping) else entry
+
+
 def _is_fragment(entry: Mapping[str, Json]) -> bool:
     return isinstance(entry.get("function"), Mapping) or "name" not in entry
 
@@ -199,7 +229,11 @@ def _identity(given: Json) -> str | None:
 
 
 def _index(given: Json) -> int | None:
-    return given if isinstance(given, int) and not isinstance(given, bool) else None
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST_INDEX else None
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return int(given) if given == given // 1 else None
 
 
 def _text(arguments: Json) -> str:

@@ -12,7 +12,7 @@ from itertools import count
 from toolreel.jsontext import Json
 from toolreel.warning_codes import WarningCode
 
-__all__ = ["identified"]
+__all__ = ["identified", "native_id"]
 
 
 def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
@@ -21,7 +21,7 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
     >>> identified(["call_a", None, "call_a"], turn=3)
     [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
     """
-    natives = list(map(_native, given))
+    natives = list(map(native_id, given))
     taken = {identity for identity, _ in natives if identity}
     used: set[str] = set()
     found: list[tuple[str, tuple[WarningCode, ...]]] = []
@@ -36,8 +36,12 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
     return found
 
 
-def _native(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
-    """The provider's id as text, empty if it cannot be used."""
+def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
+    """The provider's id as text, empty if it cannot be used; and what was wrong with it.
+
+    >>> native_id(7), native_id(None)
+    (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))
+    """
     if isinstance(given, str) and given.strip():
         return given, ()
     if given is None or isinstance(given, str):

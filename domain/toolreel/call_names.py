@@ -36,7 +36,7 @@ def meant_name(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCo
     if given in known:
         return given, ()
     # A name that is a leaked token from the start has no other part that could be meant.
-    bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given
+    bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
     name = next((form for form in _forms(bare) if form in known), bare)
     changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
     return name, changed if name in known else (*changed, "NAME_UNKNOWN")

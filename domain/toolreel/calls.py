@@ -89,7 +89,7 @@ class CallReader:
         """The calls of an entry; with strict repairs, none of an entry that is not as documented."""
         if self.repairs == "strict":
             return () if entry.codes else (entry,)
-        return unbundled(entry, self.known)
+        return unbundled(entry, self.known, max_depth=self.max_depth, repairs=self.repairs)
 
     def _call(self, entry: CallEntry, identity: str) -> tuple[ToolCall, Iterable[WarningCode]]:
         strict = self.repairs == "strict"

@@ -15,11 +15,13 @@ _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
 
 _KINDS: Final[Mapping[str, _Kind]] = {
     **dict.fromkeys(("text", "output_text"), "text"),
-    **dict.fromkeys(("thinking", "reasoning", "redacted_thinking"), "thought"),
+    **dict.fromkeys(("thinking", "reasoning", "reasoning_text", "redacted_thinking"), "thought"),
     "refusal": "refusal",
     **dict.fromkeys(("tool_use", "tool_call", "function_call", "toolcall", "functioncall"), "call"),
 }
 """What a part is by its ``type``, in lower case."""
+_THOUGHTS: Final = ("thinking", "text", "reasoning", "summary", "content")
+"""Where a part has its reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def _file(part: Json, kind: _Kind, found: _Sorted) -> None:
         case "text":
             found.text.append(_text(fields.get("text")))
         case "thought":
-            found.thought.append(_text(fields.get("thinking")) or _text(fields.get("text")))
+            texts = (_text(fields.get(key)) for key in _THOUGHTS)
+            found.thought.append(next(filter(None, texts), ""))
         case "refusal":
             found.refusal.append(_text(fields.get("refusal")))
         case "call":

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel.jsontext import Json
 
-__all__ = ["Finish", "FinishProblem", "finish_of", "problem_of"]
+__all__ = ["Finish", "FinishProblem", "finish_of", "problem_of", "says_what_went_wrong"]
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 
@@ -20,12 +20,10 @@ _FINISH: Final[Mapping[str, Finish]] = {
     **dict.fromkeys(("length", "max_tokens", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("content_filter", "sensitive", "safety"), "content_filter"),
     **dict.fromkeys(("error", "network_error", "abort", "insufficient_system_resource"), "error"),
-    "malformed_function_call": "error",
 }
-_PROBLEMS: Final[Mapping[str, FinishProblem]] = {
-    "malformed_function_call": "MALFORMED_FUNCTION_CALL",
-    "model_context_window_exceeded": "CONTEXT_OVERFLOW",
-}
+_MALFORMED: Final = "malformed_function_call"
+"""Gemini's word, which its compatible endpoint gives as ``function_call_filter: MALFORMED_FUNCTION_CALL``."""
+_OVERFLOW: Final = "model_context_window_exceeded"
 
 
 def finish_of(word: Json) -> Finish:
@@ -34,7 +32,8 @@ def finish_of(word: Json) -> Finish:
     >>> finish_of("STOP"), finish_of("end_turn"), finish_of("because"), finish_of(None)
     ('stop', 'stop', 'unknown', 'unknown')
     """
-    return _FINISH.get(word.strip().lower(), "unknown") if isinstance(word, str) else "unknown"
+    told = _plain(word)
+    return "error" if _MALFORMED in told else _FINISH.get(told, "unknown")
 
 
 def problem_of(word: Json) -> FinishProblem | None:
@@ -43,4 +42,20 @@ def problem_of(word: Json) -> FinishProblem | None:
     >>> problem_of("MALFORMED_FUNCTION_CALL")
     'MALFORMED_FUNCTION_CALL'
     """
-    return _PROBLEMS.get(word.strip().lower()) if isinstance(word, str) else None
+    told = _plain(word)
+    if _MALFORMED in told:
+        return "MALFORMED_FUNCTION_CALL"
+    return "CONTEXT_OVERFLOW" if told == _OVERFLOW else None
+
+
+def says_what_went_wrong(word: Json) -> bool:
+    """Whether a finish word tells by itself why there is no message.
+
+    >>> says_what_went_wrong("content_filter"), says_what_went_wrong("stop")
+    (True, False)
+    """
+    return finish_of(word) in {"length", "content_filter", "error"}
+
+
+def _plain(word: Json) -> str:
+    return word.strip().lower() if isinstance(word, str) else ""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from toolreel.finish import says_what_went_wrong
 from toolreel.jsontext import Json
+from toolreel.numbered import in_order
 from toolreel.provider_errors import Problem, bare_error, error_in, in_list
 from toolreel.warning_codes import WarningCode
 
@@ -84,18 +86,19 @@ def _in_body(outer: Mapping[str, Json]) -> FoundMessage:
 
 
 def _unwrapped(body: Mapping[str, Json]) -> Mapping[str, Json]:
-    if "choices" not in body:
+    if not body.get("choices"):
         for key in _NESTED:
             inner = body.get(key)
-            if isinstance(inner, dict) and inner.get("choices"):
+            if isinstance(inner, dict) and (inner.get("choices") or inner.get("error")):
                 return inner
     return body
 
 
 def _by_index(choices: Mapping[str, Json]) -> list[Json]:
     """One choice, or the values of an object that is keyed by their numbers."""
-    keyed = all(isinstance(choice, dict) and key.isdecimal() for key, choice in choices.items())
-    return [*choices.values()] if keyed else [choices]
+    if all(isinstance(choice, dict) for choice in choices.values()) and (numbered := in_order(choices)):
+        return [*numbered.values()]
+    return [choices]
 
 
 def _without_choices(found: FoundMessage) -> FoundMessage:
@@ -134,10 +137,11 @@ def _is_message(body: Mapping[str, Json]) -> bool:
 def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
     if not isinstance(choice, dict):
         return replace(found, problem=found.problem or _NO_MESSAGE)
-    problem = found.problem or error_in(choice)
     message, codes = _message(choice)
+    problem = found.problem or error_in(choice) or error_in(message or {})
     if message is None:
-        return replace(found, choice=choice, problem=problem or _NO_MESSAGE)
+        told = says_what_went_wrong(choice.get("finish_reason"))
+        return replace(found, choice=choice, problem=problem or (None if told else _NO_MESSAGE))
     role = message.get("role")
     if role is not None and role != "assistant":
         codes = (*codes, "ROLE_UNEXPECTED")
@@ -157,4 +161,6 @@ def _message(choice: Mapping[str, Json]) -> tuple[Mapping[str, Json] | None, tup
         return delta, ("DELTA_INSTEAD_OF_MESSAGE",)
     if isinstance(text := choice.get("text"), str):
         return {"content": text}, ("LEGACY_TEXT_CHOICE",)
+    if choice.get("tool_calls"):
+        return {}, ()  # they stand where the message does not
     return None, ()

@@ -31,7 +31,9 @@ def joined(deltas: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
 
 
 def _content(values: Sequence[Json]) -> Json:
-    """One text, or a list of parts if any value was one (Mistral)."""
+    """One text, or a list of parts if any value was one (Mistral); what came at once stays what it is."""
+    if len(values) == 1:
+        return values[0]
     texts = [value for value in values if isinstance(value, str)]
     return "".join(texts) if len(texts) == len(values) else _flat(values)
 
@@ -81,12 +83,30 @@ def _merged(group: Sequence[_Detail]) -> Json:
     return whole
 
 
+def _blocks(values: Sequence[Json]) -> Json:
+    """Thinking blocks, each of which goes on until its signature comes (LiteLLM)."""
+    blocks: list[Json] = []
+    for entry in _flat(values):
+        last = blocks[-1] if blocks else None
+        if isinstance(entry, Mapping) and isinstance(last, Mapping) and _thinks_on(last, entry):
+            blocks[-1] = {**last, **entry, "thinking": f"{last['thinking']}{entry.get('thinking') or ''}"}
+        else:
+            blocks.append(entry)
+    return blocks
+
+
+def _thinks_on(last: Mapping[str, Json], entry: Mapping[str, Json]) -> bool:
+    unsigned = isinstance(last.get("thinking"), str) and not last.get("signature")
+    return unsigned and entry.get("type") == last.get("type")
+
+
 _JOINING: Final[Mapping[str, Callable[[Sequence[Json]], Json]]] = {
     "content": _content,
     "reasoning_content": _text,
     "reasoning": _text,
     "refusal": _text,
     "reasoning_details": _details,
+    "thinking_blocks": _blocks,
     "tool_calls": joined_calls,
     "function_call": joined_function,
 }

@@ -78,6 +78,7 @@ def unwrapped(schema: JsonText, arguments: JsonText) -> Intended:
         return Intended(arguments)
     inner, properties = tree[wrappers[0]], cast("_Schema", parse(schema)).get("properties")
     known = isinstance(properties, Mapping) and not properties.keys().isdisjoint(tree)
+    inner = read(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
     if known or not isinstance(inner, Mapping):
         return Intended(arguments)
     text = canonical(inner)

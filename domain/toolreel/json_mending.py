@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from json.encoder import encode_basestring_ascii
 from typing import Final
 
-__all__ = ["is_cut", "keys_quoted", "mended", "without_fence", "without_tokens"]
+__all__ = [
+    "is_cut",
+    "keys_quoted",
+    "mended",
+    "without_fence",
+    "without_tokens",
+    "without_tokens_behind_fence",
+]
 
 _TOKEN: Final = re.compile(
     r'"(?P<double>(?:[^"\\]++|\\.)*+)"'
@@ -32,6 +39,7 @@ _IN_SINGLE: Final = re.compile(
 )
 _CONTROL: Final = re.compile(r"\\.|[\x00-\x1f]", re.DOTALL)
 _FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
+_OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")
 _TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
 _STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
 
@@ -85,12 +93,24 @@ def without_tokens(text: str) -> str:
     return "" if _TOKENS.fullmatch(text) else text
 
 
+def without_tokens_behind_fence(text: str) -> str:
+    """The text without control tokens that follow the end of a code fence.
+
+    >>> without_tokens_behind_fence("``` {} ```<|im_end|>")
+    '``` {} ```'
+    """
+    fence = max(text.rfind("```"), text.rfind("~~~")) + 3
+    return text[:fence] if fence > 2 and _TOKENS.fullmatch(text, fence) else text
+
+
 def is_cut(text: str) -> bool:
-    """Whether JSON text stops before it is closed; no text at all does.
+    """Whether JSON text, or the code fence around it, stops before it is closed; no text at all does.
 
     >>> is_cut('{"part": "pi'), is_cut('{"part": pin}')
     (True, False)
     """
+    if _OPEN_FENCE.match(text) and without_fence(text) == text:
+        return True
     depth = 0
     for token in _STRUCTURE.finditer(text):
         if token["closed"] == "":

@@ -136,7 +136,9 @@ def parse(text: JsonText) -> Json:
     return value
 
 
-def read(text: str, *, max_depth: int = MAX_DEPTH, unique_keys: bool = False) -> Result[Json, str]:
+def read(
+    text: str, *, max_depth: int = MAX_DEPTH, unique_keys: bool = False, with_halves: bool = False
+) -> Result[Json, str]:
     """Parse text from outside; a failure says in words what is wrong with it.
 
     >>> read('{"a": 1}')
@@ -147,8 +149,10 @@ def read(text: str, *, max_depth: int = MAX_DEPTH, unique_keys: bool = False) ->
     'nested deeper than 128 levels'
 
     :param unique_keys: refuse an object that has a key twice, of which only the last would be kept
+    :param with_halves: keep escaped lone surrogates, because what comes next may begin with the other half
     """
-    return _decoded(text, _DECODERS[unique_keys, _may_hold_a_long_number(text)], max_depth)
+    decoder = _DECODERS[unique_keys, _may_hold_a_long_number(text)]
+    return _decoded(text, decoder, max_depth, with_halves=with_halves)
 
 
 def read_tolerant(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
@@ -194,7 +198,9 @@ def finite(value: Json) -> Json:
             assert_never(value)
 
 
-def _decoded(text: str, decoder: json.JSONDecoder, max_depth: int) -> Result[Json, str]:
+def _decoded(
+    text: str, decoder: json.JSONDecoder, max_depth: int, *, with_halves: bool = False
+) -> Result[Json, str]:
     text = sound(text)
     if text.count("[") + text.count("{") > max_depth and nesting(text, enough=max_depth + 1) > max_depth:
         return Failure(f"nested deeper than {max_depth} levels")
@@ -204,7 +210,7 @@ def _decoded(text: str, decoder: json.JSONDecoder, max_depth: int) -> Result[Jso
         return Failure(f"{error.msg} at line {error.lineno}, column {error.colno}")
     except ValueError as error:
         return Failure(str(error))
-    escaped = "\\u" in text and _SURROGATE_ESCAPE.search(text)
+    escaped = not with_halves and "\\u" in text and _SURROGATE_ESCAPE.search(text)
     return Success(_sound_value(value) if escaped else value)
 
 

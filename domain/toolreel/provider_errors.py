@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel.jsontext import Json, canonical, finite, read
-from toolreel.streams import STREAM_CUT
 
 __all__ = [
     "PROBLEM_WORDS",
+    "STREAM_CUT",
     "Problem",
     "ProblemCode",
     "bare_error",
@@ -52,12 +52,17 @@ PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
 }
 """Each code in words: what it means, and what comes of it."""
 
+STREAM_CUT: Final = "stream_cut"
+"""The code of the error that stands for a stream which was cut."""
+
 _TOO_MANY_REQUESTS: Final = "429"
 _PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600)), STREAM_CUT})
 """Codes inside an error object, as text, that say: try again."""
 _RATE_LIMITS: Final = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
-_STATUSES: Final = ("code", "status", "status_code", "error_code", "type")
-_WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message")
+_STATUSES: Final = ("code", "status", "status_code", "statusCode", "error_code", "type")
+_WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message", "title")
+_INSIDE: Final = ("error", "detail")
+"""Where an error object holds the one that it passes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,9 @@ def error_in(holder: Mapping[str, Json]) -> Problem | None:
     Problem(code='RATE_LIMITED', detail='Slow down.', passing=True)
     """
     error = holder.get("error")
-    if not error:
+    if not error and holder.get("object") != "error":
         return None
-    return _problem(error, holder)
+    return _problem(error or holder, holder)
 
 
 def in_list(items: Sequence[Json]) -> Problem | None:
@@ -123,7 +128,7 @@ def failed_generation(body: str) -> str | None:
 
 def _problem(error: Json, holder: Mapping[str, Json]) -> Problem:
     """An error object; one that is only text or ``true`` is told more of by what stands beside it."""
-    places = [place for place in (error, holder) if isinstance(place, Mapping)]
+    places = [*_layers(error), *_layers(holder)]
     said = (place.get(key) for place in places for key in _STATUSES)
     statuses = [str(status) for status in said if isinstance(status, str | int)]
     limited = not _RATE_LIMITS.isdisjoint(statuses)
@@ -138,3 +143,12 @@ def _detail(error: Json, holder: Mapping[str, Json]) -> str:
     words = (told.get(key) for key in _WORDS)
     found = next((text for text in words if isinstance(text, str) and text), None)
     return found or canonical(finite(error))
+
+
+def _layers(error: Json) -> Iterator[Mapping[str, Json]]:
+    """An error object, then those that it passes on, the first of each list."""
+    if isinstance(error, Sequence) and not isinstance(error, str):
+        yield from (layer for item in error[:1] for layer in _layers(item))
+    if isinstance(error, Mapping):
+        yield error
+        yield from (layer for key in _INSIDE for layer in _layers(error.get(key)))

@@ -23,6 +23,7 @@ from toolreel.finish import Finish, finish_of
 from toolreel.found_message import FoundMessage, as_documented, find_message
 from toolreel.jsontext import NOTHING, Json, JsonText, damaged, read, read_tolerant
 from toolreel.provider_errors import Problem, ProblemCode
+from toolreel.sse import FIELDS
 from toolreel.surface import ToolSurface
 from toolreel.suspicion import has_think_tags
 from toolreel.usage import Served, Usage, served_in, usage_in
@@ -34,6 +35,8 @@ __all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Served", "Usage", "norm
 
 _NO_USAGE: Final = Usage()
 _NOBODY: Final = Served()
+_BLANK: Final = "\ufeff \t\r\n"
+"""What may stand before a body: a byte-order mark, and what keeps a connection alive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +112,16 @@ def _tree(body: bytes | Json) -> Result[_Tree, Problem]:
 
 
 def _text(body: bytes | Json) -> Result[str, str]:
-    """The text of a body; a parsed value is written anew, so that it is held to the same rules."""
+    """The text of a body; a parsed value is written anew, so that it is held to the same rules.
+
+    Its escapes make a pair again of two surrogates that came in two frames of a stream.
+    """
     if isinstance(body, bytes):
-        return Success(body.decode("utf-8", "replace").removeprefix("\ufeff"))
+        return Success(body.decode("utf-8", "replace").lstrip(_BLANK))
     if isinstance(body, str):
-        return Success(body.removeprefix("\ufeff"))
+        return Success(body.lstrip(_BLANK))
     try:
-        return Success(json.dumps(body, ensure_ascii=False))
+        return Success(json.dumps(body))
     except (ValueError, RecursionError) as error:
         return Failure(str(error))
 
@@ -129,7 +135,11 @@ def _parsed(text: str) -> Result[_Tree, Problem]:
     if is_successful(tolerant):
         return Success(_Tree(tolerant.unwrap(), (*codes, "NON_FINITE_NUMBER")))
     # HTML, or a connection that was cut: the same request may well work.
-    return Failure(Problem("INVALID_BODY", strict.failure(), passing=True))
+    streamed = text.startswith(FIELDS)
+    found = (
+        "a stream of server-sent events, which is to be put together first" if streamed else strict.failure()
+    )
+    return Failure(Problem("INVALID_BODY", found, passing=True))
 
 
 def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:
@@ -166,7 +176,7 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
         )
         said = written.among(content.text, reasoning, finish=finish_of(choice.get("finish_reason")))
     refusal = message.get("refusal")
-    refusal = refusal if isinstance(refusal, str) and refusal else content.refusal
+    refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
     verdict = judged(Heard(said.calls, said.content, refusal, structured.oddities), choice)
     thinking: tuple[WarningCode, ...] = ("THINK_TAGS_IN_CONTENT",) if has_think_tags(said.content) else ()
     odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes, *thinking)

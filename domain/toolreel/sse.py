@@ -130,7 +130,8 @@ def _readable(data: str) -> tuple[Frame, ...] | None:
         return ()
     if text == _DONE:
         return ("done",)
-    return read(text).map(_frames_of).value_or(None)
+    # A surrogate pair may be cut in two by the end of a frame.
+    return read(text, with_halves=True).map(_frames_of).value_or(None)
 
 
 def _frames_of(tree: Json) -> tuple[Frame, ...]:

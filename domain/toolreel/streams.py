@@ -15,14 +15,12 @@ from typing import Final, Literal, assert_never
 from pyrsistent import PVector, pvector
 
 from toolreel.fragments import joined
-from toolreel.jsontext import Json, read
+from toolreel.jsontext import Json, read, sound
+from toolreel.provider_errors import STREAM_CUT, bare_error
 from toolreel.sse import FIELDS, Frame, Frames
 from toolreel.warning_codes import WarningCode
 
-__all__ = ["STREAM_CUT", "Delta", "Stream", "deltas_in", "deltas_of", "unstreamed"]
-
-STREAM_CUT: Final = "stream_cut"
-"""The code of the error that stands for a stream which was cut."""
+__all__ = ["Delta", "Stream", "deltas_in", "deltas_of", "unstreamed"]
 
 _HEAD: Final = (
     "id",
@@ -38,7 +36,7 @@ _OF_CHOICE: Final = ("finish_reason", "native_finish_reason")
 _BLANK: Final = "\ufeff \t\r\n"
 _CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
 """Keys of a message and finish reasons that speak of tool calls."""
-_FIRST: Final = (0, None)
+_FIRST: Final = (0, "0", None)
 """The index of the choice that is read, where it has one."""
 _NOTHING: Final[Mapping[str, Json]] = {}
 _NO_DELTAS: Final[PVector[Mapping[str, Json]]] = pvector()
@@ -102,19 +100,20 @@ class Stream:
         return closed._hear(self.frames.close())
 
     def whole(self) -> Mapping[str, Json]:
-        """The reply as it would have come without streaming, or the error that came of it."""
+        """The reply as it would have come without streaming, with the error that came of it, if one did."""
         at, _ = self.close()
-        if at.failure:
-            return {"error": at.failure}
-        if not at.done and "finish_reason" not in at.choice:
-            return _cut("the stream ended before the reply was complete")
         message = joined(at.deltas)
-        if at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
-            return _cut("a part of the stream could not be read, and may have been part of a tool call")
+        failure = at.failure
+        if not failure and not at.done and "finish_reason" not in at.choice:
+            failure = _cut("the stream ended before the reply was complete")
+        if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
+            failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
         choices: list[Json] = [{"index": 0, "message": message, "finish_reason": None, **at.choice}]
         further: list[Json] = [{"index": 1}] if at.others else []
         began = bool(at.deltas) or bool(at.choice)
-        return {"object": "chat.completion", **at.head, "choices": choices + further if began else []}
+        error = {"error": failure} if failure else {}
+        told = choices + further if began else []
+        return {"object": "chat.completion", **error, **at.head, "choices": told}
 
     def _open(self, opening: str) -> tuple[Stream, tuple[Delta, ...]]:
         if opening.startswith(FIELDS):
@@ -153,7 +152,7 @@ class Stream:
         return replace(
             self,
             progress=self.progress + said,
-            head={**self.head, **_usage(mine), **{key: chunk[key] for key in _HEAD if chunk.get(key)}},
+            head={**self.head, **_usage(chunk, mine), **{key: chunk[key] for key in _HEAD if chunk.get(key)}},
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
             others=self.others or len(choices) > len(first),
@@ -207,13 +206,15 @@ def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
     return stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
 
 
-def _cut(why: str) -> Mapping[str, Json]:
-    return {"error": {"code": STREAM_CUT, "message": why}}
+def _cut(why: str) -> Json:
+    return {"code": STREAM_CUT, "message": why}
 
 
 def _failure(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Json:
-    whole = chunk if chunk.get("object") == "error" else None
-    return chunk.get("error") or choice.get("error") or whole
+    if failure := chunk.get("error") or choice.get("error"):
+        return failure
+    told = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
+    return chunk if told else None
 
 
 def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
@@ -223,23 +224,27 @@ def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 
 
 def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The delta of a choice; some servers call it ``message``, as if it were whole."""
+    """The delta of a choice; some servers call it ``message``, old completions have ``text`` alone."""
     found = (choice.get(key) for key in ("delta", "message"))
-    return next((delta for delta in found if isinstance(delta, Mapping)), _NOTHING)
+    text = choice.get("text")
+    said: Mapping[str, Json] = {"content": text} if isinstance(text, str) else _NOTHING
+    return next((delta for delta in found if isinstance(delta, Mapping)), said)
 
 
-def _usage(choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Moonshot counts tokens inside of the choice."""
-    return {"usage": choice["usage"]} if choice.get("usage") else _NOTHING
+def _usage(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Moonshot counts tokens inside of the choice, Groq in a field of its own."""
+    own = chunk.get("x_groq")
+    usage = choice.get("usage") or (own.get("usage") if isinstance(own, Mapping) else None)
+    return {"usage": usage} if usage else _NOTHING
 
 
 def _texts(value: Json) -> tuple[str, ...]:
     """The texts in a content, which may be a list of parts, that are not empty."""
     match value:
         case str():
-            return (value,) if value else ()
+            return (sound(value),) if value else ()
         case Sequence():
             parts = (part.get("text") for part in value if isinstance(part, Mapping))
-            return tuple(text for text in parts if isinstance(text, str) and text)
+            return tuple(sound(text) for text in parts if isinstance(text, str) and text)
         case _:
             return ()

@@ -7,25 +7,39 @@ Servers without a parser for their model leave its markup in the text
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final
 
-from toolreel.json_mending import without_fence
-from toolreel.jsontext import read
+from toolreel.dialects.catalogue import BARE
+from toolreel.dialects.markers import OPENERS
+from toolreel.text_dialects import text_calls
 
 __all__ = ["has_think_tags", "looks_like_a_call"]
 
+_OPENING: Final = {"channel", "message", "addressed", "content"}
+"""Openers that stand before text as well."""
+_LEFT: Final = (
+    r"<arg_key>|<minimax:tool_call>|<\|(?:tool_call|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w"
+)
+"""What else is left of a call when a server has taken its opener, or stands around calls."""
 _MARKS: Final = re.compile(
-    r"<tool_call>|<function=|<invoke\b|<arg_key>|<minimax:tool_call>|\[TOOL_CALLS\]"
-    r"|<\|(?:tool_call|python_tag|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w|\bfunctools\[",
+    "|".join([_LEFT, *(opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)]),
     re.IGNORECASE,
 )
-_THINK: Final = re.compile(r"</?think(?:ing)?>|\[/?THINK\]", re.IGNORECASE)
-_ARGUMENTS: Final = ("arguments", "parameters")
+_THINK: Final = re.compile(
+    r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
+    r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
+    r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
+    r"|◁/think▷",
+    re.IGNORECASE,
+)
+"""What opens reasoning at the head of a text, and what closes it anywhere."""
+_WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
+"""How a message begins that may be a call as a whole."""
 
 
 def looks_like_a_call(text: str, known: Collection[str]) -> bool:
-    """Whether a text holds a call's markup outside of code, or is a call's JSON as a whole.
+    """Whether a text holds a call's markup outside of code, or is a call as a whole.
 
     >>> looks_like_a_call("<function=ping>", []), looks_like_a_call("Say `<tool_call>`.", [])
     (True, False)
@@ -34,10 +48,11 @@ def looks_like_a_call(text: str, known: Collection[str]) -> bool:
 
     :param known: the names of tools that there are
     """
-    marked = "<" in text or "[" in text or "to=" in text
+    marked = "<" in text or "[" in text or "to=" in text or "✿" in text
     if marked and _MARKS.search(_outside_code(text)):
         return True
-    return "{" in text and _is_call(without_fence(text), known)
+    whole = text.lstrip().startswith(_WHOLE)
+    return whole and bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
 
 
 def has_think_tags(text: str) -> bool:
@@ -46,10 +61,10 @@ def has_think_tags(text: str) -> bool:
     >>> has_think_tags("<think>2+2</think>Four."), has_think_tags("Four.")
     (True, False)
     """
-    if "<" not in text and "[" not in text:
+    if "<" not in text and "[" not in text and "◁" not in text:
         return False
-    found = _THINK.search(text)
-    return found is not None and ("/" in found[0] or not text[: found.start()].strip())
+    head = len(text) - len(text.lstrip())
+    return any(_closes(found[0]) or found.start() == head for found in _THINK.finditer(text))
 
 
 def _outside_code(text: str) -> str:
@@ -60,11 +75,5 @@ def _outside_code(text: str) -> str:
     return text
 
 
-def _is_call(text: str, known: Collection[str]) -> bool:
-    if not text.strip().startswith("{"):
-        return False
-    tree = read(text).value_or(None)
-    if not isinstance(tree, Mapping):
-        return False
-    named = isinstance(name := tree.get("name"), str) and name in known
-    return named and any(isinstance(tree.get(key), Mapping | str) for key in _ARGUMENTS)
+def _closes(tag: str) -> bool:
+    return "/" in tag or "|END" in tag.upper()

@@ -11,7 +11,7 @@ from toolreel.call_entries import Oddity
 from toolreel.calls import ToolCall
 from toolreel.finish import Finish, finish_of, problem_of
 from toolreel.json_mending import is_cut
-from toolreel.jsontext import Json
+from toolreel.jsontext import Json, read
 from toolreel.provider_errors import Problem
 from toolreel.warning_codes import WarningCode
 
@@ -99,5 +99,10 @@ def _marked(call: ToolCall) -> ToolCall:
         case ArgumentError(code="ARGUMENTS_INVALID_JSON", detail=detail):
             cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
             return replace(call, arguments=cut) if is_cut(call.original) else call
+        case ArgumentError(code="ARGUMENTS_NOT_OBJECT", detail=detail):
+            # A server may put JSON text into a string once more after it was cut.
+            inner = read(call.original).value_or(None)
+            cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
+            return replace(call, arguments=cut) if isinstance(inner, str) and is_cut(inner) else call
         case _:
             return call

@@ -54,9 +54,34 @@ def test_tools_are_names_or_definitions(tmp_path: Path) -> None:
     body = body_of(None, ("call_a", "functions.ping", "{}"))
     definition: Json = {"type": "function", "function": {"name": "ping", "parameters": {"type": "object"}}}
     lists: list[Json] = [["ping"], [definition], [{"name": "ping"}, "ping"], [], None]
-    cases: list[Json] = [{"body": body, "tools": tools} for tools in lists[:4]]
+    cases: list[Json] = [{"body": body, "tools": tools} for tools in lists]
     names = [reply["calls"][0]["name"] for reply in told(normalize(tmp_path, *cases, {"body": body}))]
-    assert names == ["ping", "ping", "ping", "functions.ping", "functions.ping"]
+    assert names == ["ping", "ping", "ping", "functions.ping", "functions.ping", "functions.ping"]
+
+
+def test_a_file_may_begin_with_a_byte_order_mark_and_have_the_line_ends_of_windows(tmp_path: Path) -> None:
+    line = json.dumps({"body": body_of("Hi.")})
+    said = toolreel("normalize", cwd=tmp_path, stdin=f"\ufeff{line}\r\n\r\n{line}\r\n".encode())
+    assert [reply["content"] for reply in told(said)] == ["Hi.", "Hi."]
+
+
+def test_a_streamed_reply_is_put_together_where_the_line_says_that_it_is_one(tmp_path: Path) -> None:
+    choice: Json = {"index": 0, "delta": {"content": "Hi."}, "finish_reason": "stop"}
+    raw = f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n"
+    hole = f'data: {{"cho\n\n{raw}'
+    cases: list[Json] = [
+        {"raw": raw, "stream": True},
+        {"raw": hole, "stream": True},
+        {"raw": raw, "stream": False},
+        {"raw": json.dumps(body_of("Hi.")), "stream": True},
+    ]
+    streamed, holed, taken_as_whole, whole = told(normalize(tmp_path, *cases))
+    assert streamed == whole
+    assert streamed["content"] == "Hi."
+    assert {**holed, "warnings": []} == streamed
+    assert holed["warnings"] == ["STREAM_FRAME_LOST"]
+    assert taken_as_whole["problem"] == "INVALID_BODY"
+    assert "a stream of server-sent events" in normalize(tmp_path, cases[2], options=("--explain",)).stdout
 
 
 def test_odd_bodies_are_told_and_no_mistake(tmp_path: Path) -> None:
@@ -113,6 +138,9 @@ GOOD: Final[Json] = {"body": {}}
         (b"\xff", ("line 2: not UTF-8 at byte 0",)),
         (b"[]", ("line 2: expected an object", '"body"', '"raw"')),
         (b'{"tools": []}', ("line 2: expected an object",)),
+        (b'{"raw": null}', ("line 2: expected an object",)),
+        (b'{"raw": {"choices": []}}', ('line 2: "raw": expected the text of a body', '"body"')),
+        (b'{"raw": "", "stream": "yes"}', ('line 2: "stream": expected true or false, got "yes"',)),
         (b'{"body": {}, "tools": "ping"}', ("line 2", "expected a list of names or definitions")),
         (b'{"body": {}, "tools": [7]}', ("line 2", "expected names or definitions, got 7")),
         (b'{"body": {}, "tools": [{"function": 7}]}', ("line 2", "expected names or definitions")),

@@ -128,6 +128,9 @@ def test_any_text_at_all_is_read_without_an_exception(text: str) -> None:
         ('{"a":1,"a":2}', '{"a":2}', ["ARGUMENTS_DUPLICATE_KEYS"]),
         ('{"a":"x \\ud83d"}', '{"a":"x \ufffd"}', ["LONE_SURROGATE"]),
         ('{"a":"\\ud83d\\ude00"}', '{"a":"😀"}', []),
+        (json.dumps('{"a":"x \\ud83d"}'), '{"a":"x �"}', ["ARGUMENTS_DOUBLE_ENCODED", "LONE_SURROGATE"]),
+        ('{"arguments":"{}"}', '{"arguments":"{}"}', ["ARGUMENTS_MAYBE_WRAPPED"]),
+        ('{"arguments":"[]"}', '{"arguments":"[]"}', []),
         ('{"arguments":{"a":1}}', '{"arguments":{"a":1}}', ["ARGUMENTS_MAYBE_WRAPPED"]),
         ('{"name":"f","input":{}}', '{"name":"f","input":{}}', ["ARGUMENTS_MAYBE_WRAPPED"]),
         ('{"input":"x"}', '{"input":"x"}', []),
@@ -151,6 +154,8 @@ def test_a_number_that_json_does_not_have_is_an_error_in_text_and_value(number: 
     in_text = read_arguments(f'{{"a":{number}}}', max_depth=64)
     in_value = read_arguments({"a": float(number)}, max_depth=64)
     assert in_text.warnings == ("NON_FINITE_NUMBER",)
+    in_string = read_arguments(json.dumps(f'{{"a":{number}}}'), max_depth=64)
+    assert (type(in_string.value), in_string.warnings) == (ArgumentError, ("NON_FINITE_NUMBER",))
     assert in_value.warnings == ("ARGUMENTS_NOT_STRING", "NON_FINITE_NUMBER")
     for read in (in_text, in_value):
         assert isinstance(read.value, ArgumentError)

@@ -16,6 +16,10 @@ USES: Json = {
 CARRY = JsonText('{"signature":"s"}')
 
 
+def singles(entry: CallEntry, *known: str) -> tuple[CallEntry, ...]:
+    return unbundled(entry, known, max_depth=64)
+
+
 def bundle(arguments: Json, name: str = "multi_tool_use.parallel", identity: Json = "call_a") -> CallEntry:
     return CallEntry(identity, name, arguments, carry=CARRY)
 
@@ -27,19 +31,37 @@ def bundle(arguments: Json, name: str = "multi_tool_use.parallel", identity: Jso
         " multi_tool_use.parallel",
         "multi_tool_use_parallel",
         "functions.multi_tool_use.parallel",
+        "multi_tool_use.parallel<|channel|>commentary",
     ],
 )
-@pytest.mark.parametrize("arguments", [USES, canonical(USES)])
-def test_each_call_of_a_bundle_gets_the_id_with_its_number(name: str, arguments: Json) -> None:
-    first, second = unbundled(bundle(arguments, name), [])
-    expanded: tuple[WarningCode, ...] = ("MULTI_TOOL_USE_EXPANDED",)
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        (canonical(USES), ()),
+        (USES, ("ARGUMENTS_NOT_STRING",)),
+        (canonical(canonical(USES)), ("ARGUMENTS_DOUBLE_ENCODED",)),
+        (f"```json\n{canonical(USES)}\n```", ("ARGUMENTS_FENCED",)),
+        (f"{canonical(USES)[:-1]},}}", ("ARGUMENTS_REPAIRED",)),
+    ],
+)
+def test_each_call_of_a_bundle_gets_the_id_with_its_number(
+    name: str, arguments: Json, codes: tuple[WarningCode, ...]
+) -> None:
+    first, second = singles(bundle(arguments, name))
+    expanded: tuple[WarningCode, ...] = ("MULTI_TOOL_USE_EXPANDED", *codes)
     assert first == CallEntry("call_a_0", "functions.add", '{"a":1}', carry=CARRY, codes=expanded)
     assert second == CallEntry("call_a_1", "ping", "{}", codes=expanded)
 
 
-@pytest.mark.parametrize("identity", [None, "", " ", 7])
+def test_calls_of_a_bundle_whose_id_is_a_number_have_it_as_text() -> None:
+    first, _ = singles(bundle(USES, identity=7))
+    assert first.id == "7_0"
+    assert "CALL_ID_NOT_STRING" in first.codes
+
+
+@pytest.mark.parametrize("identity", [None, "", " ", {}])
 def test_calls_of_a_bundle_without_an_id_have_none(identity: Json) -> None:
-    assert [entry.id for entry in unbundled(bundle(USES, identity=identity), [])] == [None, None]
+    assert [entry.id for entry in singles(bundle(USES, identity=identity))] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -60,14 +82,14 @@ def test_calls_of_a_bundle_without_an_id_have_none(identity: Json) -> None:
 )
 def test_a_bundle_that_cannot_be_read_whole_is_left_as_it_is(arguments: Json) -> None:
     entry = bundle(arguments)
-    assert unbundled(entry, []) == (entry,)
+    assert singles(entry) == (entry,)
 
 
 def test_no_other_call_is_a_bundle() -> None:
     for entry in (bundle(USES, "ping"), bundle(USES, "functions.ping")):
-        assert unbundled(entry, []) == (entry,)
+        assert singles(entry) == (entry,)
 
 
 def test_a_tool_may_have_that_name() -> None:
     entry = bundle(USES)
-    assert unbundled(entry, ["multi_tool_use.parallel"]) == (entry,)
+    assert singles(entry, "multi_tool_use.parallel") == (entry,)

@@ -174,15 +174,44 @@ def test_a_legacy_call_counts_where_there_is_no_other() -> None:
     assert entries_in({"tool_calls": [PING], "function_call": legacy}).entries == (PINGING,)
 
 
-def test_a_legacy_call_without_a_name_is_no_problem() -> None:
+def test_a_legacy_call_without_a_name_is_passed_over_like_any_other() -> None:
     assert entries_in({"function_call": {"arguments": "{}"}}) == EntriesFound(
-        codes=("LEGACY_FUNCTION_CALL", "CALL_WITHOUT_NAME")
+        codes=("LEGACY_FUNCTION_CALL", "CALL_WITHOUT_NAME"), oddities=("CALL_WITHOUT_NAME",)
     )
 
 
-@pytest.mark.parametrize("legacy", [None, {}, "add", 7])
+@pytest.mark.parametrize("legacy", [None, {}, "add", 7, {"name": "", "arguments": None}])
 def test_an_empty_legacy_call_is_none(legacy: Json) -> None:
     assert entries_in({"function_call": legacy}) == EntriesFound()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"name": "add", "function": {"name": None, "arguments": '{"a": 1}'}},
+        {"name": "add", "function": {"name": " ", "arguments": '{"a": 1}'}},
+        {"function": {"name": "add", "arguments": None}, "input": '{"a": 1}'},
+        {"function": {"name": "add", "arguments": None, "parameters": '{"a": 1}'}},
+    ],
+)
+def test_what_stands_in_its_place_and_says_nothing_is_looked_for_elsewhere(entry: Json) -> None:
+    found = entries_in({"tool_calls": [entry]}).entries[0]
+    assert (found.name, found.arguments) == ("add", '{"a": 1}')
+    assert found.codes == ("MISSING_FUNCTION_WRAPPER",)
+
+
+def test_an_id_may_stand_in_the_function() -> None:
+    function: Json = {"id": "call_a", "name": "add", "arguments": "{}"}
+    assert entries_in({"tool_calls": [{"function": function}]}).entries[0].id == "call_a"
+    assert entries_in({"function_call": function}).entries[0].id == "call_a"
+
+
+def test_numbered_entries_may_be_lists() -> None:
+    found = entries_in({"tool_calls": {"1": [PING], "0": [[PING], PING]}})
+    assert (found.entries, found.codes) == (
+        (marked(PINGING, "TOOL_CALLS_NOT_LIST"),) * 3,
+        ("TOOL_CALLS_NOT_LIST",),
+    )
 
 
 @given(json_objects, json_values)

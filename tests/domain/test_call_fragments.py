@@ -188,6 +188,46 @@ BOTH = "".join(READ)
             id="one object instead of a list",
         ),
         pytest.param(
+            [
+                [piece("read", READ[0], index="0", id="a"), piece("ping", "{", index=1.0, id="b")],
+                [piece(None, "}", index="1"), piece(None, READ[1], index=0)],
+            ],
+            [call("read", BOTH, id="a"), call("ping", id="b")],
+            id="indices as text and as fractions",
+        ),
+        pytest.param(
+            [[piece("ping", "{", index=index)] for index in (0.5, "x", "-1", "\u0661", "1" * 5000)],
+            [call("ping", "{" * 5)],
+            id="indices that are no numbers of a list",
+        ),
+        pytest.param(
+            [[piece("ping", "{}", index=1, id="b")], [piece("read", BOTH, index=0, id="a")]],
+            [call("read", BOTH, id="a"), call("ping", id="b")],
+            id="the second index before the first",
+        ),
+        pytest.param(
+            [[piece("ping", "{}", index=1)], ["x"], [piece("read", BOTH, index=0)]],
+            [call("ping"), "x", call("read", BOTH)],
+            id="the second index before the first, and something without",
+        ),
+        pytest.param(
+            [
+                [piece("read", READ[0], index=0, id="a")],
+                [piece(None, READ[1], index=0)],
+                [piece("read", BOTH, index=0, id="a")],
+            ],
+            [call("read", BOTH, id="a")],
+            id="the whole call once more in the end",
+        ),
+        pytest.param(
+            [
+                {"0": piece("read", READ[0], id="a"), "1": piece("ping", id="b")},
+                {"0": piece(None, READ[1]), "2": 3},
+            ],
+            [call("read", BOTH, id="a"), call("ping", "", id="b"), 3],
+            id="an object of indices instead of a list",
+        ),
+        pytest.param(
             ["x", [3, {"name": "ping", "arguments": "{}"}]],
             ["x", 3, {"name": "ping", "arguments": "{}"}],
             id="what is no fragment",

@@ -53,6 +53,7 @@ def test_what_leaked_into_a_name_is_taken_off_where_a_tool_is_left(given_name: s
         "functions.",
         "nothingnothing",
         "pingpingping",
+        "<|channel|>ping",
     ],
 )
 def test_nothing_is_guessed(given_name: str) -> None:

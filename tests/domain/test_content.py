@@ -61,6 +61,9 @@ def test_a_part_that_is_no_text_is_passed_over_and_reported(part: Json) -> None:
         {"type": "thinking", "thinking": "hmm"},
         {"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "mm"}]},
         {"type": "reasoning", "text": "hmm"},
+        {"type": "reasoning", "reasoning": "hmm"},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hmm"}]},
+        {"type": "reasoning_text", "text": "hmm"},
         {"text": "hmm", "thought": True},
     ],
 )

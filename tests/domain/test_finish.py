@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.finish import finish_of, problem_of
+from toolreel.finish import finish_of, problem_of, says_what_went_wrong
 from toolreel.jsontext import Json
 
 
@@ -30,6 +30,7 @@ from toolreel.jsontext import Json
         ("Network_Error", "error"),
         ("insufficient_system_resource", "error"),
         ("MALFORMED_FUNCTION_CALL", "error"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "error"),
         (" stop\n", "stop"),
     ],
 )
@@ -45,5 +46,13 @@ def test_anything_else_is_unknown(word: Json) -> None:
 
 def test_two_words_name_a_problem_of_their_own() -> None:
     assert problem_of("Malformed_Function_Call") == "MALFORMED_FUNCTION_CALL"
+    assert problem_of("function_call_filter: MALFORMED_FUNCTION_CALL") == "MALFORMED_FUNCTION_CALL"
     assert problem_of("model_context_window_exceeded") == "CONTEXT_OVERFLOW"
     assert problem_of("length") is None
+
+
+@pytest.mark.parametrize(
+    ("word", "told"), [("length", True), ("SAFETY", True), ("abort", True), ("stop", False), (None, False)]
+)
+def test_some_words_tell_why_there_is_no_message(word: Json, told: bool) -> None:
+    assert says_what_went_wrong(word) is told

@@ -33,6 +33,8 @@ def test_a_documented_body_is_taken_apart() -> None:
         ({"result": {"choices": [CHOICE]}, "success": True}, ["COMPLETION_NESTED"]),
         ({"choices": CHOICE}, ["CHOICES_NOT_LIST"]),
         ({"choices": {"0": CHOICE}}, ["CHOICES_NOT_LIST"]),
+        ({"choices": {"10": {}, "2": CHOICE}}, ["CHOICES_NOT_LIST", "MULTIPLE_CHOICES"]),
+        ({"choices": None, "provider": {"choices": [CHOICE]}}, ["COMPLETION_NESTED"]),
         ({"choices": [{"message": [HELLO]}]}, ["MESSAGE_NOT_OBJECT"]),
         ({"choices": [{"message": None, "delta": HELLO}]}, ["DELTA_INSTEAD_OF_MESSAGE"]),
         ({"message": HELLO, "done_reason": "stop"}, ["TOP_LEVEL_MESSAGE"]),
@@ -66,6 +68,25 @@ def test_of_several_choices_the_first_counts() -> None:
     found = find_message({"choices": [CHOICE, {"message": {"content": "Other."}}]})
     assert (found.message, found.codes) == (HELLO, ("MULTIPLE_CHOICES",))
     assert as_documented(found) == found
+
+
+@pytest.mark.parametrize("finish", ["content_filter", "error", "length", "MALFORMED_FUNCTION_CALL"])
+def test_a_choice_without_a_message_may_say_why(finish: str) -> None:
+    for message in ({}, {"message": None}):
+        assert problem_in({"choices": [{"finish_reason": finish, **message}]}) is None
+    assert problem_in({"choices": [{"finish_reason": "stop"}]}) == NO_MESSAGE
+
+
+def test_calls_may_stand_beside_no_message_at_all() -> None:
+    found = find_message({"choices": [{"message": None, "tool_calls": [{"id": "call_a"}]}]})
+    assert (found.message, found.problem) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    "body", [{"choices": [{"message": {**HELLO, "error": "Bad."}}]}, {"data": {"error": "Bad."}}]
+)
+def test_an_error_may_stand_inside_of_message_or_envelope(body: Json) -> None:
+    assert problem_in(body) == BAD
 
 
 @pytest.mark.parametrize("role", ["user", "tool", "model", 7])

@@ -75,3 +75,30 @@ def test_what_is_no_reasoning_detail_is_left_out() -> None:
     assert joined([{"reasoning_details": "x"}, {"reasoning_details": THOUGHT}])["reasoning_details"] == [
         THOUGHT
     ]
+
+
+def test_thinking_blocks_go_on_until_they_are_signed() -> None:
+    def piece(text: str | None = None, **more: Json) -> dict[str, Json]:
+        return {"thinking_blocks": [{"type": "thinking", "thinking": text, **more}]}
+
+    hidden: Json = {"type": "redacted_thinking", "data": "abc"}
+    deltas: list[dict[str, Json]] = [
+        piece("So "),
+        piece("what?"),
+        piece(None, signature="s"),
+        piece("Then."),
+        {"thinking_blocks": [hidden, hidden]},
+    ]
+    assert joined(deltas)["thinking_blocks"] == [
+        {"type": "thinking", "thinking": "So what?", "signature": "s"},
+        {"type": "thinking", "thinking": "Then."},
+        hidden,
+        hidden,
+    ]
+    odd = joined([{"thinking_blocks": ["odd"]}, piece("So.")])["thinking_blocks"]
+    assert odd == ["odd", {"type": "thinking", "thinking": "So."}]
+
+
+@pytest.mark.parametrize("content", [4, {"type": "text", "text": "Hi."}, ["Hi."], "Hi."])
+def test_content_that_comes_at_once_stays_what_it_is(content: Json) -> None:
+    assert joined([{"content": None}, {"content": content}])["content"] == content

@@ -158,8 +158,9 @@ NUMBER = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]}
 @pytest.mark.parametrize("wrapper", ["arguments", "parameters", "args", "input"])
 def test_arguments_are_taken_out_of_a_wrapper_that_the_schema_does_not_know(wrapper: str) -> None:
     for more in ({}, {"name": "count"}):
-        found = unwrapped(NUMBER, canonical({**more, wrapper: {"n": 1}}))
-        assert found == Intended(JsonText('{"n":1}'), ("ARGUMENTS_UNWRAPPED",))
+        for inner in ({"n": 1}, '{"n": 1}'):
+            found = unwrapped(NUMBER, canonical({**more, wrapper: inner}))
+            assert found == Intended(JsonText('{"n":1}'), ("ARGUMENTS_UNWRAPPED",))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,9 @@ def test_arguments_are_taken_out_of_a_wrapper_that_the_schema_does_not_know(wrap
     [
         {"n": 1},
         {"arguments": {"n": "1"}},
-        {"arguments": '{"n": 1}'},
+        {"arguments": '{"n": "1"}'},
+        {"arguments": '{"n": 1'},
+        {"arguments": "[1]"},
         {"arguments": {"n": 1}, "args": {"n": 1}},
         {"arguments": {"n": 1}, "other": 1},
     ],

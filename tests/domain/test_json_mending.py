@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values
-from toolreel.json_mending import is_cut, keys_quoted, mended, without_fence, without_tokens
+from toolreel.json_mending import (
+    is_cut,
+    keys_quoted,
+    mended,
+    without_fence,
+    without_tokens,
+    without_tokens_behind_fence,
+)
 from toolreel.jsontext import Json, canonical
 
 
@@ -156,12 +163,20 @@ def test_anything_else_is_something(text: str) -> None:
     assert without_tokens(text) == text
 
 
-@pytest.mark.parametrize("text", ["", " ", '{"a": "x', '{"a": 1', "[", '"', '{"a": "\\"', '```json\n{"a"'])
+def test_tokens_are_taken_off_behind_a_fence_only() -> None:
+    assert without_tokens_behind_fence("~~~\n{}\n~~~\n<|im_end|></s>") == "~~~\n{}\n~~~"
+    for text in ("", "{}</s>", "```\n{}\n```", "```\n{}\n``` and </s>"):
+        assert without_tokens_behind_fence(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", '{"a": "x', '{"a": 1', "[", '"', '{"a": "\\"', '```json\n{"a"', "```\n{}\n``"]
+)
 def test_text_that_stops_is_cut(text: str) -> None:
     assert is_cut(text)
 
 
-@pytest.mark.parametrize("text", ["{}", '{"a": "["}', '{"a": pin}', "}", "x", '"{"'])
+@pytest.mark.parametrize("text", ["{}", '{"a": "["}', '{"a": pin}', "}", "x", '"{"', "```\n{}\n```"])
 def test_text_that_is_closed_is_not_cut(text: str) -> None:
     assert not is_cut(text)
 
@@ -170,5 +185,5 @@ def test_text_that_is_closed_is_not_cut(text: str) -> None:
 def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
     """A minute of backtracking would be noticed here."""
     text = part * 20_000
-    for step in (mended, keys_quoted, without_fence, without_tokens, is_cut):
+    for step in (mended, keys_quoted, without_fence, without_tokens, without_tokens_behind_fence, is_cut):
         step(text)

@@ -224,3 +224,8 @@ def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, un
     long, longer = (f'{{"a":{" " * blanks}-{"7" * digits}}}' for digits in (4300, 4301))
     assert read(long, unique_keys=unique) == Success(json.loads(long))
     assert read(longer, unique_keys=unique) == Failure("an integer of 4301 digits is too long")
+
+
+def test_half_a_pair_may_be_kept_until_the_other_half_comes() -> None:
+    halves = [read(f'"{half}"', with_halves=True).unwrap() for half in ("\\ud83d", "\\ude00")]
+    assert read(json.dumps("".join(map(str, halves)))).unwrap() == "\U0001f600"

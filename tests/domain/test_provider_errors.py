@@ -35,11 +35,22 @@ from toolreel.provider_errors import (
         ({"code": [429]}, Problem("PROVIDER_ERROR", '{"code":[429]}')),
         ({"score": float("nan")}, Problem("PROVIDER_ERROR", '{"score":null}')),
         (["odd"], Problem("PROVIDER_ERROR", '["odd"]')),
+        ([{"code": 429}], Problem("RATE_LIMITED", '[{"code":429}]', passing=True)),
+        ({"error": {"code": 429}}, Problem("RATE_LIMITED", '{"error":{"code":429}}', passing=True)),
+        (
+            {"message": "Bad.", "error": [{"error": {"code": 503}}]},
+            Problem("PROVIDER_ERROR", "Bad.", passing=True),
+        ),
         (7, Problem("PROVIDER_ERROR", "7")),
     ],
 )
 def test_an_error_is_a_problem_in_the_providers_words(error: Json, problem: Problem) -> None:
     assert error_in({"error": error}) == problem
+
+
+def test_an_object_that_says_it_is_an_error_is_one_whatever_else_it_holds() -> None:
+    holder: dict[str, Json] = {"object": "error", "message": "Bad.", "choices": [{"message": {}}]}
+    assert error_in(holder) == Problem("PROVIDER_ERROR", "Bad.")
 
 
 @pytest.mark.parametrize("error", [None, "", {}, [], False, 0])
@@ -63,6 +74,11 @@ def test_an_error_without_words_is_told_by_what_stands_beside_it() -> None:
         ({"detail": [{"msg": "x"}]}, Problem("PROVIDER_ERROR", '{"detail":[{"msg":"x"}]}')),
         ({"object": "error", "code": 429}, Problem("RATE_LIMITED", '{"object":"error","code":429}', True)),
         ({"type": "error", "message": "Bad."}, Problem("PROVIDER_ERROR", "Bad.")),
+        ({"title": "Bad.", "statusCode": 500}, Problem("PROVIDER_ERROR", "Bad.", True)),
+        (
+            {"detail": {"error": {"code": 429}}},
+            Problem("RATE_LIMITED", '{"detail":{"error":{"code":429}}}', True),
+        ),
         ({"error_msg": "Bad.", "error_code": 500}, Problem("PROVIDER_ERROR", "Bad.", True)),
         ({"errors": [{"message": "Bad.", "code": 429}]}, Problem("RATE_LIMITED", "Bad.", True)),
         ({"errors": {"message": "Bad."}}, Problem("PROVIDER_ERROR", "Bad.")),

@@ -14,10 +14,16 @@ from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json, JsonText, canonical
 from toolreel.reply import Problem, Reply, Served, Usage, normalize_reply
+from toolreel.streams import unstreamed
 from toolreel.surface import ToolDefinition, ToolSurface
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpora" / "wire.jsonl"
-CASES = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+CORPORA = Path(__file__).resolve().parents[1] / "corpora"
+CASES = [json.loads(line) for line in (CORPORA / "wire.jsonl").read_text("utf-8").splitlines()]
+NEIGHBOURS = [
+    json.loads(line) for line in (CORPORA / "wire-neighbours.jsonl").read_text("utf-8").splitlines()
+]
+"""Cases next to the worked ones, each with the rule that it shows; their warnings are all that there are."""
+PARTS = ("stock_lookup", "ping")
 TOOLS = ToolSurface((ToolDefinition.of("add"), ToolDefinition.of("ping")))
 PING = ("call_a", "ping", "{}")
 TAGGED = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
@@ -49,8 +55,21 @@ def seen(call: ToolCall, expected: dict[str, Any]) -> dict[str, Any]:
 def test_worked_case(case: dict[str, Any]) -> None:
     tools = ToolSurface(tuple(map(ToolDefinition.of, case["tools"])))
     body = case["raw"] if "raw" in case else json.dumps(case["body"])
-    expected = case["expect"]
     reply = normalize_reply(body, tools=tools, config=LoopConfig())
+    assert_means(reply, case["expect"])
+
+
+@pytest.mark.parametrize("case", NEIGHBOURS, ids=[case["id"] for case in NEIGHBOURS])
+def test_a_rule_holds_beside_the_worked_cases(case: dict[str, Any]) -> None:
+    choice: Json = {"message": case.get("message"), "finish_reason": case.get("finish")}
+    body = unstreamed(case["raw"])[0] if "raw" in case else case.get("body", {"choices": [choice]})
+    tools = ToolSurface(tuple(map(ToolDefinition.of, PARTS)))
+    reply = normalize_reply(body, tools=tools, config=LoopConfig())
+    assert_means(reply, case["expect"])
+    assert {*reply.warnings} == {*case["expect"]["warnings"]}
+
+
+def assert_means(reply: Reply, expected: dict[str, Any]) -> None:
     calls = expected["calls"]
     assert len(reply.calls) == len(calls)
     assert [seen(call, calls[place]) for place, call in enumerate(reply.calls)] == calls
@@ -89,7 +108,7 @@ def test_bytes_text_and_parsed_bodies_read_alike() -> None:
     body = body_of("Grüße", PING)
     reply = normalized(body)
     assert reply.content == "Grüße"
-    for text in (canonical(body), f"\n\n \ufeff{canonical(body)}".lstrip(), f"\n \n{canonical(body)}\n"):
+    for text in (canonical(body), f"\n\n \ufeff{canonical(body)}", f"\n \n{canonical(body)}\n"):
         assert normalized(text) == reply
         assert normalized(text.encode()) == reply
 
@@ -144,6 +163,14 @@ def test_an_unknown_finish_word_is_reported(word: Json) -> None:
         ({}, Problem("NO_CHOICES", "the reply has no choices")),
         ({"choices": None}, Problem("NO_CHOICES", "the reply has no choices", passing=True)),
         ({"choices": [{}]}, Problem("NO_MESSAGE", "the first choice has no message")),
+        (
+            "data: {}\n\n",
+            Problem(
+                "INVALID_BODY",
+                "a stream of server-sent events, which is to be put together first",
+                passing=True,
+            ),
+        ),
         (
             {"error": {"message": "Slow down.", "code": 429}},
             Problem("RATE_LIMITED", "Slow down.", passing=True),
@@ -218,7 +245,7 @@ def test_a_refusal_is_told_in_the_models_words_and_runs_nothing() -> None:
     assert part.problem == Problem("REFUSAL", "No.")
 
 
-@pytest.mark.parametrize("refusal", [None, "", False, {"reason": "no"}])
+@pytest.mark.parametrize("refusal", [None, "", " ", False, {"reason": "no"}])
 def test_an_empty_refusal_is_none(refusal: Json) -> None:
     assert normalized(with_message(content="Hello.", refusal=refusal)).problem is None
 

@@ -106,3 +106,7 @@ def test_a_frame_is_given_as_soon_as_its_line_has_ended() -> None:
     assert found == (A,)
     assert frames.feed("\n")[1] == ()
     assert frames.feed(f"\n\n{B_TEXT}\n")[1] == (B,)
+
+
+def test_half_a_surrogate_pair_is_left_for_the_frame_that_has_the_other() -> None:
+    assert read('data: {"a":"\\ud83d"}\n\n') == ({"a": "\ud83d"},)

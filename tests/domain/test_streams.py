@@ -11,7 +11,7 @@ from toolreel.jsontext import Json, canonical
 from toolreel.streams import Delta, Stream, deltas_in, deltas_of, unstreamed
 
 DONE = "data: [DONE]\n\n"
-CUT: Json = {"error": {"code": "stream_cut", "message": "the stream ended before the reply was complete"}}
+CUT: Json = {"code": "stream_cut", "message": "the stream ended before the reply was complete"}
 
 
 def frame(tree: Json) -> str:
@@ -29,12 +29,16 @@ def whole(*texts: str) -> dict[str, Any]:
     return {**stream.whole()}
 
 
+def failure(*texts: str) -> Json:
+    return whole(*texts).get("error")
+
+
 def shown(*texts: str) -> list[Delta]:
     stream, deltas = Stream().feed("".join(texts))
     return [*deltas, *stream.close()[1]]
 
 
-def said(content: str, finish: str | None = "stop", **further: Json) -> Json:
+def said(content: str, finish: str | None = "stop", **further: Json) -> dict[str, Json]:
     """The whole reply that is expected."""
     choice: Json = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish}
     return {"object": "chat.completion", "id": "r-1", "model": "m-1", **further, "choices": [choice]}
@@ -75,12 +79,16 @@ def test_a_last_word_without_a_finish_reason_is_enough() -> None:
 def test_usage_comes_late_and_the_last_one_counts() -> None:
     early = frame({"choices": [], "usage": {"prompt_tokens": 1}})
     late = frame({"choices": [], "usage": USAGE, "provider": "P", "system_fingerprint": "f", "other": 1})
-    nothing = frame({"choices": None, "usage": None})
+    nothing = frame({"choices": None, "usage": None, "x_groq": {"id": "r"}})
     assert whole(*HELLO, early, chunk("stop"), late, nothing, DONE) == said(
         "Hello", usage=USAGE, provider="P", system_fingerprint="f"
     )
-    counted_inside = frame({"choices": [{"index": 0, "delta": {}, "usage": USAGE}]})
-    assert whole(*HELLO, chunk("stop"), counted_inside) == said("Hello", usage=USAGE)
+    elsewhere: list[Json] = [
+        {"choices": [{"index": 0, "delta": {}, "usage": USAGE}]},
+        {"choices": [], "x_groq": {"usage": USAGE}},
+    ]
+    for counted in elsewhere:
+        assert whole(*HELLO, chunk("stop"), frame(counted)) == said("Hello", usage=USAGE)
 
 
 def test_tool_calls_are_put_together() -> None:
@@ -102,7 +110,7 @@ def test_tool_calls_are_put_together() -> None:
 def test_only_the_first_choice_is_read_and_the_others_are_told() -> None:
     other = frame({"choices": [{"index": 1, "delta": {"content": "Bye"}, "finish_reason": "stop"}]})
     assert whole(*HELLO, other, other, chunk("stop"))["choices"][1:] == [{"index": 1}]
-    assert whole(other) == CUT
+    assert failure(other) == CUT
     assert Delta("content", "Bye") not in shown(*HELLO, other)
 
 
@@ -112,14 +120,23 @@ def test_only_the_first_choice_is_read_and_the_others_are_told() -> None:
         (frame({"error": {"code": 502, "message": "Bad."}, "choices": []}), {"code": 502, "message": "Bad."}),
         (frame({"error": "overloaded"}), "overloaded"),
         (frame({"object": "error", "message": "No."}), {"object": "error", "message": "No."}),
+        ('event: error\ndata: {"message":"No.","code":429}\n\n', {"message": "No.", "code": 429}),
+        (frame({"detail": "No."}), {"detail": "No."}),
         (frame({"choices": [{"index": 0, "error": {"code": 429}, "finish_reason": "error"}]}), {"code": 429}),
         ('error: {"code": 500}\n\n', {"code": 500}),
     ],
 )
-def test_an_error_in_the_middle_is_all_that_counts(text: str, error: Json) -> None:
+def test_an_error_in_the_middle_ends_a_stream_and_keeps_what_was_said_before_it(
+    text: str, error: Json
+) -> None:
     stream, _ = Stream().feed("".join([*HELLO, text, chunk("stop")]))
     assert stream.done
-    assert stream.whole() == {"error": error}
+    assert stream.whole() == {**said("Hello", None), "error": error}
+
+
+def test_a_message_beside_choices_is_no_error() -> None:
+    told = frame({"choices": [], "message": "Still thinking."})
+    assert whole(*HELLO, told, chunk("stop")) == said("Hello")
 
 
 def test_an_error_that_is_none_is_no_error() -> None:
@@ -134,14 +151,15 @@ def test_a_finish_of_error_is_left_to_whoever_judges_replies() -> None:
 
 @pytest.mark.parametrize("finish", [None, "", " ", 3])
 def test_a_stream_that_ends_before_its_end_was_cut(finish: Json) -> None:
-    assert whole(*HELLO) == whole(*HELLO, chunk(finish)) == CUT
+    assert whole(*HELLO) == whole(*HELLO, chunk(finish)) == {**said("Hello", None), "error": CUT}
 
 
 def test_a_stream_without_chunks_is_a_reply_without_choices() -> None:
     assert whole(": nothing\n\n", DONE) == {"object": "chat.completion", "choices": []}
-    assert whole(": nothing\n\n") == CUT
+    assert failure(": nothing\n\n") == CUT
 
 
+HALVES = ("\\ud83d", "\\ude00")
 BROKEN = 'data: {"choices":[{"delta":{"con\n\n'
 
 
@@ -279,10 +297,30 @@ def test_a_cut_stream_is_never_a_whole_reply(texts: list[str], data: st.DataObje
     text = before + chunk("stop") + frame({"choices": [], "usage": USAGE}) + DONE
     end = len(before + chunk("stop").rstrip())
     at = data.draw(st.integers(len("data:"), len(text)))
-    body, _ = unstreamed(text[:at])
-    assert (body == CUT) is (at < end)
+    assert (failure(text[:at]) == CUT) is (at < end)
     if at >= end:
         assert whole(text[:at])["choices"] == whole(text)["choices"]
+
+
+@pytest.mark.parametrize("index", [0, "0", None])
+def test_the_first_choice_may_have_its_index_as_text_or_none(index: Json) -> None:
+    choice: Json = {"index": index, "delta": {"content": "Hi"}, "finish_reason": "stop"}
+    assert whole(frame({"choices": [choice]}))["choices"][0]["message"]["content"] == "Hi"
+
+
+def test_old_completions_stream_their_text_beside_no_delta() -> None:
+    texts = [frame({"choices": [{"index": 0, "text": text}]}) for text in ("Hel", "lo")]
+    assert whole(*texts, DONE)["choices"][0]["message"]["content"] == "Hello"
+    assert shown(*texts) == [Delta("content", "Hel"), Delta("content", "lo")]
+
+
+def test_a_surrogate_pair_that_two_frames_share_is_whole_in_the_end_and_shown_as_sound_text() -> None:
+    first, second = (f'data: {{"choices":[{{"delta":{{"content":"{half}"}}}}]}}\n\n' for half in HALVES)
+    content = whole(first, second, DONE)["choices"][0]["message"]["content"]
+    assert json.loads(json.dumps(content)) == "\U0001f600"
+    assert shown(first, second) == [Delta("content", "\ufffd")] * 2
+    parts = frame({"choices": [{"delta": {"content": [{"type": "text", "text": "PART"}]}}]})
+    assert shown(parts.replace("PART", HALVES[0])) == [Delta("content", "\ufffd")]
 
 
 @given(st.lists(st.text(min_size=1), min_size=1))

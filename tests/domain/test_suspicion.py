@@ -27,6 +27,18 @@ KNOWN = ("ping", "add")
         '```json\n{"name": "add", "parameters": {"a": 1}}\n```',
         '{"name": "ping", "arguments": "{}"}',
         "It is `x`, and `y: <tool_call>",
+        '<function_call>{"name": "ping"}</function_call>',
+        "<start_function_call>call:ping{}<end_function_call>",
+        "<TOOLCALL>[]</TOOLCALL>",
+        "<tool_use><name>ping</name></tool_use>",
+        "✿FUNCTION✿: ping",
+        '[{"name": "ping", "arguments": {}}]',
+        '{"tool_calls": [{"name": "ping", "arguments": {}}]}',
+        '{"type": "function", "function": {"name": "ping", "arguments": {}}}',
+        '{"name": "ping", "parameters": {}};{"name": "add", "parameters": {}}',
+        "[ping()]",
+        "<ping></ping>",
+        "Action: ping\nAction Input: {}",
     ],
 )
 def test_the_markup_of_a_call_is_suspicious(text: str) -> None:
@@ -56,7 +68,23 @@ def test_anything_else_is_not(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<think>a</think>b", " \n<Think>a", "a</think>\n\nb", "<thinking>a", "[THINK]a[/THINK]b", "a[/THINK]"],
+    [
+        "<think>a</think>b",
+        " \n<Think>a",
+        "a</think>\n\nb",
+        "<thinking>a",
+        "[THINK]a[/THINK]b",
+        "a[/THINK]",
+        "<seed:think>a</seed:think>b",
+        "<thought>a",
+        "<reasoning>a</reasoning>b",
+        "b</scratch_pad>",
+        "◁think▷a◁/think▷b",
+        "<|START_THINKING|>a",
+        "a<|END_THINKING|>b",
+        "<|channel|>analysis<|message|>a",
+        "Use <think> so: <think>a</think>b",
+    ],
 )
 def test_reasoning_in_tags_is_found(text: str) -> None:
     assert has_think_tags(text)

@@ -121,6 +121,16 @@ def test_a_cut_reply_says_which_arguments_were_cut() -> None:
     ]
 
 
+def test_a_call_may_have_been_put_into_a_string_after_it_was_cut() -> None:
+    string = ArgumentError("ARGUMENTS_NOT_OBJECT", "a string")
+    calls = (call('"pin"', string), call('["pin"]', string), call('"{\\"part\\": \\"pi"', string))
+    assert [each.arguments for each in judge(Heard(calls), "length").calls] == [
+        string,
+        string,
+        ArgumentError("ARGUMENTS_TRUNCATED", "a string"),
+    ]
+
+
 def test_only_the_last_call_of_a_cut_reply_may_lack_its_arguments() -> None:
     empty = call("", JsonText("{}"))
     assert [each.arguments for each in judge(Heard((empty, empty)), "length").calls] == [

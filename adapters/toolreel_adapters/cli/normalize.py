@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import IO
 
 import click
@@ -16,8 +18,9 @@ from toolreel.errors import ConfigError
 from toolreel.jsontext import Json, parse
 from toolreel.provider_errors import PROBLEM_WORDS
 from toolreel.reply import Reply, normalize_reply
+from toolreel.streams import unstreamed
 from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel.warning_codes import WORDS
+from toolreel.warning_codes import WORDS, WarningCode
 from toolreel_adapters.cli.console import labelled, out
 from toolreel_adapters.cli.reporting import EPILOG, reporting
 from toolreel_adapters.settings import parse_settings
@@ -40,7 +43,8 @@ def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...])
     """Read JSON lines of replies in FILE, or on stdin, and write what each means as a JSON line.
 
     A line holds the reply as "body" (JSON) or "raw" (text), and under "tools" the names of the tools
-    that there are, or their definitions as they go to a model.
+    that there are, or their definitions as they go to a model. With "stream": true, "raw" may be the
+    text of a streamed reply, which is put together first.
 
     \b
     echo '{"raw": "<html>", "tools": []}' | toolreel normalize --explain
@@ -50,7 +54,7 @@ def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...])
         if not line.strip():
             continue
         with _naming(number):
-            reply = _reply(line, config)
+            reply = _reply(line.removeprefix(BOM_UTF8) if number == 1 else line, config)
         if explain:
             _explain(number, reply)
         else:
@@ -78,16 +82,28 @@ def _naming(number: int) -> Generator[None]:
 
 def _reply(line: bytes, config: LoopConfig) -> Reply:
     case = _case(line)
-    tools = case.get("tools", [])
+    tools = case.get("tools") or []
     if not isinstance(tools, Sequence) or isinstance(tools, str):
         raise ConfigError('"tools": expected a list of names or definitions')
     surface = ToolSurface(tuple({tool.name: tool for tool in map(_definition, tools)}.values()))
-    raw, body = case.get("raw"), case.get("body")
-    if isinstance(raw, str):
-        body = raw
-    elif isinstance(body, str):
-        body = json.dumps(body)  # a JSON string is a body too, and no text of one
-    return normalize_reply(body, tools=surface, config=config)
+    body, codes = _body(case)
+    reply = normalize_reply(body, tools=surface, config=config)
+    return replace(reply, warnings=(*codes, *reply.warnings)) if codes else reply
+
+
+def _body(case: Mapping[str, Json]) -> tuple[Json, tuple[WarningCode, ...]]:
+    """The body of a line, and what was mended so that there is one."""
+    raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
+    if raw is not None and not isinstance(raw, str):
+        raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
+    if raw is None and "body" not in case:
+        raise ConfigError('expected an object with "body" (JSON) or "raw" (text)')
+    if streamed is not None and not isinstance(streamed, bool):
+        raise ConfigError(f'"stream": expected true or false, got {json.dumps(streamed)}')
+    if raw is not None:
+        return unstreamed(raw) if streamed else (raw, ())
+    # A JSON string is a body too, and no text of one.
+    return json.dumps(body) if isinstance(body, str) else body, ()
 
 
 def _case(line: bytes) -> Mapping[str, Json]:
@@ -98,7 +114,7 @@ def _case(line: bytes) -> Mapping[str, Json]:
         raise ConfigError(f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f'not JSON: {error}; give a body that is not as "raw" text') from None
-    if not isinstance(case, dict) or not {"body", "raw"} & case.keys():
+    if not isinstance(case, dict):
         raise ConfigError('expected an object with "body" (JSON) or "raw" (text)')
     return case
 
