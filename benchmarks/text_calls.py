@@ -50,6 +50,14 @@ PIECES = {
     "unclosed pairs": "<tool_call>ping<arg_key>",
     "unclosed elements": ']<]minimax[>[<invoke name="a">]<]minimax[>[<b>',
     "unclosed calls": '<|tool_call_start|>[ping(a="',
+    "backslashes": '<tool_call>{"a": "' + "\\\\" * 2_000,
+    "digits": '<tool_call>{"a": ' + "9" * 5_000,
+    "all openers": (
+        "<tool_call>[TOOL_CALLS]<function=ping><invoke name='ping'><|python_tag|><|tool_call|>functools["
+        "<|start_header_id|><|channel|>commentary to=functions.ping<|message|><seed:tool_call><TOOLCALL>"
+        "<longcat_tool_call><xai:function_call name='ping'><|tool_calls_section_begin|><function_calls>"
+        "<|START_ACTION|><|action_start|><|plugin|><start_function_call>```tool_call\n```json\n"
+    ),
     "headers": "<|channel|>analysis<|message|>",
     "envelopes": f"{PING}\n",
     "calls": f"<tool_call>{PING}</tool_call>",

@@ -1,24 +1,5 @@
 """Adapters: who performs what :mod:`toolreel` asks for.
 
-module              does
-==================  =====================================================================
-``drive``           the driver: ``run(plan, performer)``; ``adrive`` is its async twin
-``perform``         a performer out of an endpoint and a tool host
-``http``, ``ahttp`` ``SendRequest`` over HTTP, with httpx
-``cassette``        httpx transports that record and replay HTTP, with vcrpy
-``python_tools``    ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
-``routing``         one tool host out of several, by prefixes of names
-``call_context``    what a tool may know of its call, such as the idempotency key
-``msgspec_schema``  tool schemas from msgspec structs
-``tokenizer``       token estimates by a model's own tokenizer
-``journal``         events to and from JSON lines
-``rehearsal``       both effects from a journal, with or without a cassette
-``fork``            a recorded run from any event on with a change; ``counterfactual`` all of it
-``divergence``      where two recorded runs part, and what came of it
-``scripted``        fakes of both, for tests
-``immediate``       ports that never wait, offered to the async driver
-==================  =====================================================================
-=======
 =====================  ==================================================================
 module                 does
 =====================  ==================================================================

@@ -131,10 +131,13 @@ def _only(objects: list[Reading], rest: str) -> Result[Reading, Unreadable]:
 def _objects(text: str, max_depth: int) -> tuple[list[Reading], str]:
     """The objects with which a text begins, and what stands behind them."""
     objects: list[Reading] = []
+    met: dict[str, Reading | Unreadable] = {}
     at = 0
     while begin := _OBJECT.match(text, at):
         end = _end_of_object(text, begin.end())
-        found = _strictly(text[begin.end() : end], max_depth)
+        piece = text[begin.end() : end]
+        # Models that repeat an object do so thousands of times, until their tokens are used up.
+        found = met.get(piece) or met.setdefault(piece, _strictly(piece, max_depth))
         if isinstance(found, Unreadable):
             break
         objects.append(found)

@@ -23,6 +23,7 @@ from typing import Final, TypeAlias, assert_never
 from returns.result import Failure, Result, Success
 
 __all__ = [
+    "DECODER",
     "MAX_DEPTH",
     "NOTHING",
     "Json",
@@ -30,7 +31,9 @@ __all__ = [
     "Tree",
     "canonical",
     "damaged",
+    "encodable",
     "finite",
+    "may_hold_a_long_number",
     "nesting",
     "parse",
     "quote",
@@ -101,7 +104,22 @@ def sound(text: str) -> str:
     >>> sound("ok \ud83d") == "ok \ufffd"
     True
     """
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return text if encodable(text) else _SURROGATE.sub("\ufffd", text)
+
+
+def encodable(text: str) -> bool:
+    r"""Whether a text holds no lone surrogate.
+
+    >>> encodable("\u00e9"), encodable("\ud83d")
+    (True, False)
+    """
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def nesting(text: str, *, enough: int) -> int:
@@ -151,7 +169,7 @@ def read(
     :param unique_keys: refuse an object that has a key twice, of which only the last would be kept
     :param with_halves: keep escaped lone surrogates, because what comes next may begin with the other half
     """
-    decoder = _DECODERS[unique_keys, _may_hold_a_long_number(text)]
+    decoder = _DECODERS[unique_keys, may_hold_a_long_number(text)]
     return _decoded(text, decoder, max_depth, with_halves=with_halves)
 
 
@@ -172,9 +190,9 @@ def damaged(text: str) -> bool:
     >>> damaged(r'"\ud83d\ude00"'), damaged(r'"\ud83d"'), damaged(r'"\\ud83d"')
     (False, True, False)
     """
-    if not text.isascii() and _SURROGATE.search(text):
+    if not encodable(text):
         return True
-    if "\\u" not in text:
+    if not _SURROGATE_ESCAPE.search(text):
         return False
     return any(escape["lone"] for escape in _ESCAPE.finditer(text))
 
@@ -210,11 +228,11 @@ def _decoded(
         return Failure(f"{error.msg} at line {error.lineno}, column {error.colno}")
     except ValueError as error:
         return Failure(str(error))
-    escaped = not with_halves and "\\u" in text and _SURROGATE_ESCAPE.search(text)
+    escaped = not with_halves and _SURROGATE_ESCAPE.search(text)
     return Success(_sound_value(value) if escaped else value)
 
 
-def _may_hold_a_long_number(text: str) -> bool:
+def may_hold_a_long_number(text: str) -> bool:
     """Whether there is a digit at one of the places of which a number that is too long takes up one."""
     return len(text) > _MAX_DIGITS and any(map(str.isdigit, text[::_MAX_DIGITS]))
 
@@ -269,4 +287,6 @@ _DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
     for long in (False, True)
 }
 """By whether keys must be unique and whether an integer may be too long; most texts need not ask."""
+DECODER: Final = _DECODERS[False, False]
+"""What :func:`read` reads most texts with."""
 _TOLERANT: Final = json.JSONDecoder(parse_int=_bounded)

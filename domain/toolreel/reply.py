@@ -15,13 +15,15 @@ from typing import Final, NamedTuple
 from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
-from toolreel.calls import CallReader, ToolCall
+from toolreel.calls import CallReader
 from toolreel.carried import of_message, reasoning_in
 from toolreel.config import LoopConfig
 from toolreel.content import content_of
 from toolreel.finish import Finish, finish_of
 from toolreel.found_message import FoundMessage, as_documented, find_message
-from toolreel.jsontext import NOTHING, Json, JsonText, damaged, read, read_tolerant
+from toolreel.jsontext import Json, damaged, read, read_tolerant
+from toolreel.normalized import Reply
+from toolreel.ordinary import ordinary_reply
 from toolreel.provider_errors import Problem, ProblemCode
 from toolreel.sse import FIELDS
 from toolreel.surface import ToolSurface
@@ -33,29 +35,8 @@ from toolreel.written_calls import Said, WrittenCalls
 
 __all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Served", "Usage", "normalize_reply"]
 
-_NO_USAGE: Final = Usage()
-_NOBODY: Final = Served()
 _BLANK: Final = "\ufeff \t\r\n"
 """What may stand before a body: a byte-order mark, and what keeps a connection alive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One reply, in the form that the loop works with."""
-
-    calls: tuple[ToolCall, ...] = ()
-    content: str = ""
-    """The visible text, byte for byte; null and blank become empty."""
-    reasoning: str = ""
-    """The reasoning text, whichever field it came in."""
-    finish: Finish = "unknown"
-    problem: Problem | None = None
-    warnings: tuple[WarningCode, ...] = ()
-    """Code of every normalisation that was applied: nothing is mended silently."""
-    usage: Usage = _NO_USAGE
-    served: Served = _NOBODY
-    carry: JsonText = NOTHING
-    """The fields of the message that must go back unchanged, as one object."""
 
 
 def normalize_reply(
@@ -78,15 +59,23 @@ def normalize_reply(
     :param earlier: tool results and user messages of the run; a call written as text that stands there
         word by word is a quotation
     """
-    parsed = _tree(body)
+    text = _text(body)
+    if isinstance(text, Problem):
+        return Reply(finish="error", problem=text)
+    return ordinary_reply(text, tools.known, config) or _any(text, _Reading(tools, config, turn, earlier))
+
+
+def _any(text: str, reading: _Reading) -> Reply:
+    """The reply in the text of a body of any shape."""
+    parsed = _parsed(text)
     if not is_successful(parsed):
         return Reply(finish="error", problem=parsed.failure())
     tree = parsed.unwrap()
     found = find_message(tree.value)
-    found = as_documented(found) if config.argument_repairs == "strict" else found
+    found = as_documented(found) if reading.config.argument_repairs == "strict" else found
     if found.problem:
         return _failed(found, found.problem, tree.codes)
-    return _read(found, tree.codes, _Reading(tools, config, turn, earlier))
+    return _read(found, tree.codes, reading)
 
 
 class _Reading(NamedTuple):
@@ -106,24 +95,19 @@ class _Tree:
     codes: tuple[WarningCode, ...] = ()
 
 
-def _tree(body: bytes | Json) -> Result[_Tree, Problem]:
-    text = _text(body)
-    return _parsed(text.unwrap()) if is_successful(text) else Failure(Problem("INVALID_BODY", text.failure()))
-
-
-def _text(body: bytes | Json) -> Result[str, str]:
+def _text(body: bytes | Json) -> str | Problem:
     """The text of a body; a parsed value is written anew, so that it is held to the same rules.
 
     Its escapes make a pair again of two surrogates that came in two frames of a stream.
     """
     if isinstance(body, bytes):
-        return Success(body.decode("utf-8", "replace").lstrip(_BLANK))
+        return body.decode("utf-8", "replace").lstrip(_BLANK)
     if isinstance(body, str):
-        return Success(body.lstrip(_BLANK))
+        return body.lstrip(_BLANK)
     try:
-        return Success(json.dumps(body))
+        return json.dumps(body)
     except (ValueError, RecursionError) as error:
-        return Failure(str(error))
+        return Problem("INVALID_BODY", str(error))
 
 
 def _parsed(text: str) -> Result[_Tree, Problem]:

@@ -200,9 +200,9 @@ def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
 
     A body that is no stream stays as it is, whether it was to be one or not.
     """
-    stream = Stream().feed(body)[0].close()[0]
-    if not stream.streamed:
+    if not body.lstrip(_BLANK).startswith(FIELDS):
         return body, ()
+    stream = Stream().feed(body)[0].close()[0]
     return stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
 
 

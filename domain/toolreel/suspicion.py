@@ -14,7 +14,7 @@ from toolreel.dialects.catalogue import BARE
 from toolreel.dialects.markers import OPENERS
 from toolreel.text_dialects import text_calls
 
-__all__ = ["has_think_tags", "looks_like_a_call"]
+__all__ = ["has_think_tags", "is_plain", "looks_like_a_call"]
 
 _OPENING: Final = {"channel", "message", "addressed", "content"}
 """Openers that stand before text as well."""
@@ -38,6 +38,16 @@ _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 """How a message begins that may be a call as a whole."""
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text holds nothing of what any sign of a call or of a thought is made of.
+
+    >>> is_plain("How many pins?"), is_plain("Action: ping"), is_plain("<think>")
+    (True, False, False)
+    """
+    drawn = "<" in text or "[" in text or "{" in text or "=" in text or "✿" in text or "◁" in text
+    return not drawn and not text.lstrip().startswith(_WHOLE)
+
+
 def looks_like_a_call(text: str, known: Collection[str]) -> bool:
     """Whether a text holds a call's markup outside of code, or is a call as a whole.
 
@@ -48,7 +58,7 @@ def looks_like_a_call(text: str, known: Collection[str]) -> bool:
 
     :param known: the names of tools that there are
     """
-    marked = "<" in text or "[" in text or "to=" in text or "✿" in text
+    marked = "<" in text or "[" in text or ("=" in text and "to=" in text) or "✿" in text
     if marked and _MARKS.search(_outside_code(text)):
         return True
     whole = text.lstrip().startswith(_WHOLE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel.jsontext import Json
+from toolreel.making import maker
 
 __all__ = ["Served", "Usage", "served_in", "usage_in"]
 
@@ -50,6 +51,10 @@ class Served:
     request_id: str = ""
 
 
+_usage: Final = maker(Usage)
+_served: Final = maker(Served)
+
+
 def usage_in(body: Mapping[str, Json]) -> Usage:
     """The usage of a reply; what cannot be a number of tokens counts as not said.
 
@@ -58,7 +63,7 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
     """
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else body
-    return Usage(
+    return _usage(
         _first_count(counts, _PROMPT),
         _first_count(counts, _COMPLETION),
         _cost(counts.get("cost")),
@@ -73,9 +78,12 @@ def served_in(body: Mapping[str, Json]) -> Served:
     >>> served_in({"id": "gen-1", "model": "m", "provider": "Z"})
     Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
     """
-    request_id = _text(body.get("id")) or _text(body.get("request_id"))
-    provider = _text(body.get("provider")) or _failed_provider(body.get("error"))
-    return Served(_text(body.get("model")), provider, _text(body.get("system_fingerprint")), request_id)
+    return _served(
+        _text(body, "model"),
+        _text(body, "provider") or _failed_provider(body),
+        _text(body, "system_fingerprint"),
+        _text(body, "id") or _text(body, "request_id"),
+    )
 
 
 def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
@@ -91,20 +99,17 @@ def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
     """The first of these counts that says something; what cannot be one counts as not said."""
     for name in names:
         raw = counts.get(name)
-        if (
-            raw
-            and isinstance(raw, int | float)
-            and raw is not True
-            and 0 < raw <= _MOST_TOKENS
-            and raw == int(raw)
-        ):
+        if type(raw) is int and 0 < raw <= _MOST_TOKENS:
+            return raw
+        if isinstance(raw, float) and 0 < raw <= _MOST_TOKENS and raw.is_integer():
             return int(raw)
     return 0
 
 
-def _failed_provider(error: Json) -> str:
-    metadata = error.get("metadata") if isinstance(error, Mapping) else None
-    return _text(metadata.get("provider_name")) if isinstance(metadata, Mapping) else ""
+def _failed_provider(body: Mapping[str, Json]) -> str:
+    error = body.get("error")
+    metadata = error.get("metadata") if isinstance(error, dict) else None
+    return _text(metadata, "provider_name") if isinstance(metadata, dict) else ""
 
 
 def _cost(raw: Json) -> float:
@@ -113,5 +118,6 @@ def _cost(raw: Json) -> float:
     return float(raw) if 0 <= raw <= _MOST_COST else 0.0
 
 
-def _text(raw: Json) -> str:
+def _text(fields: Mapping[str, Json], key: str) -> str:
+    raw = fields.get(key)
     return raw if isinstance(raw, str) else ""

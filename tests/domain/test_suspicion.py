@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.suspicion import has_think_tags, looks_like_a_call
+from toolreel.suspicion import has_think_tags, is_plain, looks_like_a_call
 
 KNOWN = ("ping", "add")
 
@@ -93,6 +93,18 @@ def test_reasoning_in_tags_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "Four.", "a <b> [c]", "Write <think> first."])
 def test_other_text_has_none(text: str) -> None:
     assert not has_think_tags(text)
+
+
+@pytest.mark.parametrize("text", ["", "How many pins?", "Say action: go."])
+def test_plain_text_holds_nothing_that_a_sign_is_made_of(text: str) -> None:
+    assert is_plain(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b", "[1]", "{", "a=1", "\u273f", "\u25c1think\u25b7", " Action: ping", "~~~"]
+)
+def test_other_text_is_for_a_closer_look(text: str) -> None:
+    assert not is_plain(text)
 
 
 @pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])

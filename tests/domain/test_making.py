@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+
+import pytest
+
+from toolreel.making import maker
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    name: str
+    pins: int = 0
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    pins: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pins", tuple(sorted(self.pins)))
+
+
+def test_what_is_made_is_what_the_class_makes() -> None:
+    made = maker(Shelf)("north", 3)
+    assert type(made) is Shelf
+    assert made == Shelf("north", 3)
+    assert hash(made) == hash(Shelf("north", 3))
+    assert repr(made) == repr(Shelf("north", 3))
+    assert replace(made, pins=4) == Shelf("north", 4)
+
+
+def test_fields_that_are_not_given_have_their_defaults() -> None:
+    assert maker(Shelf)("north") == Shelf("north")
+
+
+def test_what_is_made_is_frozen() -> None:
+    made = maker(Shelf)("north")
+    with pytest.raises(FrozenInstanceError):
+        setattr(made, "pins", 3)  # noqa: B010 - a type checker would refuse the assignment
+
+
+def test_a_class_that_has_something_to_do_at_the_end_is_refused() -> None:
+    with pytest.raises(TypeError, match="Sorted has a __post_init__"):
+        maker(Sorted)
