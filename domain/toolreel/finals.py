@@ -17,7 +17,11 @@ __all__ = ["final_reply"]
 
 _CUT: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
-_BROKEN: Final = frozenset({"TEXT_CALL_MALFORMED", _CUT})
+_UNREAD: Final = "TEXT_CALL_MALFORMED"
+_FOREIGN: Final = "TEXT_CALL_BUILTIN"
+_BROKEN: Final = frozenset({_UNREAD, _CUT, _FOREIGN})
+_OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
+"""Problems of a reply that leave open whether it was meant to be a call."""
 
 
 def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
@@ -63,10 +67,9 @@ def _said(state: State, reply: Reply) -> State:
 
 
 def _garbled(reply: Reply) -> bool:
-    """Whether the model has tried to call a tool, and nobody could read it."""
+    """Whether the model has tried to call a tool, and nobody could read it or has such a tool."""
     code = "" if reply.problem is None else reply.problem.code
-    judged = code not in {"", "TRUNCATED"}
-    return code == _MALFORMED or (not judged and not _BROKEN.isdisjoint(reply.warnings))
+    return code == _MALFORMED or (code in _OPEN and not _BROKEN.isdisjoint(reply.warnings))
 
 
 def _skipped_tools(state: State, reply: Reply) -> bool:
@@ -94,10 +97,16 @@ def _reproach(state: State, reply: Reply, why: NudgeReason) -> str:
                 else "You have not called a tool yet."
             )
         case "text_call_rejected":
-            what = "was cut" if _CUT in reply.warnings else "could not be read"
-            return f"Your tool call {what}, and nothing was run."
+            return f"Your tool call {_mistake(reply)}, and nothing was run."
         case _:
             assert_never(why)
+
+
+def _mistake(reply: Reply) -> str:
+    if _CUT in reply.warnings:
+        return "was cut"
+    unread = _UNREAD in reply.warnings or _FOREIGN not in reply.warnings
+    return "could not be read" if unread else "was for a tool that is not here"
 
 
 def _silent(reply: Reply) -> bool:

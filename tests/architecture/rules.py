@@ -77,7 +77,9 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "the same nudge follows a reply whose text calls were all rejected": (
         "test_text_calls_that_were_all_rejected_are_nudged_in_any_mode",
         "test_text_calls_that_nobody_can_read_are_never_a_final_answer",
+        "test_a_text_call_of_a_tool_of_the_models_maker_is_nudged_too",
         "test_a_call_that_stands_in_a_tool_result_is_a_quotation",
+        "test_a_call_that_stands_in_the_users_own_words_is_a_quotation",
     ),
     "`repetition`: warned at the 3rd, `repeated_call` at the 5th, polling exempt": (
         "test_the_same_call_with_the_same_result_is_warned_of_at_the_3rd_and_ends_the_run_at_the_5th",

@@ -51,6 +51,28 @@ def test_each_line_is_answered_by_one(tmp_path: Path) -> None:
     assert (cut["calls"], cut["content"], cut["rejected"]) == ([], PING[:30], ["truncated"])
 
 
+def test_a_tool_may_be_its_whole_definition(tmp_path: Path) -> None:
+    parameters = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    add = {"type": "function", "function": {"name": "add", "parameters": parameters}}
+    text = "<function=add><parameter=a>1</parameter><parameter=b>2</parameter></function>"
+    asked = {"content": text, "tools": ["ping", add]}
+    _, (defined, told) = said(tmp_path, asked, {**asked, "schemas": {"add": {"properties": {"a": {}}}}})
+    assert [call["arguments"] for call in defined["calls"]] == [{"a": 1, "b": 2}]
+    assert [call["arguments"] for call in told["calls"]] == [{"a": 1, "b": "2"}]
+
+
+def test_a_finish_reason_counts_in_any_providers_words(tmp_path: Path) -> None:
+    cut = {"content": "<tool_call>ping", "tools": ["ping"], "finish": "max_tokens"}
+    _, answers = said(tmp_path, cut, {**cut, "finish": "end_turn"})
+    assert [answer["rejected"] for answer in answers] == [["truncated"], []]
+
+
+def test_the_dialects_are_listed(tmp_path: Path) -> None:
+    listed = toolreel("text-calls", "--dialects", cwd=tmp_path).stdout.splitlines()
+    assert (listed[0].split(), listed[-1].split()) == (["hermes_json", "marked"], ["tool_code_fence", "bare"])
+    assert "--dialects" in toolreel("text-calls", "--help", cwd=tmp_path).stdout
+
+
 def test_bare_dialects_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
     bare = {"content": '{"name": "ping", "arguments": {}}', "tools": ["ping"]}
     _, (marked, everything) = said(tmp_path, bare, {**bare, "enable": "all"})
@@ -112,6 +134,9 @@ def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
         (b'{"tools": []}\n', ("line 1", '"content" must be there')),
         (b'{"content": "a"}\n', ("line 1", '"tools" must be a list')),
         (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools" must be a list')),
+        (b'{"content": "a", "tools": [{"type": "function"}]}\n', ("line 1", '"tools" must be a list')),
+        (b'{"content": "a", "tools": [{"function": 1}]}\n', ("line 1", '"tools" must be a list')),
+        (b'{"content": "a", "tools": [], "schemas": {"a": 1}}\n', ("line 1", '"schemas" must be')),
         (b'{"content": "a", "tools": [], "finish": 1}\n', ("line 1", '"finish" must be')),
         (b'{"content": "a", "tools": [], "schemas": 1}\n', ("line 1", '"schemas" must be')),
         (b'{"content": "a", "tools": [], "enable": "some"}\n', ("line 1", '"enable" must be')),

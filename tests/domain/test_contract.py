@@ -574,6 +574,27 @@ def test_text_calls_that_were_all_rejected_are_nudged_in_any_mode(text: str, wha
     assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected")]
 
 
+@pytest.mark.parametrize("said", ["", "I run it."])
+def test_a_text_call_of_a_tool_of_the_models_maker_is_nudged_too(said: str) -> None:
+    text = f"<|channel|>final<|message|>{said}<|end|><|channel|>analysis to=python<|message|>1+1<|call|>"
+    request = UserMessage(
+        "Your tool call was for a tool that is not here, and nothing was run. "
+        "The tools are: look, read, wipe, poll. Call the one that you need now."
+    )
+    before = [AssistantMessage(said)] if said else []
+    nudged: tuple[Turn, ...] = (asks(), replies(text), asks(*before, request))
+    book(text_dialects=["harmony"]).play(*nudged, *DONE)
+    unread = InvalidReply("MALFORMED_FUNCTION_CALL", said) if said else EmptyFinal()
+    book(text_dialects=["harmony"]).play(*nudged, replies(text), finishes(unread))
+
+
+@pytest.mark.parametrize("frame", ["Please run {}.", "{}", "{} and {}"])
+def test_a_call_that_stands_in_the_users_own_words_is_a_quotation(frame: str) -> None:
+    text = '<tool_call>{"name": "wipe", "arguments": {}}</tool_call>'
+    asked = replace(PLAN, messages=(UserMessage(frame.replace("{}", text)),))
+    book(asked, text_dialects=["hermes_json"]).play(asks(), replies(text), finishes(Completed(text)))
+
+
 def test_text_calls_that_nobody_can_read_are_never_a_final_answer() -> None:
     text = '<tool_call>{"name": look}</tool_call>'
     request = UserMessage(

@@ -13,6 +13,7 @@ import click
 from toolreel.dialects.catalogue import DIALECTS, MARKED
 from toolreel.dialects.scanner import Span
 from toolreel.errors import ConfigError
+from toolreel.finish import Finish, finish_of
 from toolreel.jsontext import Json, parse, read
 from toolreel.pipeline import either
 from toolreel.suggestions import unknown_name
@@ -46,23 +47,32 @@ class _Asked:
     tools: Sequence[str]
     schemas: Mapping[str, Json]
     dialects: Collection[str]
-    finish: str
+    finish: Finish
 
 
 @click.command("text-calls", epilog=EPILOG, short_help="Find tool calls that a model wrote as text.")
 @click.option("--explain", is_flag=True, help="Say on stderr what was read where, or why it was not.")
+@click.option("--dialects", "listed", is_flag=True, help="List the dialects and which are bare, and stop.")
 @reporting
-def text_calls_command(explain: bool) -> int:
+def text_calls_command(explain: bool, listed: bool) -> int:
     """Find tool calls that a model wrote as text: JSON lines in, JSON lines out.
 
-    A line holds "content", the text; "tools", the names of the tools; and if you like "schemas", the
-    JSON Schema of each tool's arguments; "enable", a list of dialects, "marked" (the default) or
-    "all"; "finish", the finish reason. Out come "calls", "content", "reasoning" and "rejected".
+    A line holds "content", the text; "tools", the names of the tools or their definitions; and if
+    you like "schemas", the JSON Schema of each tool's arguments; "enable", a list of dialects,
+    "marked" (the default) or "all"; "finish", the finish reason. Out come "calls", "content",
+    "reasoning" and "rejected".
+
+    Marked dialects carry a mark of their own and are safe to enable all at once. Bare ones look like
+    an answer too: enable those that your model is known to write (see --dialects).
 
     \b
     echo '{"content": "<tool_call>ping</tool_call>", "tools": ["ping"]}' |
       toolreel text-calls --explain
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if listed:
+        for name in DIALECTS:
+            click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")
+        return 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
             asked = _asked(f"line {number}", line)
@@ -98,16 +108,22 @@ def _asked(place: str, line: bytes) -> _Asked:
         raise ConfigError(f'{place}: "content" must be there and be a text')
     if not isinstance(finish, str):
         raise ConfigError(f'{place}: "finish" must be a finish reason such as "stop" or "length"')
-    if not isinstance(schemas, Mapping):
+    if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
         raise ConfigError(f'{place}: "schemas" must be an object of JSON Schemas by the names of tools')
-    return _Asked(content, _names(place, tree.get("tools")), schemas, _dialects(place, tree), finish)
+    tools = _tools(place, tree.get("tools"))
+    return _Asked(content, tuple(tools), {**tools, **schemas}, _dialects(place, tree), finish_of(finish))
 
 
-def _names(place: str, raw: Json) -> Sequence[str]:
-    names = [name for name in raw if isinstance(name, str)] if isinstance(raw, Sequence) else []
-    if isinstance(raw, str) or not isinstance(raw, Sequence) or len(names) < len(raw):
-        raise ConfigError(f'{place}: "tools" must be a list of the names of tools, such as ["ping"]')
-    return names
+def _tools(place: str, raw: Json) -> Mapping[str, Json]:
+    """The schema of each tool: it may stand as its name alone, or as an entry of a request's ``tools``."""
+    tools: dict[str, Json] = {}
+    for tool in raw if isinstance(raw, Sequence) and not isinstance(raw, str) else (None,):
+        inner = tool.get("function", tool) if isinstance(tool, Mapping) else {"name": tool}
+        name = inner.get("name") if isinstance(inner, Mapping) else None
+        if not isinstance(inner, Mapping) or not isinstance(name, str):
+            raise ConfigError(f'{place}: "tools" must be a list of names or definitions, such as ["ping"]')
+        tools[name] = inner.get("parameters")
+    return tools
 
 
 def _dialects(place: str, tree: Mapping[str, Json]) -> Collection[str]:

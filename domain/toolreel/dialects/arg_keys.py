@@ -113,7 +113,7 @@ def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pai
     text = one_line_break_less(source.text[at : end[0]])
     if kind:
         return _Pair(key, text if kind[1].strip() == "string" else decoded(text), end[1])
-    return _Pair(key, typed(text, source.offered.parameters(name).get(key)), end[1])
+    return _Pair(key, typed(text, source.offered.parameter(name, key)), end[1])
 
 
 def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:

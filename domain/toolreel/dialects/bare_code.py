@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolreel.dialects.lenient import Flaw, skip
+from toolreel.dialects.lenient import Flaw
 from toolreel.dialects.pythonic import Expression, expression, expressions
 from toolreel.dialects.readings import Found
 from toolreel.dialects.source import Source
-from toolreel.dialects.whole import Whole, fenced
+from toolreel.dialects.whole import Whole, fenced, is_paragraph
 
 __all__ = ["python_list", "tool_code"]
 
 _PRINT: Final = re.compile(r"\s*print\(")
-_LEAKED: Final = re.compile(r"<ctrl\d{1,3}>call[ \t]*\n")
+_LEAKED: Final = re.compile(
+    r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
+)
 _LINE_END: Final = re.compile(r"\s*;?\s*")
+_REMARKS: Final = re.compile(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
 
 
 def python_list(source: Source) -> Whole | None:
@@ -33,15 +36,17 @@ def tool_code(source: Source) -> Whole | None:
     parts = fenced(source.text)
     if parts and parts.info == "tool_code":
         return _known(source, _printed(source, parts.body), parts.lead)
-    leaked = _LEAKED.match(source.text)
-    return _known(source, _printed(source, source.text[leaked.end() :]), "") if leaked else None
+    leaked = _LEAKED.search(source.text)
+    if leaked is None or not is_paragraph(source.text[: leaked.start()]):
+        return None
+    return _known(source, _printed(source, leaked["body"]), source.text[: leaked.start()].strip())
 
 
 def _printed(outer: Source, text: str) -> tuple[Found, ...]:
     """The calls of lines that hold nothing else; none if one line does."""
     source = Source(text, outer.offered, outer.enabled, cut=False)
     calls: list[Found] = []
-    at = skip(source, 0)
+    at = _next_line(source, 0)
     while at < len(text):
         printed = _PRINT.match(text, at)
         at = printed.end() if printed else at
@@ -50,8 +55,14 @@ def _printed(outer: Source, text: str) -> tuple[Found, ...]:
             return ()
         calls.extend(read.calls)
         after = _LINE_END.match(text, read.end + 1 if printed else read.end)
-        at = skip(source, after.end() if after else read.end)
+        at = _next_line(source, after.end() if after else read.end)
     return tuple(calls)
+
+
+def _next_line(source: Source, at: int) -> int:
+    """Where the next line begins that is neither blank nor a remark."""
+    remarks = _REMARKS.match(source.text, at)
+    return remarks.end() if remarks else at
 
 
 def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:

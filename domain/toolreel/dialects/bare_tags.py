@@ -76,6 +76,6 @@ def _given(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | Non
         if tag["void"] or end < 0:
             return None, at
         text = one_line_break_less(source.text[tag.end() : end])
-        given[tag["name"]] = typed(text, schemas[tag["name"]])
+        given[tag["name"]] = typed(text, source.offered.parameter(name, tag["name"]))
         at = skip_blanks(source.text, end + len(tag["name"]) + 3)
     return given, at

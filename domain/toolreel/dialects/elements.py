@@ -23,8 +23,9 @@ __all__ = ["ATTRIBUTE", "NAMESPACE", "Element", "attribute", "element", "one_lin
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
 """What may stand before the name of a tag."""
 
+_OTHER: Final = r"""(?!name\b|tool\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 ATTRIBUTE: Final = (
-    r"""(?:[ ]*=[ ]*|\s+(?:name|tool)[ ]*=[ ]*)"""
+    rf"""(?:[ ]*=[ ]*|(?P<lead>(?:[\sĠĊ]+{_OTHER}){{0,4}})[\sĠĊ]+(?:name|tool)[ ]*=[ ]*)"""
     r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
     r"""(?P<rest>[^<>\n{]{0,200}?)"""
 )
@@ -33,8 +34,10 @@ ATTRIBUTE: Final = (
 _PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
 _VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
 _STRING: Final = re.compile(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
+_PARAM: Final = re.compile(r"<param(?!eter)")
+_CDATA_BEGIN: Final = re.compile(r"\s*<!\[CDATA\[")
 _CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
-_LEAK: Final = re.compile(">[ĠĊ]|[ĠĊ]<")
+_LEAK: Final = re.compile(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 _LEAKED: Final = str.maketrans("ĠĊ", " \n")
 """How MiniCPM's tokenizer writes blanks and line breaks, where they leak."""
 _REST: Final = re.compile(r"(?:<[^<>]*)?\Z")
@@ -126,11 +129,15 @@ def _argument(
     was not given yet, and so does the end of the call, unless more of the value may be missing.
     """
     key, begin = attribute(opening).strip(), opening.end()
-    schema = source.offered.parameters(call.name).get(key)
+    schema = source.offered.parameter(call.name, key)
     if opening["rest"].rstrip().endswith("/"):
         return _Argument(key, "", begin)
-    close = source.search(_VALUE_END, begin)
-    following = source.search(_PARAMETER, begin)
+    data = _CDATA_BEGIN.match(source.text, begin)
+    behind = source.find("]]>", data.end()) if data else begin
+    if behind < 0 and source.cut:
+        return None
+    close = source.search(_VALUE_END, max(begin, behind))
+    following = source.search(_PARAMETER, max(begin, behind))
     if following and (close is None or following.start() < close.start()):
         other = attribute(following).strip()
         if other != key and other not in given and other in source.offered.parameters(call.name):
@@ -143,11 +150,11 @@ def _argument(
 
 def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
     text = source.text[opening.end() : end]
-    if said := _STRING.search(opening["rest"]):
+    if said := _STRING.search(f"{opening['lead'] or ''} {opening['rest']}"):
         return text if said[1].lower() == "true" else decoded(text)
     if data := _CDATA.fullmatch(text):
         return typed(data[1], schema)
-    if opening[0].startswith("<param ") and _LEAK.search(source.text):
+    if _PARAM.match(opening[0]) and _LEAK.search(source.text):
         text = text.translate(_LEAKED)
     verbatim = opening[0].startswith(("<｜", "<|"))
     return typed(text if verbatim else one_line_break_less(text), schema)

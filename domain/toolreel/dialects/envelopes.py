@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from toolreel.dialects.lenient import Value, skip, value_at
 from toolreel.dialects.offered import Offered
-from toolreel.dialects.readings import Found, found
-from toolreel.dialects.source import Source
+from toolreel.dialects.readings import Found, found, identity
+from toolreel.dialects.typed import decoded
 from toolreel.jsontext import Json
 
 __all__ = ["arguments_of", "bare_calls", "marked_calls", "wrapped_calls"]
@@ -21,13 +21,9 @@ _WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "too
 
 def arguments_of(raw: Json) -> Mapping[str, Json] | None:
     """Arguments as an object: missing ones are none, text is parsed once; ``None`` if they are no object."""
-    if isinstance(raw, str) and raw.strip():
-        text = Source(raw, Offered(frozenset()), frozenset(), cut=False)
-        value = value_at(text, 0)
-        if not isinstance(value, Value) or skip(text, value.end) < len(raw):
-            return None
-        raw = value.tree
-    if raw is None or isinstance(raw, str):
+    if isinstance(raw, str):
+        raw = decoded(raw) if raw.strip() else None
+    if raw is None:
         return {}
     return raw if isinstance(raw, Mapping) else None
 
@@ -59,13 +55,20 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] 
             nested = bare_calls(inner, offered, dialect)
             if nested is None:
                 return None
-            calls.extend(nested)
+            calls.extend(_identified(nested, item))
             continue
         call = _strict(item, offered, dialect) if isinstance(item, Mapping) else None
         if call is None:
             return None
         calls.append(call)
     return tuple(calls) or None
+
+
+def _identified(calls: tuple[Found, ...], wrapper: Mapping[str, Json]) -> tuple[Found, ...]:
+    """The calls of a wrapper: the id that stands beside a single one is its own."""
+    if len(calls) != 1 or calls[0].id:
+        return calls
+    return (replace(calls[0], id=identity(_first(wrapper, _IDS))),)
 
 
 def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:

@@ -46,9 +46,9 @@ def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
             return Broken("truncated", len(source.text))
         return Broken("malformed", debris(source, at, given.at, block))
     name = source.offered.named(head["name"])
-    schemas = source.offered.parameters(name)
     tree = given.tree if isinstance(given.tree, Mapping) else {}
-    call = found(name, {key: _value(item, schemas.get(key)) for key, item in tree.items()}, block.dialects[0])
+    values = {key: _value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
+    call = found(name, values, block.dialects[0])
     end = tail(source, given.end, block)
     return Calls((call,), end) if call else Broken("malformed", end)
 

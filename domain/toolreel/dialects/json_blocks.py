@@ -28,7 +28,7 @@ def _keyed(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]
 _BLOCKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
     "pipes": (r"<\|tool_call\|>", r"<\|/tool_call\|>", ("granite_json", "phi4_json")),
     "function_call": (r"<function_call>", r"</function_call>", ("granite20b_fc",)),
-    "functools": (r"functools(?=\[)", r"(?!)", ("functools_json",)),
+    "functools": (r"(?<![\w.])functools(?=\[)", r"(?!)", ("functools_json",)),
     "toolcall": (r"<TOOLCALL>", r"</TOOLCALL>", ("nemotron_toolcall",)),
     "tool_calls": (r"<tool_calls>", r"</tool_calls>", ("tool_calls_json",)),
     "action": (r"<\|START_ACTION\|>", r"<\|END_ACTION\|>", ("cohere_action",)),

@@ -16,6 +16,7 @@ from toolreel.dialects.minimax_m3 import TAG_TOKEN, minimax_m3
 from toolreel.dialects.named import CALL_BEGIN, deepseek_or_kimi, flower, mistral, plamo, solar
 from toolreel.dialects.pythonic import PYTHON_OPENERS, llama, python_block
 from toolreel.dialects.readings import Decoder
+from toolreel.dialects.thoughts import OPENERS as THOUGHTS
 from toolreel.dialects.tool_call_tag import CLOSING, OPENING, tool_call
 from toolreel.dialects.xtml import xtml_call, xtml_channel
 
@@ -48,7 +49,7 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call),
     "tool_call": Opener(OPENING, _TAGS, tool_call),
     "function": Opener(
-        r"<(?:\w{1,40}:)?function(?=\s*=|\s+name\b)",
+        r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
         ("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"),
         function,
     ),
@@ -69,7 +70,7 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "gemma4": Opener(r"<\|tool_call>", ("gemma4",), gemma4),
     "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message),
     "addressed": Opener("to=", ("harmony", "invoke_xml"), addressed),
-    "content": Opener(r"<\|content_(?!invoke)\w{1,40}\|>", ("inkling_blocks",), inkling),
+    "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling),
     **{
         key: Opener(
             opener,
@@ -99,19 +100,23 @@ WRAPPER: Final = re.compile(
 """Tags and tokens around calls; next to one, they go with it."""
 
 SPECIAL: Final = re.compile(
-    r"<\|(?:eom_id|eot_id|im_end|im_start|end|call|return|endoftext|end_of_text|begin_of_text|eot|eom|eos"
-    r"|message_sep|role_sep|message_model|end_message|end_of_turn|(?:START|END)_(?:RESPONSE|TEXT)"
-    r"|(?:START|END)_OF_TURN_TOKEN|CHATBOT_TOKEN|flush|close\|>(?:response|think|message)\w{0,9}<\|sep)\|>"
-    r"|<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<｜end▁of▁sentence｜>|</?s>|<eos>|<turn\|>"
-    r"|<(?:start|end)_of_turn>(?:model)?|</?(?:response|answer)>|\[(?:BEGIN|END) FINAL RESPONSE\]"
-    r"|\[e~\[|\]~!?b\[?\]?\w{0,9}",
+    r"<\|(?:eom_id|eot_id|im_end|assistant|end|call|return|endoftext|end_of_text|begin_of_text|eot|eom|eos"
+    r"|message_sep|role_sep|message_model|end_message|content_model_end_sampling|end_of_turn|end_of_msg"
+    r"|(?:START|END)_(?:RESPONSE|TEXT)|(?:START|END)_OF_TURN_TOKEN|CHATBOT_TOKEN|flush|calls|content"
+    r"|observation|assistant_(?:start|end)|inner_suffix|ifm\|im_(?:start|end)|plamo:\w{1,20}"
+    r"|close\|>(?:response|think|message)\w{0,9}<\|sep)\|>"
+    r"|<\|(?:im_start|begin)\|>(?:assistant)?|<\|start_header_id\|>\w{0,20}<\|end_header_id\|>"
+    r"|<\|start_of_role\|>\w{0,20}<\|end_of_role\|>|<｜end▁of▁sentence｜>|<｜hy_\w{1,20}(?::[^<>\s]{1,40})?｜>"
+    r"|</?s>|<eos>|<seed:eos>|<turn\|>|<(?:start|end)_of_turn>(?:model)?"
+    r"|</?(?:response|answer)(?::[^<>\s]{1,40})?>|\[(?:BEGIN|END) FINAL RESPONSE\]"
+    r"|\[e~\[|\]~!?b[\[\]]?\w{0,9}",
     re.IGNORECASE,
 )
 """Tokens that are never part of a text that somebody shall read."""
 
 _RESULT: Final = (
-    r"<(?:\w{1,40}:)?(?:tool_response|function_results?|function_response|tool_results?|tool_outputs?"
-    r"|start_function_response)>"
+    r"<(?:\w{1,20}[:_|])?(?:tool_response|function_results?|function_response|tool_results?|tool_outputs?"
+    r"|start_function_response)(?::[^<>\s]{1,40})?(?:\s[^<>\n]{0,200})?>"
     r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]"
     r"|✿RESULT✿|(?<![^\n])Observation:"
 )
@@ -122,8 +127,7 @@ _QUOTATIONS: Final = {
     "tildes": "~{3,}",
     "blockquote": r"\n[ \t]{0,3}>(?!>>)",
     "comment": "<!--",
-    "think": r"<(?:seed:|mm:)?think(?:ing)?>|<scratch_pad>|\[THINK\]"
-    r"|<\|START_THINKING\|>|<\|channel>thought\b",
+    "think": THOUGHTS,
     "result": _RESULT,
 }
 _GROUPS: Final = {

@@ -14,9 +14,9 @@ from toolreel.dialects.payload import Block, arguments, closers, skip_blanks
 from toolreel.dialects.readings import Broken, Calls, Frame, Reading
 from toolreel.dialects.source import Source
 
-__all__ = ["addressed", "glued", "inkling", "message"]
+__all__ = ["addressed", "glued", "inkling", "message", "titled"]
 
-_TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message)\|>"
+_TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 
 _HEADER: Final = re.compile(
     r"<\|(?P<opener>start|channel)\|>(?P<role>\w{0,40})[^<>\n]{0,200}"
@@ -67,6 +67,12 @@ def glued(text: str, start: int) -> int:
     """Where the words begin that headers leave behind before ``to=`` once their tokens are lost."""
     words = _GLUED.search(text, max(0, start - 30), start)
     return words.start() if words else start
+
+
+def titled(text: str, start: int, reading: Reading) -> int:
+    """Where the name of the tool begins that heads Inkling's block, before the opener of its JSON."""
+    name = reading.calls[0].name if isinstance(reading, Calls) else ""
+    return start - len(name) if text.endswith(name, 0, start) else start
 
 
 def _leaked(source: Source, start: int) -> Reading:

@@ -37,7 +37,7 @@ def minimax_m3(source: Source, start: int, _end: int) -> Reading:
         return None
     name = source.offered.named(opening["name"])
     schema: Json = {"properties": source.offered.parameters(name), "additionalProperties": False}
-    inside = _inside(source, opening.end(), "invoke", schema, MAX_DEPTH)
+    inside = _Reader(source, name).inside(opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
         return Broken("truncated", len(source.text))
     given = inside.value if isinstance(inside.value, Mapping) else {}
@@ -46,27 +46,33 @@ def minimax_m3(source: Source, start: int, _end: int) -> Reading:
     return Calls((call,), inside.end) if call else Broken("malformed", inside.end)
 
 
-def _inside(source: Source, at: int, name: str, schema: Json, depth: int) -> _Node | None:
-    """What an element holds: elements, or text; ``None`` if it is not closed."""
-    begin = at
-    members: dict[str, Json] = {}
-    items: list[Json] = []
-    while tag := source.search(_TAG, at):
-        if tag["close"]:
-            if tag["name"] != name:
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    source: Source
+    tool: str
+
+    def inside(self, at: int, name: str, schema: Json, depth: int) -> _Node | None:
+        """What an element holds: elements, or text; ``None`` if it is not closed."""
+        begin = at
+        members: dict[str, Json] = {}
+        items: list[Json] = []
+        while tag := self.source.search(_TAG, at):
+            if tag["close"]:
+                if tag["name"] != name:
+                    return None
+                text = one_line_break_less(self.source.text[begin : tag.start()])
+                return _Node(items or members or typed(text, schema), tag.end())
+            child = tag["name"]
+            meant = self.source.offered.meant(self.tool, _schema_of(schema, child))
+            inner = self.inside(tag.end(), child, meant, depth - 1) if depth else None
+            if inner is None:
                 return None
-            text = one_line_break_less(source.text[begin : tag.start()])
-            return _Node(items or members or typed(text, schema), tag.end())
-        child = tag["name"]
-        inner = _inside(source, tag.end(), child, _schema_of(schema, child), depth - 1) if depth else None
-        if inner is None:
-            return None
-        if child == "item" and child not in _properties(schema):
-            items.append(inner.value)
-        else:
-            members[child] = inner.value
-        at = inner.end
-    return None
+            if child == "item" and child not in _properties(schema):
+                items.append(inner.value)
+            else:
+                members[child] = inner.value
+            at = inner.end
+        return None
 
 
 def _properties(schema: Json) -> Mapping[str, Json]:

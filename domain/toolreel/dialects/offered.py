@@ -12,6 +12,7 @@ __all__ = ["Offered"]
 
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
 """What OpenAI's and Google's models put before the names of tools."""
+_ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,22 @@ class Offered:
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         return properties if isinstance(properties, Mapping) else {}
 
+    def parameter(self, name: str, key: str) -> Json:
+        """The schema of one parameter, whose references are followed; null if there is none.
+
+        >>> unit = {"properties": {"unit": {"$ref": "#/$defs/Unit"}}, "$defs": {"Unit": {"type": "string"}}}
+        >>> Offered(frozenset({"ping"}), {"ping": unit}).parameter("ping", "unit")
+        {'type': 'string'}
+        """
+        return self.meant(name, self.parameters(name).get(key))
+
+    def meant(self, name: str, schema: Json) -> Json:
+        """A schema out of those of a tool, with its references into them followed.
+
+        Its alternatives are followed, too, but not what is inside: each reference once.
+        """
+        return _meant(schema, self.schemas.get(name), set())
+
     def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
         """Whether all parameters that a tool requires are given."""
         schema = self.schemas.get(name)
@@ -62,3 +79,29 @@ class Offered:
             if given.keys() <= self.parameters(name).keys() and self.satisfied(name, given)
         ]
         return fitting[0] if len(fitting) == 1 else ""
+
+
+def _meant(schema: Json, root: Json, seen: set[str]) -> Json:
+    if not isinstance(schema, Mapping):
+        return schema
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference not in seen:
+        seen.add(reference)
+        target = _meant(_at(root, reference), root, seen)
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**target, **beside} if isinstance(target, Mapping) else beside
+    followed = {
+        key: [_meant(option, root, seen) for option in options]
+        for key in _ALTERNATIVES
+        if isinstance(options := schema.get(key), Sequence) and not isinstance(options, str)
+    }
+    return {**schema, **followed} if followed else schema
+
+
+def _at(root: Json, pointer: str) -> Json:
+    """What a JSON pointer such as ``#/$defs/Unit`` points to."""
+    place = root
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return place

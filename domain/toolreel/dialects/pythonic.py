@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel.dialects.lenient import Flaw, Style, members_at, skip
+from toolreel.dialects.lenient import Flaw, Style, Value, members_at, skip
 from toolreel.dialects.payload import Block, closers, debris, enveloped, skip_blanks, tail
 from toolreel.dialects.readings import Broken, Calls, Found, Reading, found
 from toolreel.dialects.source import Source
@@ -21,7 +21,7 @@ __all__ = ["PYTHON_OPENERS", "Expression", "expression", "expressions", "llama",
 
 _CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
 _ARGUMENTS: Final = Style(colons="=")
-_BUILTIN: Final = re.compile(r"\s*(?P<name>[^\W\d]\w{0,100})\.call\(")
+_BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
 
 _BLOCKS: Final = {
     "tool_call_start": Block(
@@ -105,17 +105,22 @@ def llama(source: Source, _start: int, end: int) -> Reading:
     at = skip_blanks(source.text, end)
     if source.text.startswith(("{", "["), at):
         return enveloped(source, at, _PYTHON_TAG)
-    builtin = _BUILTIN.match(source.text, at)
-    if builtin is None:
-        return None
-    given = members_at(source, builtin.end(), ")", _ARGUMENTS)
-    if isinstance(given, Flaw):
-        return _read(source, at, given, _PYTHON_TAG)
-    tree = given.tree if isinstance(given.tree, Mapping) else {}
-    call = found(source.offered.named(builtin["name"]), tree, "llama_python_tag")
-    return _read(
-        source, at, Expression((call,), given.end) if call else Flaw(at, unfinished=False), _PYTHON_TAG
-    )
+    return _read(source, at, _builtins(source, at), _PYTHON_TAG) if _BUILTIN.match(source.text, at) else None
+
+
+def _builtins(source: Source, at: int) -> Expression | Flaw:
+    """Calls of built-in tools such as ``brave_search.call(query="x")``, with semicolons between."""
+    calls: list[Found] = []
+    while builtin := _BUILTIN.match(source.text, at):
+        given = members_at(source, builtin.end(), ")", _ARGUMENTS)
+        tree = given.tree if isinstance(given, Value) and isinstance(given.tree, Mapping) else {}
+        call = found(source.offered.named(builtin["name"]), tree, "llama_python_tag")
+        if isinstance(given, Flaw) or call is None:
+            flaw = given if isinstance(given, Flaw) else Flaw(at, unfinished=False)
+            return Expression(tuple(calls), at, flaw) if calls else flaw
+        calls.append(call)
+        at = given.end
+    return Expression(tuple(calls), at)
 
 
 def _read(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:

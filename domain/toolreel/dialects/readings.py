@@ -13,7 +13,18 @@ from typing import Literal, TypeAlias
 from toolreel.dialects.source import Source
 from toolreel.jsontext import Json, JsonText, canonical, read
 
-__all__ = ["MAX_DEPTH", "Broken", "Calls", "Decoder", "Found", "Frame", "Reading", "Rejection", "found"]
+__all__ = [
+    "MAX_DEPTH",
+    "Broken",
+    "Calls",
+    "Decoder",
+    "Found",
+    "Frame",
+    "Reading",
+    "Rejection",
+    "found",
+    "identity",
+]
 
 MAX_DEPTH = 64
 """Levels of nesting in the arguments of a call."""
@@ -80,5 +91,9 @@ def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json 
         return None
     if sound is None or not name:
         return None
-    identity = str(call_id) if isinstance(call_id, (str, int)) and not isinstance(call_id, bool) else ""
-    return Found(name, sound, dialect, identity.strip())
+    return Found(name, sound, dialect, identity(call_id))
+
+
+def identity(call_id: Json) -> str:
+    """The id of a call as text; empty if a value is none."""
+    return str(call_id).strip() if isinstance(call_id, (str, int)) and not isinstance(call_id, bool) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,9 @@ from toolreel.dialects.thoughts import opener_of_thoughts
 
 __all__ = ["Remainder", "remainder"]
 
-_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060"
+_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
+_UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
+"""What is left of a tag that was cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,9 @@ def _removed(scan: Scan) -> list[Span]:
             kept.extend(_of_group(group))
             group = []
         group.append(span)
+    rest = Span(group[-1].end, len(scan.source.text), "debris") if group else None
+    if rest and _UNFINISHED.match(scan.source.text, rest.start):
+        group.append(rest)
     return [*kept, *_of_group(group)]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel.dialects.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
-from toolreel.dialects.messages import glued
+from toolreel.dialects.messages import glued, titled
 from toolreel.dialects.quotations import Quotations, in_quotation_marks, was_said
 from toolreel.dialects.readings import Broken, Calls, Found, Frame, Reading, Rejection
 from toolreel.dialects.source import Source
@@ -93,7 +93,8 @@ class Scan:
             case "think":
                 return self.quotations.thought(mark[0], mark.end())
             case "result":
-                return self.quotations.until(f"</{mark[0][1:]}", mark.end())
+                tag = mark[0].rstrip(">").split()[0]
+                return self.quotations.until(f"</{tag[1:]}>", mark.end())
             case _:
                 return self.quotations.code(mark.start(), mark.end())
 
@@ -110,8 +111,17 @@ class Scan:
             reading = opener.decoder(self.source, mark.start(), mark.end())
             if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
                 reading = Broken("truncated", len(self.source.text))
-        start = glued(self.source.text, mark.start()) if key == "addressed" else mark.start()
-        return self._take(mark, reading, start)
+        return self._take(mark, reading, self._start(mark, key, reading))
+
+    def _start(self, mark: re.Match[str], key: str, reading: Reading) -> int:
+        """Where what was read begins: some openers have part of a header before them."""
+        match key:
+            case "addressed":
+                return glued(self.source.text, mark.start())
+            case "inkling":
+                return titled(self.source.text, mark.start(), reading)
+            case _:
+                return mark.start()
 
     def _take(self, mark: re.Match[str], reading: Reading, start: int) -> int:
         match reading:

@@ -12,29 +12,39 @@ from typing import Final
 
 from toolreel.dialects.source import Source
 
-__all__ = ["Thoughts", "closer_of", "opener_of_thoughts", "thoughts"]
+__all__ = ["OPENERS", "Thoughts", "closer_of", "opener_of_thoughts", "thoughts"]
 
 _LEAD: Final = (
-    r"(?:\s|\]~!?b\[?\]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>)*"
+    r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
+    r"|<\|begin\|>(?:assistant)?)*"
 )
-_OPENER: Final = re.compile(
-    rf"{_LEAD}(?P<opener><(?:seed:|mm:)?think(?:ing)?>|<scratch_pad>|\[THINK\]|<\|START_THINKING\|>"
-    r"|<\|channel>thought\b)",
-    re.IGNORECASE,
+_TAG: Final = r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
+"""The rest of a tag, with a family's prefix or a checkpoint's suffix."""
+OPENERS: Final = (
+    rf"<{_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
+    r"|<\|plamo:begin_think:plamo\|>"
 )
-_CLOSER: Final = re.compile(
-    r"</(?:seed:|mm:)?think(?:ing)?>|</scratch_pad>|\[/THINK\]|<\|END_THINKING\|>", re.IGNORECASE
-)
-_ANY_OPENER: Final = re.compile(
-    r"<(?:seed:|mm:)?think(?:ing)?>|<scratch_pad>|\[THINK\]|<\|START_THINKING\|>", re.IGNORECASE
-)
-_GOES_ON: Final = re.compile(r"[ \t]*[^\s<\[{]")
-_TICKS: Final = re.compile("`+")
+"""A pattern of what opens reasoning."""
 _PAIRS: Final = {
     "[think]": "[/think]",
     "<|start_thinking|>": "<|end_thinking|>",
     "<|channel>thought": "<channel|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "<|think|>": "<|end|>",
+    "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
+"""What closes reasoning that does not open with a tag."""
+_ANY_OPENER: Final = re.compile(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+_OPENER: Final = re.compile(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+_CLOSER: Final = re.compile(
+    rf"</{_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
+    r"|<\|close\|>think<\|sep\|>",
+    re.IGNORECASE,
+)
+_SET_APART: Final = re.compile(r"[^\n]*\S[^\n]*[ \t(]\Z")
+_GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
+_TICKS: Final = re.compile("`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,8 @@ def opener_of_thoughts(source: Source) -> int:
 
 
 def _quoted(text: str, close: re.Match[str]) -> bool:
-    """Whether a closer is only spoken of: it stands in code, or in the middle of a line."""
-    within = text[: close.start()].rpartition("\n")[2].strip() and _GOES_ON.match(text, close.end())
+    """Whether a closer is only spoken of: it stands in code, or as a word in the middle of a line."""
+    line = text[: close.start()].rpartition("\n")[2]
+    within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
     runs = len(_TICKS.findall(text, 0, close.start()))
     return runs % 2 == 1 or bool(within)

@@ -34,7 +34,7 @@ _BLOCK: Final = Block(
     closers(CLOSING),
 )
 _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
-_NAMED: Final = re.compile(rf"[{BLANK}]*(?P<name>[\w.:-]{{1,200}})[{BLANK}]*(?={{)")
+_NAMED: Final = re.compile(rf"[{BLANK}]*(?P<name>[\w.:-]{{0,199}}\w)[{BLANK}]*(?={{)")
 _CODE: Final = re.compile(rf"[{BLANK}]*<code>")
 _BEGUN: Final = re.compile(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
 _CLOSED: Final = re.compile(rf"{CLOSING}\Z", re.IGNORECASE)

@@ -97,6 +97,7 @@ def _types(schema: Mapping[str, Json]) -> frozenset[str]:
         for option in options if isinstance(options, Sequence) and not isinstance(options, str) else ():
             names.extend(sorted(_types(option)) if isinstance(option, Mapping) else ())
     values = schema.get("enum")
-    for value in values if isinstance(values, Sequence) and not isinstance(values, str) else ():
+    fixed = [schema["const"]] if "const" in schema else []
+    for value in (*values, *fixed) if isinstance(values, Sequence) and not isinstance(values, str) else fixed:
         names.append(_NAMES.get(type(value), "object"))
     return frozenset(names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolreel.dialects.payload import skip_blanks
+from toolreel.dialects.payload import Block, arguments, closers, skip_blanks
 from toolreel.dialects.readings import Broken, Calls, Frame, Reading, found
 from toolreel.dialects.source import Source
 from toolreel.dialects.typed import decoded, typed
@@ -17,13 +17,15 @@ _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
 _OPEN: Final = r"<\|open\|>{}(?P<attributes>[^<>]{{0,400}})<\|sep\|>"
 _CALL: Final = re.compile(_OPEN.format("call"))
 _ARGUMENT: Final = re.compile(_OPEN.format("argument"))
+_JSON: Final = re.compile(_OPEN.format("json"))
+_JSON_BODY: Final = Block(("kimi_k3_xtml",), _CALL, closers(r"<\|close\|>json<\|sep\|>"))
 _ARGUMENT_END: Final = "<|close|>argument<|sep|>"
 _CALL_END: Final = "<|close|>call<|sep|>"
 _ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
 
 
 def xtml_call(source: Source, start: int, _end: int) -> Reading:
-    """One call; its attributes are escaped, the bodies of its arguments are not."""
+    """One call, whose arguments stand one by one or as one object; only attributes are escaped."""
     opening = _CALL.match(source.text, start)
     attributes = _attributes(opening["attributes"]) if opening else {}
     if opening is None or "tool" not in attributes:
@@ -31,13 +33,15 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
     name = source.offered.named(attributes["tool"])
     given: dict[str, Json] = {}
     at = skip_blanks(source.text, opening.end())
+    if body := _JSON.match(source.text, at):
+        return arguments(source, body.end(), name, _JSON_BODY)
     while argument := _ARGUMENT.match(source.text, at):
         end = source.find(_ARGUMENT_END, argument.end())
         if end < 0:
             return Broken("truncated", len(source.text))
         about = _attributes(argument["attributes"])
         key, text = about.get("key", ""), source.text[argument.end() : end]
-        given[key] = _value(text, about.get("type", ""), source.offered.parameters(name).get(key))
+        given[key] = _value(text, about.get("type", ""), source.offered.parameter(name, key))
         at = skip_blanks(source.text, end + len(_ARGUMENT_END))
     closed = source.text.startswith(_CALL_END, at)
     if not closed and (source.cut or not given or not source.offered.satisfied(name, given)):

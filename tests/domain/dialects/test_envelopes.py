@@ -30,6 +30,7 @@ def bare(tree: Json) -> list[str] | None:
         ("null", {}),
         ("  ", {}),
         ("soon", None),
+        ('"{}"', None),
         ('{"a": 1} or so', None),
         ([1], None),
         (7, None),
@@ -94,3 +95,13 @@ def test_a_wrapper_holds_calls_and_has_no_name() -> None:
     assert wrapped_calls({"name": "ping", "function": {}}) is None
     assert wrapped_calls({"function": 7, "tool_calls": []}) == []
     assert wrapped_calls({}) is None
+
+
+def test_a_single_call_has_the_id_that_stands_beside_it() -> None:
+    def ids(tree: Json) -> list[str]:
+        return [call.id for call in bare_calls(tree, OFFERED, "json_envelope") or ()]
+
+    inner: dict[str, Json] = {"name": "ping", "arguments": {}}
+    assert ids({"tool_calls": [{"id": "x", "type": "function", "function": inner}]}) == ["x"]
+    assert ids({"id": "x", "function": {**inner, "id": "y"}}) == ["y"]
+    assert ids({"id": "x", "tool_calls": [inner, inner]}) == ["", ""]

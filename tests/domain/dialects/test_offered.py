@@ -4,6 +4,7 @@ import pytest
 
 from tests.domain.dialects.asking import OFFERED
 from toolreel.dialects.offered import Offered
+from toolreel.jsontext import Json
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,38 @@ def test_parameters_are_those_of_the_schema() -> None:
     assert list(OFFERED.parameters("set_flag")) == ["flag", "value"]
     assert OFFERED.parameters("pong") == {}
     assert Offered(frozenset({"a"}), {"a": {"properties": 7}}).parameters("a") == {}
+
+
+UNIT: Json = {"type": "string", "enum": ["1", "2"]}
+TREE: Json = {
+    "$defs": {"Unit": UNIT, "Loop": {"$ref": "#/$defs/Loop"}, "a/b": {"$ref": "#/$defs/Unit"}},
+    "properties": {
+        "unit": {"$ref": "#/$defs/Unit", "title": "U"},
+        "maybe": {"anyOf": [{"$ref": "#/$defs/Unit"}, {"type": "null"}]},
+        "chain": {"$ref": "#/$defs/a~1b"},
+        "loop": {"$ref": "#/$defs/Loop"},
+        "lost": {"$ref": "#/$defs/Nowhere/at/all"},
+        "odd": {"anyOf": 7},
+        "any": True,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "schema"),
+    [
+        ("unit", {"type": "string", "enum": ["1", "2"], "title": "U"}),
+        ("maybe", {"anyOf": [UNIT, {"type": "null"}]}),
+        ("chain", UNIT),
+        ("loop", {"$ref": "#/$defs/Loop"}),
+        ("lost", {}),
+        ("odd", {"anyOf": 7}),
+        ("any", True),
+        ("other", None),
+    ],
+)
+def test_references_in_the_schema_of_a_parameter_are_followed(key: str, schema: Json) -> None:
+    assert Offered(frozenset({"a"}), {"a": TREE}).parameter("a", key) == schema
 
 
 def test_a_call_is_satisfied_by_what_its_tool_requires() -> None:

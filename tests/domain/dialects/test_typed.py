@@ -32,6 +32,8 @@ from toolreel.jsontext import Json
         ("3", {"oneOf": [{"type": "string"}]}, "3"),
         ("3", {"anyOf": 7}, 3),
         ("3", {"enum": [1, 2, 3]}, 3),
+        ("3", {"const": "3"}, "3"),
+        ("3", {"const": 3}, 3),
         ("3", {"enum": ["3"]}, "3"),
         ('["x"]', {"enum": [["x"]]}, '["x"]'),
         ("3", {"enum": 7}, 3),
