@@ -1,4 +1,4 @@
-"""What a replayed request costs through httpx, by the length of the cassette, beside stock vcrpy.
+"""What a cassette costs by its length, beside stock vcrpy: saving, loading, and a request through httpx.
 
 Each request repeats the whole conversation so far, as a tool loop's do. vcrpy is measured as its
 users set it up for such requests, with ``match_on`` including the body, and left out where it takes
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
@@ -18,7 +19,7 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.request import Request
 from vcr.serializers import yamlserializer
 
-from toolreel_adapters.cassette import RecordTransport, ReplayTransport, recording, replaying
+from toolreel_adapters.cassette import Recording, RecordTransport, ReplayTransport, replaying
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)
@@ -51,23 +52,37 @@ def send_all(client: httpx.Client, requests: list[bytes]) -> None:
         client.post(URL, content=body, headers=HEADERS).raise_for_status()
 
 
-def ours(folder: Path, requests: list[bytes]) -> tuple[float, float, int]:
-    """Milliseconds to load, microseconds a request, and bytes of the file."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one cassette costs."""
+
+    saving: float
+    """Milliseconds."""
+    loading: float
+    each: float
+    """Microseconds a request."""
+    size: int
+    """Bytes."""
+
+
+def ours(folder: Path, requests: list[bytes]) -> Cost:
+    """What toolreel's costs."""
     path = folder / f"ours-{len(requests)}.yaml"
-    with (
-        recording(path) as tape,
-        httpx.Client(transport=RecordTransport(tape, httpx.MockTransport(reply))) as client,
-    ):
+    tape = Recording.blank(path)
+    with httpx.Client(transport=RecordTransport(tape, httpx.MockTransport(reply))) as client:
         send_all(client, requests)
+    saving = process_time()
+    tape.save()
     begun = process_time()
     with replaying(path) as tape, httpx.Client(transport=ReplayTransport(tape)) as client:
         loaded = process_time()
         send_all(client, requests)
         done = process_time()
-    return (loaded - begun) * 1e3, (done - loaded) / len(requests) * 1e6, path.stat().st_size
+    each = (done - loaded) / len(requests) * 1e6
+    return Cost((begun - saving) * 1e3, (loaded - begun) * 1e3, each, path.stat().st_size)
 
 
-def stock(folder: Path, requests: list[bytes]) -> tuple[float, float, int]:
+def stock(folder: Path, requests: list[bytes]) -> Cost:
     """The same with vcrpy's own patching, serializer and matchers."""
     path = folder / f"stock-{len(requests)}.yaml"
     settings = vcr.VCR(match_on=["method", "scheme", "host", "port", "path", "query", "body"])
@@ -77,26 +92,33 @@ def stock(folder: Path, requests: list[bytes]) -> tuple[float, float, int]:
         said = {"status": {"code": 200, "message": "OK"}, "headers": {"content-type": ["application/json"]}}
         sent.append(Request("POST", URL, body, dict(HEADERS)))
         answers.append({**said, "body": {"string": answer.content}})
+    saving = process_time()
     FilesystemPersister.save_cassette(path, {"requests": sent, "responses": answers}, yamlserializer)
     begun = process_time()
     with settings.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
         loaded = process_time()
         send_all(client, requests)
         done = process_time()
-    return (loaded - begun) * 1e3, (done - loaded) / len(requests) * 1e6, path.stat().st_size
+    each = (done - loaded) / len(requests) * 1e6
+    return Cost((begun - saving) * 1e3, (loaded - begun) * 1e3, each, path.stat().st_size)
 
 
 def main() -> None:
     """Measure, and print a table."""
-    print(f"{'requests':>9} {'':8} {'load, ms':>9} {'us of CPU a request':>20} {'file, kB':>9}")
+    print(
+        f"{'requests':>9} {'':8} {'save, ms':>9} {'load, ms':>9} {'us of CPU a request':>20} {'file, kB':>9}"
+    )
     with tempfile.TemporaryDirectory() as name:
         for count in LENGTHS:
             requests = bodies(count)
             rows = [("toolreel", ours(Path(name), requests))]
             if count in STOCK_LENGTHS:
                 rows.append(("vcrpy", stock(Path(name), requests)))
-            for who, (load, each, size) in rows:
-                print(f"{count:>9,} {who:8} {load:>9.1f} {each:>20,.0f} {size / 1e3:>9,.0f}")
+            for who, cost in rows:
+                print(
+                    f"{count:>9,} {who:8} {cost.saving:>9,.1f} {cost.loading:>9,.1f} {cost.each:>20,.0f} "
+                    f"{cost.size / 1e3:>9,.0f}"
+                )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ module                 does
 ``call_context``       what a tool may know of its call, such as the idempotency key
 ``msgspec_schema``     tool schemas from msgspec structs
 ``tokenizer``          token estimates by a model's own tokenizer
-``journal``            events to and from JSON lines
+``journal``            events to and from JSON lines; ``journal_file`` on disk
+``resumption``         going on with a run that was killed or rests
 ``rehearsal``          both effects from a journal, with or without a cassette
 ``fork``               a recorded run from any event on with a change; ``counterfactual`` all of it
 ``divergence``         where two recorded runs part, and what came of it
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
     from toolreel_adapters.drive import go_on, run
     from toolreel_adapters.expected_calls import ExpectedCall, call
     from toolreel_adapters.finished import Run
-    from toolreel_adapters.journal import FileJournal, MemoryJournal, read_journal
+    from toolreel_adapters.journal import MemoryJournal, read_journal
+    from toolreel_adapters.journal_file import FileJournal, ReopenedJournal
     from toolreel_adapters.perform import AsyncPorts, Ports
     from toolreel_adapters.python_tools import PythonTools, Tool, ToolError
+    from toolreel_adapters.resumption import aresume, resume
     from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools
 
 __all__ = [
@@ -52,18 +55,21 @@ __all__ = [
     "MemoryJournal",
     "Ports",
     "PythonTools",
+    "ReopenedJournal",
     "Run",
     "ScriptedEndpoint",
     "ScriptedTools",
     "Tool",
     "ToolError",
     "ago_on",
+    "aresume",
     "arun",
     "assert_reel",
     "call",
     "current_call",
     "go_on",
     "read_journal",
+    "resume",
     "run",
 ]
 
@@ -72,22 +78,25 @@ _HOMES: Final = {
     "Claims": "claims",
     "CurrentCall": "call_context",
     "ExpectedCall": "expected_calls",
-    "FileJournal": "journal",
+    "FileJournal": "journal_file",
     "MemoryJournal": "journal",
     "Ports": "perform",
     "PythonTools": "python_tools",
+    "ReopenedJournal": "journal_file",
     "Run": "finished",
     "ScriptedEndpoint": "scripted",
     "ScriptedTools": "scripted",
     "Tool": "python_tools",
     "ToolError": "python_tools",
     "ago_on": "adrive",
+    "aresume": "resumption",
     "arun": "adrive",
     "assert_reel": "claims",
     "call": "expected_calls",
     "current_call": "call_context",
     "go_on": "drive",
     "read_journal": "journal",
+    "resume": "resumption",
     "run": "drive",
 }
 """The module that each name is in."""

@@ -21,6 +21,7 @@ from toolreel.digest import digest
 from toolreel.jsontext import Json, JsonText, canonical, quote, read
 from toolreel_adapters.errors import CassetteError
 from toolreel_adapters.message_tree import MessageNode, MessageTree, message_texts
+from toolreel_adapters.shared_beginnings import SharedBeginnings
 
 __all__ = ["Body", "BodyReader", "BodyWriter"]
 
@@ -39,21 +40,30 @@ class BodyWriter:
 
     def __init__(self) -> None:
         self._tree = MessageTree()
+        self._beginnings = SharedBeginnings()
+        self._last: MessageNode | None = None
         self._ends: dict[int, MessageNode] = {}
         self._requests: list[dict[str, Any]] = []
         self._values: dict[str, tuple[str, Json]] = {}
 
     def announce(self, body: bytes) -> None:
         """Learn the next request body."""
-        form = _form(body)
-        match form:
-            case {"json": {"messages": [[*_], *_]}}:
+        short, same = self._beginnings.without(body)
+        form = _form(short)
+        if same and "json" not in form:
+            form, same = _form(body), 0
+        tree = form.get("json")
+        messages = tree.get("messages") if isinstance(tree, dict) else None
+        if isinstance(messages, list) and (messages or same):
+            if not same and isinstance(messages[0], list):
                 form = {"text": body.decode()}  # else it would be taken for a list that goes on
-            case {"json": {"messages": [_, *_] as messages} as tree}:
-                self._ends[len(self._requests)] = self._tree.add(messages)
-                tree["messages"] = None  # the tree keeps each message once; this copy would be one of many
-            case _:
-                pass
+            else:
+                self._beginnings.learn(body, same, form["json"], messages)
+                self._last = self._tree.add(messages, self._last if same else None, same)
+                self._ends[len(self._requests)] = self._last
+                form["json"]["messages"] = (
+                    None  # the tree keeps each message once; this copy would be one of many
+                )
         self._requests.append(form)
 
     def request(self, index: int) -> dict[str, Any]:

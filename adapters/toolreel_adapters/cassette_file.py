@@ -17,10 +17,11 @@ from typing import Any, Protocol
 from returns.pipeline import is_successful
 
 from toolreel.jsontext import Json, JsonText, canonical, read
-from toolreel_adapters.cassette_key import canonical_body, request_key
+from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key
 from toolreel_adapters.cassette_yaml import TEXT_LIMIT
 from toolreel_adapters.errors import CassetteError, MissingExtra, SecretFound
 from toolreel_adapters.secret_scan import leaks, spoken
+from toolreel_adapters.shared_beginnings import SharedBeginnings
 
 try:
     from vcr.request import Request
@@ -41,7 +42,7 @@ class CassetteFile:
     """The persister of one cassette."""
 
     def __init__(self) -> None:
-        self.keys: list[str] = []
+        self.keys: list[RequestKey] = []
         """After loading: the key of each request, by which it is looked up."""
         self.known_secrets: Mapping[str, str] = {}
         """Before saving: values that must not stand in the file, by their names."""
@@ -87,8 +88,9 @@ class CassetteFile:
 
     def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
         seen: set[str] = set()
+        beginnings = SharedBeginnings()
         for number, entry in enumerate(interactions, 1):
-            for place, text in _texts(entry):
+            for place, text in _texts(entry, beginnings):
                 if text in seen:
                     continue
                 seen.add(text)
@@ -126,15 +128,33 @@ def _request_dict(request: Request) -> dict[str, Any]:
     return {"method": request.method, "uri": request.uri, "headers": headers, "body": request.body}
 
 
-def _texts(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every text of an interaction in which a secret could stand, with the name of its place."""
+def _texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
+    """Every text of an interaction in which a secret could stand, with the name of its place.
+
+    :param beginnings: of the requests that were looked at before; what they said is not looked at again
+    """
     yield "request.uri", entry["request"]["uri"]
     yield "response.status.message", entry["response"]["status"]["message"]
     for part in ("request", "response"):
         for name, values in entry[part]["headers"].items():
             yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
-    yield from _body_texts("request.body", entry["request"]["body"])
+    yield from _request_texts("request.body", entry["request"]["body"] or b"", beginnings)
     yield from _body_texts("response.body", entry["response"]["body"]["string"])
+
+
+def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
+    short, same = beginnings.without(body)
+    text = short.decode("utf-8", "replace")
+    tree = read(text).value_or(None)
+    messages = tree.get("messages") if isinstance(tree, dict) else None
+    if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
+        yield from _body_texts(place, body)
+        return
+    if messages or same:
+        beginnings.learn(body, same, tree, messages)
+    for index, message in enumerate(messages, same):
+        yield from _leaves(f"{place}.messages[{index}]", message)
+    yield from _leaves(place, {key: value for key, value in tree.items() if key != "messages"})
 
 
 def _body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:

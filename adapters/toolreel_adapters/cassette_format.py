@@ -23,11 +23,12 @@ from typing import Any, Final, TypeVar
 from toolreel_adapters.cassette_bodies import Body, BodyReader, BodyWriter
 from toolreel_adapters.cassette_yaml import dump_yaml, load_yaml
 from toolreel_adapters.errors import CassetteError
+from toolreel_adapters.versions import Versions
 
-__all__ = ["FORMAT_VERSION", "deserialize", "serialize"]
+__all__ = ["VERSIONS", "deserialize", "serialize"]
 
-FORMAT_VERSION: Final = 1
-"""The version of the format that is written, and the newest that is read."""
+VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)
+"""The versions of the format; the newest is written, all are read."""
 
 _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
@@ -47,7 +48,7 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     for interaction in interactions:
         writer.announce(interaction["request"]["body"])
     tree = {
-        "toolreel": FORMAT_VERSION,
+        "toolreel": VERSIONS.newest,
         "version": _VCR_VERSION,
         "interactions": [_written(entry, writer, n) for n, entry in enumerate(interactions)],
     }
@@ -62,16 +63,19 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     return text
 
 
-def deserialize(cassette_string: str) -> dict[str, Any]:
+def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS) -> dict[str, Any]:
     """The cassette in a text, in vcrpy's shape; bodies are texts where they are UTF-8.
 
+    :param versions: what older versions there are, and how they become the newest
     :raises CassetteError: when the text is not exactly what :func:`serialize` could have written
     """
-    tree = _typed(load_yaml(cassette_string), dict, "the top of the file")
+    tree: Mapping[str, Any] = _typed(load_yaml(cassette_string), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
-    _version(tree, "toolreel", FORMAT_VERSION, "install a newer toolreel, or " + _RERECORD)
-    _version(tree, "version", _VCR_VERSION, _RERECORD)
+    tree = versions.newest_of(tree, tree["toolreel"], "toolreel")
+    if tree.get("version") != _VCR_VERSION:
+        known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
+        raise CassetteError(f"version: {known}: {_RERECORD}")
     _mapping(tree, "the cassette", {"toolreel", "version", "interactions"})
     reader = BodyReader()
     entries = _typed(tree["interactions"], list, "interactions")
@@ -186,8 +190,3 @@ _NAMES: Final[Mapping[type, str]] = {
     list: "a list",
     dict: "a mapping",
 }
-
-
-def _version(tree: Mapping[str, Any], key: str, newest: int, remedy: str) -> None:
-    if tree.get(key) != newest:
-        raise CassetteError(f"{key}: version {tree.get(key)!r} is not known, only {newest}: {remedy}")

@@ -17,7 +17,7 @@ from typing import Any, Final
 from toolreel.errors import ReplayMismatch
 from toolreel_adapters import cassette_format
 from toolreel_adapters.cassette_file import CassetteFile
-from toolreel_adapters.cassette_key import canonical_body, endpoint, request_key, scrubbed_url
+from toolreel_adapters.cassette_key import RequestKey, canonical_body, endpoint, request_key, scrubbed_url
 from toolreel_adapters.drift import difference, drift
 from toolreel_adapters.errors import CassetteError, MissingExtra
 from toolreel_adapters.secret_scan import known_secrets as known_secrets_of
@@ -63,7 +63,7 @@ class Recording:
         self._cassette: Final[Any] = cassette
         self._file: Final = file
         self._lock: Final = Lock()
-        self._waiting: Final[dict[str, deque[int]]] = {}
+        self._waiting: Final[dict[RequestKey, deque[int]]] = {}
         self._cursor = 0
         self._misses: list[ReplayMismatch] = []
         for index, key in enumerate(file.keys):
@@ -168,22 +168,35 @@ class Recording:
             self._file.known_secrets = known
             self._cassette._save(force=True)
 
-    def _take(self, key: str) -> int | None:
+    def _take(self, key: RequestKey) -> int | None:
         with self._lock:
-            waiting = self._waiting.get(key)
-            if not waiting:
-                return None
-            index = waiting.popleft()
-            self._cassette.play_counts[index] += 1
+            index = self._waiting_for(key)
+            if index is not None:
+                self._cassette.play_counts[index] += 1
             return index
+
+    def _waiting_for(self, key: RequestKey) -> int | None:
+        index, keys = self._first_unplayed(), self._file.keys
+        if index < len(keys) and keys[index] == key:
+            return (
+                index  # most sessions are asked for in order; a hash of the body would be another look at it
+            )
+        waiting = self._waiting.get(key)
+        while waiting and self._cassette.play_counts[waiting[0]]:
+            waiting.popleft()
+        return waiting[0] if waiting else None
+
+    def _first_unplayed(self) -> int:
+        counts, total = self._cassette.play_counts, len(self._cassette.data)
+        while self._cursor < total and counts[self._cursor]:
+            self._cursor += 1
+        return self._cursor
 
     def _unplayed(self) -> tuple[int, ...]:
         if not self.replays:
             return ()
         counts, total = self._cassette.play_counts, len(self._cassette.data)
-        while self._cursor < total and counts[self._cursor]:
-            self._cursor += 1
-        return tuple(index for index in range(self._cursor, total) if not counts[index])
+        return tuple(index for index in range(self._first_unplayed(), total) if not counts[index])
 
     def _miss(self, method: str, url: str, body: bytes, *, repeated: bool) -> ReplayMismatch:
         asked = f"{method.upper()} {endpoint(url)}"

@@ -8,38 +8,41 @@ proves that they are the same.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final, TypeAlias
 
 from toolreel.codec import VERSION, decode_event, decode_plan, encode, tag
 from toolreel.digest import digest
 from toolreel.effects import ANSWERS, fingerprint
 from toolreel.errors import CodecError
-from toolreel.events import Event, ReplyReceived
+from toolreel.events import Event
 from toolreel.jsontext import Json, canonical, read
 from toolreel.pipeline import either
 from toolreel.plan import Plan
-from toolreel_adapters.errors import JournalError, SecretFound
+from toolreel_adapters.errors import JournalError
 from toolreel_adapters.ports import Wanted
-from toolreel_adapters.secret_scan import leaks, spoken
+from toolreel_adapters.versions import Versions
 
 __all__ = [
-    "FORMAT",
-    "FileJournal",
+    "VERSIONS",
+    "Lines",
     "MemoryJournal",
     "Record",
     "Recorded",
+    "event_line",
+    "header_line",
     "parse_journal",
     "read_journal",
+    "unfinished",
 ]
 
-FORMAT: Final = 1
-"""Version of the lines' layout; the events in them have the codec's version."""
+Lines: TypeAlias = Sequence[Mapping[str, Json]]
+"""A journal as parsed JSON, line by line; the first is the header."""
+
+VERSIONS: Final[Versions[Lines]] = Versions("journal", JournalError)
+"""The layout of the lines; when the codec of the events gets a new version, so does the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,11 @@ class Recorded:
     plan: Plan
     records: tuple[Record, ...]
     text: str = field(repr=False)
-    """The journal as it stands in the file."""
+    """The journal as it stands in the file; one of an older version as it would stand there now."""
     source: str
     """Where it was read from, for messages."""
+    version: int = VERSIONS.newest
+    """The version of the file."""
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -81,11 +86,11 @@ class MemoryJournal:
     """A journal in memory."""
 
     def __init__(self, plan: Plan) -> None:
-        self.lines = [_header(plan)]
+        self.lines = [header_line(plan)]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
         """Keep an event and the effect that it answered."""
-        self.lines.append(_line(len(self.lines), effect, event))
+        self.lines.append(event_line(len(self.lines), effect, event))
 
     @property
     def text(self) -> str:
@@ -93,83 +98,13 @@ class MemoryJournal:
         return "".join(line + "\n" for line in self.lines)
 
 
-class FileJournal:
-    """A journal on disk, a line at a time, so that a killed run loses at most what was under way.
+def unfinished(path: Path) -> Path:
+    """Where a journal stands until its run has ended, or rests.
 
-    Lines go to ``<path>.part``, which gets its name when the journal is closed.
-
-    :param known_secrets: values by name that must not be written
-    :raises JournalError: if the file, or what a killed run has left of it, exists and ``overwrite`` is
-        not given, or if it cannot be written; so for all methods
-    :raises SecretFound: if the plan holds a secret; nothing is written
+    >>> unfinished(Path("chat.journal.jsonl")).name
+    'chat.journal.jsonl.part'
     """
-
-    def __init__(
-        self,
-        path: Path,
-        plan: Plan,
-        *,
-        known_secrets: Mapping[str, str] | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        self.path = path
-        self._part = path.with_name(path.name + ".part")
-        self._secrets = known_secrets or {}
-        self._written = 0
-        header = self._checked(_header(plan))
-        for taken in (path, self._part):
-            if taken.exists() and not overwrite:
-                raise JournalError(f"{taken} exists; record under another name, or overwrite it")
-        with _writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._part.open("w", encoding="utf-8", newline="\n")
-        try:
-            self._write(header)
-        except JournalError:
-            with suppress(OSError):
-                self._file.close()
-            self._part.unlink()
-            raise
-
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event and the effect that it answered.
-
-        :raises SecretFound: if the line holds a secret; it is not written
-        """
-        said = spoken(event.body) if isinstance(event, ReplyReceived) else ()
-        self._write(self._checked(_line(self._written, effect, event), *said))
-
-    def close(self) -> None:
-        """Give the journal its name; what was recorded so far is whole."""
-        if self._file.closed:
-            return
-        with _writing(self.path):
-            with self._file:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-            self._part.replace(self.path)
-
-    def _checked(self, line: str, *said: str) -> str:
-        if found := [leak for text in (line, *said) for leak in leaks(text, self._secrets)]:
-            raise SecretFound(
-                f"{self.path}, line {self._written + 1}: not written, it holds {found[0].kind}; "
-                "keep secrets out of prompts and tool results"
-            )
-        return line
-
-    def _write(self, line: str) -> None:
-        with _writing(self.path):
-            self._file.write(line + "\n")
-            self._file.flush()
-        self._written += 1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
+    return path.with_name(f"{path.name}.part")
 
 
 def read_journal(path: Path) -> Recorded:
@@ -180,47 +115,65 @@ def read_journal(path: Path) -> Recorded:
     try:
         return parse_journal(path.read_bytes().decode("utf-8"), str(path))
     except FileNotFoundError:
-        raise JournalError(
-            f"{path}: there is no such journal; record one with `toolreel run --record`"
-        ) from None
+        raise JournalError(f"{path}: there is no such journal; {_remedy(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
 
-def parse_journal(text: str, source: str = "journal") -> Recorded:
-    """Read a journal from its text."""
+def parse_journal(text: str, source: str = "journal", *, versions: Versions[Lines] = VERSIONS) -> Recorded:
+    """Read a journal from its text.
+
+    :param versions: what older versions there are, and how they become the newest
+    :raises JournalError: if it cannot be read; names the line and the remedy
+    """
     if not text.strip():
         raise JournalError(f"{source}: the journal is empty; record it again")
     if not text.endswith("\n"):
-        raise JournalError(f"{source}: the last line is cut; record it again, or remove that line")
-    header, *lines = text.split("\n")[:-1]  # not splitlines: U+2028 and its like stand in texts as they are
-    plan = _plan(_object(header, f"{source}, line 1"), f"{source}, line 1")
+        raise JournalError(
+            f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
+        )
+    first, *rest = text.split("\n")[:-1]  # not splitlines: U+2028 and its like stand in texts as they are
+    place, header = f"{source}, line 1", _object(first, f"{source}, line 1")
+    if "toolreel_journal" not in header:
+        raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
+    found = header["toolreel_journal"]
+    lines = versions.newest_of([header], found, place)  # complains of an unknown version before all else
+    if rest:
+        trees = [_object(line, f"{source}, line {number}") for number, line in enumerate(rest, 2)]
+        lines = versions.newest_of([header, *trees], found, place)
+    is_newest = found == versions.newest
+    plan = _plan(lines[0], place, of_this_version=is_newest)
     records = [
-        _record(_object(line, f"{source}, line {number}"), number - 1, f"{source}, line {number}")
-        for number, line in enumerate(lines, 2)
+        _record(line, number - 1, f"{source}, line {number}") for number, line in enumerate(lines[1:], 2)
     ]
-    return Recorded(plan, tuple(records), text, source)
+    if not is_newest:
+        text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
+    return Recorded(plan, tuple(records), text, source, int(str(found)))
 
 
-@contextmanager
-def _writing(path: Path) -> Generator[None]:
-    """What the file system refuses is the journal's error."""
-    try:
-        yield
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def _header(plan: Plan) -> str:
+def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
+    """The first line of a journal, without its end."""
     return canonical(
-        {"toolreel_journal": FORMAT, "codec": VERSION, "digest": plan.digest, "plan": encode(plan)}
+        {"toolreel_journal": versions.newest, "codec": VERSION, "digest": plan.digest, "plan": encode(plan)}
     )
 
 
-def _line(n: int, effect: Wanted | None, event: Event) -> str:
+def event_line(n: int, effect: Wanted | None, event: Event) -> str:
+    """The line of an event, without its end.
+
+    :param n: its number, counted from 1
+    """
     if effect is None or not isinstance(event, ANSWERS[type(effect)]):
         return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": encode(event)})
     return canonical({"n": n, "kind": tag(type(effect)), "fp": fingerprint(effect), "event": encode(event)})
+
+
+def _remedy(path: Path) -> str:
+    if unfinished(path).exists():
+        return (
+            f"but there is {unfinished(path).name}, of a run that did not end: go on with `toolreel resume`"
+        )
+    return "record one with `toolreel run --record`"
 
 
 def _object(line: str, place: str) -> Mapping[str, Json]:
@@ -232,16 +185,14 @@ def _object(line: str, place: str) -> Mapping[str, Json]:
     return tree
 
 
-def _plan(header: Mapping[str, Json], place: str) -> Plan:
-    if header.get("toolreel_journal") != FORMAT:
-        raise JournalError(f"{place}: not the header of a journal of version {FORMAT}")
+def _plan(header: Mapping[str, Json], place: str, *, of_this_version: bool) -> Plan:
     if header.get("codec") != VERSION:
         raise JournalError(f"{place}: events of version {header.get('codec')}; this toolreel reads {VERSION}")
     try:
         plan = decode_plan(header.get("plan"))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
-    if plan.digest != header.get("digest"):
+    if of_this_version and plan.digest != header.get("digest"):
         raise JournalError(f"{place}: the plan does not fit its digest; it was edited, record it again")
     return plan
 

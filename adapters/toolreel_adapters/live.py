@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
@@ -19,16 +19,16 @@ from toolreel_adapters.approving import Later
 from toolreel_adapters.apython_tools import AsyncPythonTools
 from toolreel_adapters.cassette import AsyncRecordTransport, Recording, RecordTransport
 from toolreel_adapters.drive import go_on, run
-from toolreel_adapters.errors import AdapterError, CassetteError, MissingExtra
+from toolreel_adapters.errors import AdapterError, MissingExtra
 from toolreel_adapters.finished import Run, retold
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.immediate import ImmediateApprover
-from toolreel_adapters.journal import FileJournal
+from toolreel_adapters.live_files import RecordedFiles, ResumedFiles
 from toolreel_adapters.observing import tell
 from toolreel_adapters.perform import AsyncPorts, Ports
 from toolreel_adapters.ports import Approver, Journal, Listener, Observer, Wanted
-from toolreel_adapters.python_tools import Given, PythonTools
-from toolreel_adapters.replay import Driver, companion, load_trio
+from toolreel_adapters.python_tools import Given, PythonTools, Toolbox
+from toolreel_adapters.replay import Driver, check_surface, load_trio
 from toolreel_adapters.secret_scan import known_secrets
 from toolreel_adapters.underway import Answered
 
@@ -37,7 +37,7 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["Live", "Target", "go_live"]
+__all__ = ["Live", "Resumed", "Target", "go_live", "resume_live"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     observe: Observer | None = None,
     on_delta: Listener | None = None,
     earlier: Sequence[Answered] = (),
+    durable: bool = False,
 ) -> Live:
     """Run a plan against an endpoint.
 
@@ -93,17 +94,78 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     :param overwrite: whether files of that name may be replaced
     :param earlier: what a fork keeps; the run goes on from there, and is recorded as a journal alone, since
         the requests before were never sent
+    :param durable: whether each event is on the disk before the run goes on, not with the system alone
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
     """
-    files = _Files(record, plan, target.secrets, overwrite=overwrite) if record else None
+    files = (
+        RecordedFiles(record, plan, target.secrets, overwrite=overwrite, durable=durable) if record else None
+    )
     heard = _Heard(files)
     tape = files.tape if files and not earlier else None
-    session = _Session(plan, target, tools, approver or Later(), tape, heard, observe, on_delta, earlier)
     try:
+        begun = _retold(plan, earlier, heard, observe) if earlier else None
+        session = _Session(plan, target, tools, approver or Later(), tape, heard, observe, on_delta, begun)
         ended = _ended(session, heard, driver)
     finally:
         saved = files.close(keep=bool(heard.events)) if files else ()
     return Live(ended, saved, files.refused if files else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A live run that was gone on with."""
+
+    run: Run
+    before: int
+    """How many events there were before."""
+    after: int
+    """How many there are now; as many, if the run had ended."""
+    saved: tuple[Path, ...]
+    cut: Path | None
+    """Where the last line of the journal was put, if it was cut when the process died."""
+
+
+def resume_live(
+    cassette: Path,
+    target: Target,
+    tools: Sequence[Given] = (),
+    *,
+    driver: Driver = "sync",
+    approver: Approver | None = None,
+    observe: Observer | None = None,
+    on_delta: Listener | None = None,
+    durable: bool = False,
+) -> Resumed:
+    """Go on with a recorded run that was killed or rests, under the plan of its journal.
+
+    :param cassette: the path of its cassette, whether there is one or not; the journal stands beside it
+    :param tools: have to be what the model was shown
+    :raises AdapterError: if the journal cannot be gone on with, or not be written
+    :raises toolreel.ReplayMismatch: if the journal or the tools are not what they were
+    """
+    files = ResumedFiles(cassette, target.secrets, durable=durable)
+    recorded, state = files.journal.recorded, files.trace.run.state
+    heard = _Heard(files, recorded.events)
+    try:
+        if not isinstance(state.phase, Settled):
+            if recorded.plan.sends_tools:
+                check_surface(recorded, Toolbox(tools).surface)
+            plan, decider = recorded.plan, approver or Later()
+            session = _Session(plan, target, tools, decider, files.tape, heard, observe, on_delta, state)
+            _ended(session, heard, driver)
+    finally:
+        saved = files.close()
+    run = retold(recorded.plan, heard.events)
+    return Resumed(run, len(recorded.records), len(heard.events), saved, files.journal.cut)
+
+
+def _retold(plan: Plan, earlier: Sequence[Answered], heard: Journal, observe: Observer | None) -> State:
+    """The run after what it was told before, which goes into its journal."""
+    for effect, event in earlier:
+        heard.record(effect, event)
+    at = fold(plan, (event for _, event in earlier))
+    tell(observe, at.notes)
+    return at.state
 
 
 def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
@@ -119,73 +181,14 @@ def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
 class _Heard:
     """A journal that keeps the events themselves, and hands them on to the files."""
 
-    def __init__(self, files: _Files | None) -> None:
-        self.events: list[Event] = []
+    def __init__(self, files: RecordedFiles | ResumedFiles | None, before: Sequence[Event] = ()) -> None:
+        self.events = [*before]
         self._files = files
 
     def record(self, effect: Wanted | None, event: Event) -> None:
         self.events.append(event)
         if self._files:
             self._files.record(effect, event)
-
-
-class _Files:
-    """What a recorded run leaves on disk: a cassette and its journal, both or neither.
-
-    The run goes on when they may not be written; then what stood there before stays as it was.
-
-    :raises AdapterError: if the files exist already, or cannot be written
-    """
-
-    def __init__(self, path: Path, plan: Plan, secrets: Mapping[str, str], *, overwrite: bool) -> None:
-        self._path = path
-        self._journal_path = companion(path)
-        for taken in (path, self._journal_path):
-            if taken.exists() and not overwrite:
-                raise CassetteError(
-                    f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
-                )
-        self._before = self._journal_path.read_bytes() if self._journal_path.exists() else None
-        self._secrets = secrets
-        self.tape = Recording.blank(path)
-        self._journal = FileJournal(
-            self._journal_path, plan, known_secrets=self._secrets, overwrite=overwrite
-        )
-        self.refused: AdapterError | None = None
-
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event, until one may not be written."""
-        if self.refused:
-            return
-        try:
-            self._journal.record(effect, event)
-        except AdapterError as error:
-            self.refused = error
-
-    def close(self, *, keep: bool) -> tuple[Path, ...]:
-        """Leave both files, and say which there are; or neither.
-
-        A run that was stopped before its first reply has a journal and no cassette.
-        """
-        try:
-            self._journal.close()
-            if keep and not self.refused and self.tape.total:
-                self.tape.save(self._secrets)
-        except AdapterError as error:
-            self.refused = error
-        if self.refused or not keep:
-            self._restore()
-            return ()
-        if not self.tape.total:
-            self._path.unlink(missing_ok=True)
-            return (self._journal_path,)
-        return (self._path, self._journal_path)
-
-    def _restore(self) -> None:
-        if self._before is None:
-            self._journal_path.unlink(missing_ok=True)
-        else:
-            self._journal_path.write_bytes(self._before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,8 @@ class _Session:
     journal: Journal
     observe: Observer | None
     on_delta: Listener | None
-    earlier: Sequence[Answered]
+    begun: State | None
+    """Where the run goes on, if it does not begin."""
 
     def on(self, driver: Driver) -> Run:
         match driver:
@@ -226,8 +230,8 @@ class _Session:
             transport=transport,
         ) as endpoint:
             ports = Ports(endpoint, PythonTools(self.tools), self.approver)
-            if self.earlier:
-                return go_on(self._retold(), ports, journal=self.journal, observe=self.observe)
+            if self.begun:
+                return go_on(self.begun, ports, journal=self.journal, observe=self.observe)
             return run(self.plan, ports, journal=self.journal, observe=self.observe)
 
     async def _arun(self) -> Run:
@@ -243,14 +247,6 @@ class _Session:
         ) as endpoint:
             approver = ImmediateApprover(self.approver)
             ports = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
-            if self.earlier:
-                return await ago_on(self._retold(), ports, journal=self.journal, observe=self.observe)
+            if self.begun:
+                return await ago_on(self.begun, ports, journal=self.journal, observe=self.observe)
             return await arun(self.plan, ports, journal=self.journal, observe=self.observe)
-
-    def _retold(self) -> State:
-        """The run after what it was told before, which goes into its journal."""
-        for effect, event in self.earlier:
-            self.journal.record(effect, event)
-        at = fold(self.plan, (event for _, event in self.earlier))
-        tell(self.observe, at.notes)
-        return at.state

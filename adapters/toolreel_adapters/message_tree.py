@@ -35,11 +35,20 @@ class MessageNode:
     message: Json
     digest: str
     """Identifies the whole list, by chaining the digests of its messages."""
+    length: int
+    """How many messages the list has."""
     children: dict[str, MessageNode] = field(default_factory=dict)
     ends: bool = False
     """Whether some request's list ends here."""
     folded: list[Json] | None = None
     """The list as it is written, once it has been."""
+
+    def first(self, count: int) -> MessageNode:
+        """The list that has its first messages alone."""
+        node = self
+        while node.length > count and node.parent is not None:
+            node = node.parent
+        return node
 
 
 class MessageTree:
@@ -48,18 +57,23 @@ class MessageTree:
     __slots__ = ("_root", "shared")
 
     def __init__(self) -> None:
-        self._root: Final = MessageNode(None, None, "")
+        self._root: Final = MessageNode(None, None, "", 0)
         self.shared: Final[list[tuple[list[Json], str]]] = []
         """Every folded list that may be mentioned again, with its digest."""
 
-    def add(self, messages: Sequence[Json]) -> MessageNode:
-        """Put a list that has at least one message into the tree."""
-        node = self._root
+    def add(self, messages: Sequence[Json], before: MessageNode | None = None, kept: int = 0) -> MessageNode:
+        """Put a list that has at least one message into the tree.
+
+        :param before: a list of the tree, whose first ``kept`` messages stand before these
+        """
+        node = self._root if before is None else before.first(kept)
         for message in messages:
             text = canonical(message)
             child = node.children.get(text)
             if child is None:
-                child = node.children[text] = MessageNode(node, message, chain(node.digest, text))
+                child = node.children[text] = MessageNode(
+                    node, message, chain(node.digest, text), node.length + 1
+                )
             node = child
         node.ends = True
         return node

@@ -12,7 +12,8 @@ from toolreel.jsontext import JsonText, parse
 from toolreel.plan import Plan
 from toolreel_adapters.drift import first_change
 from toolreel_adapters.errors import SecretFound
-from toolreel_adapters.journal import FileJournal, MemoryJournal, Recorded
+from toolreel_adapters.journal import MemoryJournal, Recorded
+from toolreel_adapters.journal_file import FileJournal
 from toolreel_adapters.ports import Wanted
 from toolreel_adapters.secret_scan import leaks
 

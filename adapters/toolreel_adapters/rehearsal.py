@@ -20,7 +20,7 @@ from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed
 from toolreel_adapters.journal import Record, Recorded
 from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost, Wanted
 
-__all__ = ["AsyncRehearsal", "Rehearsal", "shown"]
+__all__ = ["AsyncRehearsal", "Rehearsal", "shown", "went_over_the_wire"]
 
 
 class Rehearsal:
@@ -49,7 +49,7 @@ class Rehearsal:
             return record.event
         match effect:
             case SendRequest():
-                by_wire = self._endpoint is not None and _went_over_the_wire(record.event)
+                by_wire = self._endpoint is not None and went_over_the_wire(record.event)
                 told = self._endpoint.send(effect) if self._endpoint and by_wire else None
                 return self._script.answer(effect, record, told)
             case RunTool():
@@ -91,7 +91,7 @@ class AsyncRehearsal:
             return record.event
         match effect:
             case SendRequest():
-                by_wire = self._endpoint is not None and _went_over_the_wire(record.event)
+                by_wire = self._endpoint is not None and went_over_the_wire(record.event)
                 told = await self._endpoint.send(effect) if self._endpoint and by_wire else None
                 return self._script.answer(effect, record, told)
             case RunTool():
@@ -107,7 +107,7 @@ class AsyncRehearsal:
         self._script.finish()
 
 
-def _went_over_the_wire(event: Event) -> bool:
+def went_over_the_wire(event: Event) -> bool:
     """Whether a cassette holds what the event tells: an exchange that broke off is in the journal alone."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
 

@@ -33,6 +33,7 @@ __all__ = [
     "Driver",
     "Replayed",
     "Toolset",
+    "check_surface",
     "companion",
     "load_trio",
     "recording_files",
@@ -127,7 +128,7 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
     with ExitStack() as stack:
         endpoint = stack.enter_context(_endpoint(cassette)) if cassette else None
         host = PythonTools(tools()) if tools else None
-        _check_surface(recorded, host.surface if host else recorded.plan.tools)
+        check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = Rehearsal(recorded, endpoint=endpoint, tools=host)
         done = run(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
@@ -140,7 +141,7 @@ async def _areplay(
     async with AsyncExitStack() as stack:
         endpoint = await stack.enter_async_context(_aendpoint(cassette)) if cassette else None
         host = _async_tools(tools()) if tools else None
-        _check_surface(recorded, host.surface if host else recorded.plan.tools)
+        check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tools=host)
         done = await arun(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
@@ -184,8 +185,11 @@ def load_trio() -> ModuleType:
     return trio
 
 
-def _check_surface(recorded: Recorded, given: ToolSurface) -> None:
-    """Fail unless the tools are still what the model was shown; others may have come to them."""
+def check_surface(recorded: Recorded, given: ToolSurface) -> None:
+    """Fail unless the tools are still what the model was shown; others may have come to them.
+
+    :raises toolreel.ReplayMismatch: names the tool and its first change
+    """
     now = {tool.name: tool for tool in given.definitions}
     for was in recorded.plan.tools.definitions:
         if was.name not in now:

@@ -261,7 +261,11 @@ GOOD = serialize(cassette(interaction('{"a":1}', "plain")))
     [
         (GOOD, "- 1\n...\n", "the top of the file: expected a mapping, found list"),
         ("toolreel: 1\n", "", "the key 'toolreel' is missing, so this is no cassette of toolreel"),
-        ("toolreel: 1", "toolreel: 2", "toolreel: version 2 is not known, only 1: install a newer toolreel"),
+        (
+            "toolreel: 1",
+            "toolreel: 2",
+            "toolreel: a cassette of version 2, which a newer toolreel wrote",
+        ),
         ("version: 1", "version: 3", "version: version 3 is not known, only 1"),
         (
             "version: 1\n",

@@ -40,7 +40,7 @@ from toolreel_adapters.cassette import (
 )
 from toolreel_adapters.errors import MissingExtra, SecretFound
 from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.journal import FileJournal
+from toolreel_adapters.journal_file import FileJournal
 
 DONE: Final = "data: [DONE]\n\n"
 HELLO: Final = (chunk("Hel"), chunk("lo", "stop"), DONE)

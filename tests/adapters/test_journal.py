@@ -18,7 +18,8 @@ from toolreel.loop import start, step
 from toolreel.plan import Plan
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import JournalError, SecretFound
-from toolreel_adapters.journal import FileJournal, MemoryJournal, parse_journal, read_journal
+from toolreel_adapters.journal import MemoryJournal, parse_journal, read_journal
+from toolreel_adapters.journal_file import FileJournal
 from toolreel_adapters.perform import Ports
 from toolreel_adapters.python_tools import PythonTools
 from toolreel_adapters.scripted import ScriptedEndpoint
@@ -148,7 +149,7 @@ def test_what_a_killed_run_has_left_is_not_overwritten_unless_asked(tmp_path: Pa
     path, part = tmp_path / "j.jsonl", tmp_path / "j.jsonl.part"
     part.write_text("what is left")
     assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
-        f"{part} exists; record under another name, or overwrite it"
+        f"{part} is what a run left that did not end; go on with it (toolreel resume), or overwrite it"
     )
     assert part.read_text() == "what is left"
     with FileJournal(path, PLAN, overwrite=True):
@@ -226,7 +227,7 @@ def test_an_empty_journal_is_refused(text: str) -> None:
 def test_a_journal_whose_last_line_is_cut_is_refused() -> None:
     for cut in (1, 2, 40):
         assert told_about(journal_of_a_run()[:-cut]) == (
-            "j: the last line is cut; record it again, or remove that line"
+            "j: the last line is cut; go on with the run (toolreel resume), or record it again"
         )
 
 
@@ -244,9 +245,11 @@ def test_a_line_that_is_no_object_is_refused_with_its_place() -> None:
     )
 
 
-@pytest.mark.parametrize("header", ["{}", '{"toolreel_journal":2}', '{"version":1,"interactions":[]}'])
+@pytest.mark.parametrize("header", ["{}", '{"version":1,"interactions":[]}'])
 def test_another_files_header_is_refused(header: str) -> None:
-    assert told_about(header + "\n") == "j, line 1: not the header of a journal of version 1"
+    assert told_about(header + "\n") == (
+        "j, line 1: not the header of a journal; record one with `toolreel run --record`"
+    )
 
 
 def test_another_versions_events_are_refused() -> None:
@@ -295,6 +298,16 @@ def test_a_missing_file_is_named_with_the_command_that_makes_one(tmp_path: Path)
     path = tmp_path / "j.jsonl"
     assert complaint(JournalError, lambda: read_journal(path)) == (
         f"{path}: there is no such journal; record one with `toolreel run --record`"
+    )
+
+
+def test_a_missing_journal_of_a_run_that_did_not_end_is_named_with_the_command_that_goes_on(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "j.jsonl.part").write_text("")
+    assert complaint(JournalError, lambda: read_journal(tmp_path / "j.jsonl")) == (
+        f"{tmp_path / 'j.jsonl'}: there is no such journal; but there is j.jsonl.part, of a run that did not "
+        "end: go on with `toolreel resume`"
     )
 
 

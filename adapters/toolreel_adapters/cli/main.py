@@ -30,7 +30,8 @@ from toolreel_adapters.cli.preset_options import (
 from toolreel_adapters.cli.presets import presets_command
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
-from toolreel_adapters.cli.saving import cassette_path
+from toolreel_adapters.cli.resume import resume_command
+from toolreel_adapters.cli.saving import cassette_path, durable_option
 from toolreel_adapters.cli.surface import allow_option, deny_option, tools_command
 from toolreel_adapters.cli.text_calls import text_calls_command
 from toolreel_adapters.finished import Run
@@ -61,6 +62,7 @@ toolreel.add_command(normalize_command)
 toolreel.add_command(presets_command)
 toolreel.add_command(fork_command)
 toolreel.add_command(diff_command)
+toolreel.add_command(resume_command)
 
 
 @toolreel.command(epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
@@ -101,6 +103,7 @@ toolreel.add_command(diff_command)
     help="Keep the session as NAME.yaml and NAME.journal.jsonl, to be replayed with `toolreel replay NAME`.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
+@durable_option
 @click.option(
     "--approve",
     type=click.Choice(APPROVALS),
@@ -140,6 +143,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
+    durable: bool,
     approve: Approval,
     stream: bool,
     driver: Driver,
@@ -182,6 +186,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
             approver=approver(approve, watching),
             record=path,
             overwrite=overwrite,
+            durable=durable,
             observe=watching,
             on_delta=watching.hear,
         )

@@ -1,4 +1,4 @@
-"""What ``--record`` means, and keeping a fork that was not held live."""
+"""What ``--record`` and ``--durable`` mean, and keeping a fork that was not held live."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import click
 
 from toolreel_adapters.errors import CassetteError, SecretFound
 from toolreel_adapters.fork import Forked
-from toolreel_adapters.journal import FileJournal
+from toolreel_adapters.journal_file import FileJournal
 from toolreel_adapters.replay import companion
 from toolreel_adapters.secret_scan import known_secrets, leaks
 
-__all__ = ["cassette_path", "check_free", "save_fork"]
+__all__ = ["cassette_path", "check_free", "durable_option", "resumed_path", "save_fork"]
+
+durable_option = click.option(
+    "--durable",
+    is_flag=True,
+    help="Have each event on the disk before the run goes on: it then outlives a power cut, too.",
+)
 
 
 def cassette_path(name: str | None) -> Path | None:
@@ -26,6 +32,16 @@ def cassette_path(name: str | None) -> Path | None:
             f"{name!r} names no file, such as cassettes/notes/local--qwen", param_hint="--record"
         )
     return path
+
+
+def resumed_path(file: Path) -> Path:
+    """The cassette, whether there is one or not, of the run that FILE names by it, its journal or neither.
+
+    >>> resumed_path(Path("runs/chat.journal.jsonl.part")).name
+    'chat.yaml'
+    """
+    name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
+    return file.with_name(f"{name}.yaml")
 
 
 def check_free(cassette: Path, *, overwrite: bool) -> None:

@@ -1,0 +1,105 @@
+"""A run that was killed by the system is gone on with by ``toolreel resume``."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tests.adapters.chat_server import Answer, replying, serving
+from tests.cli.commands import (
+    COMMAND,
+    LOOKING_UP,
+    READY,
+    WORKSPACE,
+    assert_mistake,
+    environment,
+    said_by_each,
+)
+from toolreel.plan import Plan
+from toolreel_adapters.approving import Always
+from toolreel_adapters.demo.workspace import workspace
+from toolreel_adapters.live import Target, go_live, resume_live
+from toolreel_adapters.python_tools import Given, Tool, Toolbox
+from toolreel_adapters.replay import replay
+
+PATIENCE = 30.0
+
+
+def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Path) -> None:
+    part = tmp_path / "kept.journal.jsonl.part"
+    with serving(replying(LOOKING_UP), Answer(delay=60), replying(READY)) as server:
+        live = ("--base-url", server.url, *WORKSPACE)
+        with subprocess.Popen(
+            [*COMMAND, "run", "Which status?", "--model", "m", *live, "--record", "kept"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            end = time.monotonic() + PATIENCE
+            while len(server.seen) < 2:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+        assert [path.name for path in tmp_path.iterdir()] == [part.name]
+        with part.open("ab") as file:
+            file.write(b'{"n":3,"kind":"send_request","fp":"')
+        hint, alone, strange, said, again, replayed = said_by_each(
+            [
+                ("replay", part.name.removesuffix(".part")),
+                ("resume", "kept", "--base-url", server.url),
+                ("resume", "unknown", *live),
+                ("resume", "kept", *live),
+                ("resume", part.name, *live, "--json"),
+                ("replay", "kept", *WORKSPACE),
+            ],
+            tmp_path,
+        )
+    assert_mistake(hint, "of a run that did not end: go on with `toolreel resume`")
+    assert_mistake(alone, "the run had a tool", "there are none", code=3)
+    assert_mistake(strange, "unknown.journal.jsonl: there is no such journal")
+    assert (said.code, said.stderr) == (0, "")
+    assert "resumed     after 2 events, 1 new\n" in said.stdout
+    assert '            ← {"path":"/release/status","value":"draft","version":7}' in said.stdout
+    assert "answer      It is a draft." in said.stdout
+    assert "next: toolreel replay kept.journal.jsonl" in said.stdout
+    assert len(server.seen) == 3
+    assert server.seen[1].body == server.seen[2].body
+    assert again.data["resumed"] == {"before": 3, "new": 0, "cut": None}
+    assert replayed.code == 0
+    assert (tmp_path / "kept.journal.jsonl.cut").exists()
+
+
+def guarded() -> list[Given]:
+    return [
+        Tool.of(tool.function if isinstance(tool, Tool) else tool, needs_approval=True)
+        for tool in workspace()
+    ]
+
+
+def test_the_cassette_of_a_run_that_rested_is_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "kept.yaml"
+    plan = Plan.of(model="m", messages="Which status?", tools=Toolbox(guarded()).surface)
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        target = Target(server.url)
+        assert go_live(plan, target, guarded(), record=path).saved
+        resumed = resume_live(path, target, guarded(), approver=Always(), durable=True)
+    assert (resumed.before, resumed.after) == (1, 4)
+    assert resumed.saved == (path, tmp_path / "kept.journal.jsonl")
+    assert replay(path).run == resumed.run
+    assert replay(path).cassette == path
+
+
+def test_a_cassette_of_another_run_makes_way(tmp_path: Path) -> None:
+    path = tmp_path / "kept.yaml"
+    plan = Plan.of(model="m", messages="Which status?", tools=Toolbox(guarded()).surface)
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        target = Target(server.url)
+        go_live(plan, target, guarded(), record=path)
+        path.write_text(path.read_text().replace("Which status?", "What else?"))
+        resumed = resume_live(path, target, guarded(), approver=Always())
+    assert resumed.saved == (tmp_path / "kept.journal.jsonl",)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["kept.journal.jsonl", "kept.yaml.old"]
+    assert replay(path.with_suffix("")).run == resumed.run

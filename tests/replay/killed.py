@@ -1,0 +1,102 @@
+"""A process that holds recorded runs in processes of its own, which are there to be killed.
+
+It reads one JSON object a line, ``{"mode": "run" or "resume", "folder", "url", "kill_after"}``, forks,
+kills the child after so many seconds unless that is null, and writes its exit code. Everything is
+imported before, so that a child does nothing but run, and a kill comes into the middle of that. The
+tools act on the world: each appends the key of its call to ``acts`` in the folder, and has it on the
+disk before it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from toolreel.config import LoopConfig
+from toolreel.plan import Plan
+from toolreel_adapters.call_context import current_call
+from toolreel_adapters.live import Target, go_live, resume_live
+from toolreel_adapters.python_tools import Given, Toolbox
+
+__all__ = ["NAME", "PADDING"]
+
+NAME: Final = "booked"
+PADDING: Final = 4_000
+"""Characters of a tool's result, so that writing a line takes time."""
+
+
+def act(folder: Path) -> None:
+    """Do something that must not be done twice."""
+    with (folder / "acts").open("a") as file:
+        file.write(f"{current_call().key}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def tools(folder: Path) -> list[Given]:
+    """A tool for each thing that can be booked."""
+
+    def book(room: int) -> dict[str, object]:
+        """Book a room."""
+        act(folder)
+        return {"room": room, "paper": "x" * PADDING}
+
+    def pay(room: int) -> str:
+        """Pay for a room."""
+        act(folder)
+        return f"paid {room}"
+
+    return [book, pay]
+
+
+def hold(mode: str, folder: Path, url: str) -> None:
+    """Begin the run, or go on with it."""
+    given, path, target = tools(folder), folder / f"{NAME}.yaml", Target(url)
+    if mode == "resume":
+        resume_live(path, target, given)
+        return
+    plan = Plan.of(
+        model="m", messages="Book five rooms.", tools=Toolbox(given).surface, config=LoopConfig(max_turns=20)
+    )
+    go_live(plan, target, given, record=path)
+
+
+@contextmanager
+def leaving() -> Generator[None]:
+    """End this process with the block, in whatever way that ends."""
+    code = 1
+    try:
+        yield
+        code = 0
+    finally:
+        if code:
+            traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def main() -> None:
+    """Hold one run after the other."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        child = os.fork()
+        if not child:
+            with leaving():
+                hold(asked["mode"], Path(asked["folder"]), asked["url"])
+        if asked["kill_after"] is not None:
+            time.sleep(asked["kill_after"])
+            os.kill(child, signal.SIGKILL)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""A run that is killed at a random moment and resumed is the run that was not killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from random import Random
+from threading import Thread
+
+import pytest
+
+from tests.replay import killed
+from toolreel.effects import RunTool
+from toolreel.jsontext import canonical
+from toolreel_adapters.journal import Recorded, parse_journal, read_journal, unfinished
+from toolreel_adapters.retracing import retrace
+from toolreel_adapters.scripted import calling, saying
+
+TURNS = 5
+ROOT = Path(__file__).parents[2]
+
+
+class Booking(BaseHTTPRequestHandler):
+    """Answers by what it is asked alone, so that asking again changes nothing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # whoever is killed hangs up
+            super().handle()
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        turn = sum(message["role"] == "assistant" for message in asked["messages"])
+        wanted = calling(("book", {"room": turn}), ("pay", {"room": turn}))
+        body = canonical(wanted if turn < TURNS else saying("Done.")).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def booking() -> Generator[str]:
+    """The URL of a server that wants rooms to be booked and paid for."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Booking) as http:
+        http.daemon_threads = True
+        http.block_on_close = False
+        thread = Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{http.server_address[1]}"
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+@dataclass(slots=True)
+class Runs:
+    """Runs in processes of their own."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def hold(self, mode: str, folder: Path, kill_after: float | None = None) -> bool:
+        """Begin a run, or go on with it; whether it came to its end before it was killed."""
+        asked = {"mode": mode, "folder": str(folder), "url": self.url, "kill_after": kill_after}
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(f"{json.dumps(asked)}\n")
+        self.process.stdin.flush()
+        code = int(self.process.stdout.readline())
+        assert code in {0, -signal.SIGKILL}, "the run failed; its traceback stands above"
+        return code == 0
+
+
+@pytest.fixture
+def runs() -> Generator[Runs]:
+    with (
+        booking() as url,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.replay.killed"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        yield Runs(process, url)
+        assert process.stdin
+        process.stdin.close()
+
+
+def acts(folder: Path) -> list[str]:
+    path = folder / "acts"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def left(folder: Path) -> Recorded | None:
+    """What a kill left, as far as it is whole; nothing if the run had not begun."""
+    path = folder / f"{killed.NAME}.journal.jsonl"
+    path = path if path.exists() else unfinished(path)
+    data = path.read_bytes() if path.exists() else b""
+    whole = data[: data.rfind(b"\n") + 1]
+    return parse_journal(whole.decode()) if whole else None
+
+
+def completed_calls(recorded: Recorded) -> set[str]:
+    """The keys of the calls whose results are in a journal."""
+    traced = retrace(recorded).events
+    return {each.effect.key for each in traced if isinstance(each.effect, RunTool)}
+
+
+@dataclass(frozen=True, slots=True)
+class Undisturbed:
+    """A run that was left alone."""
+
+    digest: str
+    keys: list[str]
+    seconds: float
+
+    @classmethod
+    def held(cls, runs: Runs, folder: Path) -> Undisturbed:
+        """Hold one."""
+        folder.mkdir()
+        begun = time.perf_counter()
+        assert runs.hold("run", folder)
+        seconds = time.perf_counter() - begun
+        return cls(read_journal(folder / f"{killed.NAME}.journal.jsonl").digest, acts(folder), seconds)
+
+
+def kill_and_resume(runs: Runs, folder: Path, random: Random, seconds: float) -> Counter[str]:
+    """Kill a run, and some of its resumptions, and resume it until it has ended; count what happened.
+
+    :param seconds: within which the kills come
+    """
+    found = Counter[str]()
+    folder.mkdir()
+    ended = runs.hold("run", folder, random.uniform(0, seconds))
+    while not ended:
+        recorded, before = left(folder), Counter(acts(folder))
+        if recorded is None:  # not even its header was written: there is nothing to go on with
+            return Counter()
+        found["kills"] += 1
+        done = completed_calls(recorded)
+        ended = runs.hold("resume", folder, random.uniform(0, seconds) if random.random() < 0.3 else None)
+        after = Counter(acts(folder))
+        again = [key for key in done if after[key] > before[key]]
+        assert not again, "a call whose result was in the journal was made again"
+        found["results kept"] += len(done)
+    made = acts(folder)
+    found["calls made twice"] += len(made) - len({*made})
+    return found
+
+
+def assert_kills_change_nothing(runs: Runs, folder: Path, kills: int, seed: int) -> Counter[str]:
+    """Kill runs that many times, and hold what becomes of each against the run that was left alone."""
+    random, found = Random(seed), Counter[str]()
+    Undisturbed.held(runs, folder / "warming-up")
+    want = Undisturbed.held(runs, folder / "undisturbed")
+    assert len(want.keys) == len({*want.keys}) == 2 * TURNS
+    for trial in count():
+        if found["kills"] >= kills:
+            return found
+        place = folder / str(trial)
+        told = kill_and_resume(runs, place, random, want.seconds)
+        if told:
+            assert read_journal(place / f"{killed.NAME}.journal.jsonl").digest == want.digest
+            assert {*acts(place)} == {*want.keys}
+        found += told
+    raise AssertionError
+
+
+def test_runs_that_are_killed_at_random_moments_end_as_if_nothing_had_happened(
+    runs: Runs, tmp_path: Path
+) -> None:
+    found = assert_kills_change_nothing(runs, tmp_path, 10, seed=1)
+    assert found["results kept"]
+
+
+@pytest.mark.slow
+def test_runs_that_are_killed_at_200_random_moments_end_as_if_nothing_had_happened(
+    runs: Runs, tmp_path: Path
+) -> None:
+    found = assert_kills_change_nothing(runs, tmp_path, 200, seed=2)
+    assert found["results kept"] > 200, dict(found)
+    sys.stderr.write(f"{dict(found)}\n")
