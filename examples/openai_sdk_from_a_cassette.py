@@ -2,7 +2,7 @@
 
 The SDK takes an HTTP client, and the client takes a transport. So code that was written long
 before toolreel is recorded and replayed as it is. Newer releases of the SDK are built on httpx2;
-for those on httpx, leave the ``Httpx2Transport`` out.
+for those on httpx, take ``session.transport()``.
 
 Record again with ``python examples/openai_sdk_from_a_cassette.py http://127.0.0.1:8091/v1``.
 """
@@ -13,14 +13,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import httpx
 import httpx2
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
 from toolreel import ReplayMismatch
-from toolreel_adapters.cassette import RecordTransport, ReplayTransport, recording, replaying
-from toolreel_adapters.httpx2_transports import Httpx2Transport
+from toolreel_adapters.cassette_session import Session, use_cassette
 
 CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "openai-sdk" / "local--qwen2.5-coder-1.5b.yaml"
 
@@ -39,30 +37,29 @@ def conversation(client: OpenAI) -> list[str]:
     return answers
 
 
-def talking_to(transport: httpx.BaseTransport, base_url: str) -> OpenAI:
-    """The SDK's client, with this transport behind it; a retry would only ask a cassette twice."""
-    http = httpx2.Client(transport=Httpx2Transport(transport), timeout=300)
+def talking_to(session: Session, base_url: str) -> OpenAI:
+    """The SDK's client, with a session behind it; a retry would only ask a cassette twice."""
+    http = httpx2.Client(transport=session.httpx2_transport(), timeout=300)
     return OpenAI(base_url=base_url, api_key="none", http_client=http, max_retries=0)
 
 
 def record(base_url: str) -> None:
     """Hold the conversation for real, once."""
-    with recording(CASSETTE, overwrite=True) as tape:
-        print(conversation(talking_to(RecordTransport(tape, httpx.HTTPTransport()), base_url)))
+    with use_cassette(CASSETTE, "record") as session:
+        print(conversation(talking_to(session, base_url)))
 
 
 def main() -> None:
     """Hold it again without network, and ask for something that was never recorded."""
-    with replaying(CASSETTE) as tape:
-        client = talking_to(ReplayTransport(tape), "https://anywhere.invalid/v1")
-        answers = conversation(client)
+    with use_cassette(CASSETTE) as session:
+        answers = conversation(talking_to(session, "https://anywhere.invalid/v1"))
     print(answers)
     assert "Oslo" in answers[0]
     assert "Stockholm" in answers[1]
 
     try:
-        with replaying(CASSETTE) as tape:
-            client = talking_to(ReplayTransport(tape), "https://anywhere.invalid/v1")
+        with use_cassette(CASSETTE) as session:
+            client = talking_to(session, "https://anywhere.invalid/v1")
             client.chat.completions.create(model="another", messages=[{"role": "user", "content": "Hello!"}])
     except ReplayMismatch as drift:
         print("\n".join(str(drift).splitlines()[1:4]))

@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import httpx
 import httpx2
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
@@ -20,8 +19,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
-from toolreel_adapters.cassette import AsyncRecordTransport, AsyncReplayTransport, recording, replaying
-from toolreel_adapters.httpx2_transports import AsyncHttpx2Transport
+from toolreel_adapters.cassette_session import Session, use_cassette
 
 CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "pydantic-ai" / "local--qwen2.5-coder-1.5b.yaml"
 
@@ -33,9 +31,9 @@ class Place(BaseModel):
     country: str
 
 
-async def locate(landmark: str, transport: httpx.AsyncBaseTransport, base_url: str) -> Place:
+async def locate(landmark: str, session: Session, base_url: str) -> Place:
     """Ask an agent for a typed answer."""
-    async with httpx2.AsyncClient(transport=AsyncHttpx2Transport(transport), timeout=300) as http:
+    async with httpx2.AsyncClient(transport=session.async_httpx2_transport(), timeout=300) as http:
         provider = OpenAIProvider(base_url=base_url, api_key="none", http_client=http)
         agent = Agent(
             OpenAIChatModel("qwen2.5-coder-1.5b", provider=provider),
@@ -47,14 +45,14 @@ async def locate(landmark: str, transport: httpx.AsyncBaseTransport, base_url: s
 
 async def record(base_url: str) -> None:
     """Ask for real, once."""
-    with recording(CASSETTE, overwrite=True) as tape:
-        print(await locate("Eiffel Tower", AsyncRecordTransport(tape, httpx.AsyncHTTPTransport()), base_url))
+    with use_cassette(CASSETTE, "record") as session:
+        print(await locate("Eiffel Tower", session, base_url))
 
 
 async def main() -> None:
     """Ask again without network."""
-    with replaying(CASSETTE) as tape:
-        place = await locate("Eiffel Tower", AsyncReplayTransport(tape), "https://anywhere.invalid/v1")
+    with use_cassette(CASSETTE) as session:
+        place = await locate("Eiffel Tower", session, "https://anywhere.invalid/v1")
     print(place)
     assert place == Place(city="Paris", country="France")
 

@@ -7,6 +7,7 @@ module                 does
 ``perform``            a performer out of an endpoint and a tool host
 ``http``, ``ahttp``    ``SendRequest`` over HTTP, with httpx
 ``cassette``           httpx transports that record and replay HTTP, with vcrpy
+``cassette_session``   ``use_cassette``: a session of any HTTP client, replayed, recorded or extended
 ``python_tools``       ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
 ``routing``            one tool host out of several, by prefixes of names
 ``call_context``       what a tool may know of its call, such as the idempotency key

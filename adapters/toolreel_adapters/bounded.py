@@ -7,18 +7,18 @@ become 64 MB before anybody has counted. :class:`BoundedDecoder` is fed the raw 
 
 from __future__ import annotations
 
-import zlib
-from typing import Final, Protocol
+from typing import Final
 
 from toolreel_adapters.errors import AdapterError
+from toolreel_adapters.inflating import Inflater, Unfit, Unsupported, inflater
 
 __all__ = ["ACCEPT_ENCODING", "BodyError", "BoundedDecoder", "Stalled", "TooLarge", "UndecodableBody"]
 
 ACCEPT_ENCODING: Final = "gzip, deflate"
-"""What a request may ask for: exactly the encodings that can be decoded within a bound."""
+"""What a request of ours asks for: the encodings that can be decoded everywhere. Those of other clients ask
+for more, and servers send what they like: br and zstd are decoded where their packages are there."""
 
-_GZIP: Final = 16 + zlib.MAX_WBITS
-_RAW_DEFLATE: Final = -zlib.MAX_WBITS
+_PLAIN: Final = frozenset({"", "identity"})
 
 
 class BodyError(AdapterError):
@@ -37,18 +37,6 @@ class Stalled(BodyError):
     """A streamed response body that goes on and says nothing."""
 
 
-class _Inflater(Protocol):
-    """A ``zlib.decompressobj``, whose class has no public name."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    @property
-    def unconsumed_tail(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
 class BoundedDecoder:
     """Decodes one response body, chunk by chunk, and holds at most ``limit`` bytes of it.
 
@@ -63,7 +51,7 @@ class BoundedDecoder:
     :raises UndecodableBody: for every other encoding, and for encodings applied one upon another
     """
 
-    __slots__ = ("_began", "_body", "_encoding", "_head", "_limit", "_stream")
+    __slots__ = ("_began", "_body", "_encoding", "_limit", "_stream")
 
     def __init__(self, content_encoding: str, limit: int) -> None:
         if limit < 0:
@@ -72,18 +60,16 @@ class BoundedDecoder:
         self._limit = limit
         self._body = bytearray()
         self._began = False
-        self._head = b""
-        self._stream: _Inflater | None = None
-        match self._encoding:
-            case "" | "identity" | "deflate":
-                pass
-            case "gzip" | "x-gzip":
-                self._stream = zlib.decompressobj(_GZIP)
-            case _:
-                raise UndecodableBody(
-                    f"content-encoding {content_encoding!r} is not supported: "
-                    f"ask for it with 'accept-encoding: {ACCEPT_ENCODING}'"
-                )
+        self._stream: Inflater | None = None
+        if self._encoding in _PLAIN:
+            return
+        try:
+            self._stream = inflater(self._encoding)
+        except Unsupported as error:
+            raise UndecodableBody(
+                f"content-encoding {content_encoding!r} {error}; "
+                f"or ask for another with 'accept-encoding: {ACCEPT_ENCODING}'"
+            ) from None
 
     @property
     def body(self) -> bytes:
@@ -98,15 +84,10 @@ class BoundedDecoder:
         """
         self._began = self._began or bool(raw)
         before = len(self._body)
-        if self._encoding in {"", "identity"}:
+        if self._stream is None:
             self._keep(raw)
-        elif self._stream is not None:
-            self._inflate(self._stream, raw)
         else:
-            self._head += raw
-            if len(self._head) > 1:
-                self._stream = zlib.decompressobj(_wrapping(self._head))
-                self._inflate(self._stream, self._head)
+            self._inflate(self._stream, raw)
         return bytes(memoryview(self._body)[before:])
 
     def finish(self) -> bytes:
@@ -116,31 +97,20 @@ class BoundedDecoder:
 
         :raises UndecodableBody: when a compressed body was cut off
         """
-        whole = self._encoding in {"", "identity"} or (self._stream is not None and self._stream.eof)
-        if self._began and not whole:
+        if self._began and self._stream is not None and not self._stream.whole:
             raise UndecodableBody(
                 f"the {self._encoding} body was cut off, {len(self._body)} bytes came out of it"
             )
         return self.body
 
-    def _inflate(self, stream: _Inflater, raw: bytes) -> None:
-        while raw:
-            if stream.eof:
-                raise UndecodableBody(f"the {self._encoding} body goes on after its end")
-            try:
-                piece = stream.decompress(raw, self._limit - len(self._body) + 1)
-            except zlib.error as error:
-                raise UndecodableBody(f"the {self._encoding} body is corrupt: {error}") from error
-            self._keep(piece)
-            raw = stream.unused_data or stream.unconsumed_tail
+    def _inflate(self, stream: Inflater, raw: bytes) -> None:
+        try:
+            for piece in stream.pieces(raw, lambda: self._limit - len(self._body)):
+                self._keep(piece)
+        except Unfit as error:
+            raise UndecodableBody(f"the {self._encoding} body {error}") from error
 
     def _keep(self, piece: bytes) -> None:
         if len(self._body) + len(piece) > self._limit:
             raise TooLarge(f"the response body is larger than {self._limit} bytes when decoded")
         self._body += piece
-
-
-def _wrapping(head: bytes) -> int:
-    """Which of the two things that servers call deflate this is: RFC 9110 means zlib, some send raw."""
-    is_zlib = head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0
-    return zlib.MAX_WBITS if is_zlib else _RAW_DEFLATE

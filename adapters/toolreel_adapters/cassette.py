@@ -9,8 +9,9 @@
 
 A recording client gets exactly the response that a replaying client will get: the body decoded,
 and only the headers that a cassette holds. Bodies are read whole before the client sees them, but
-for event streams, which it sees as they come (:mod:`toolreel_adapters.cassette_stream`). An exchange
-that fails on the way is not recorded, and its exception passes through.
+for event streams, which it sees as they come (:mod:`toolreel_adapters.cassette_stream`). An exchange that
+breaks off, with any ``httpx.TransportError``, is recorded too, and raises the same at replay; every other
+exception passes through and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from contextlib import contextmanager, suppress
 from typing import Final, cast
 
 from toolreel_adapters.bounded import BoundedDecoder, TooLarge, UndecodableBody
+from toolreel_adapters.cassette_breaks import Break
+from toolreel_adapters.cassette_replayed import replayed, response_of
 from toolreel_adapters.cassette_stream import AsyncTapedStream, TapedStream, Taping
 from toolreel_adapters.cassette_tape import Recording, StoredResponse, scrubbed
 from toolreel_adapters.errors import CassetteError, MissingExtra
@@ -95,7 +98,9 @@ class ReplayTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The stored response, or :class:`~toolreel.errors.ReplayMismatch`."""
-        return _response(self._recording.play(request.method, str(request.url), request.read()))
+        body = request.read()
+        tape = self._recording
+        return replayed(tape.play(request.method, str(request.url), body), tape.path)
 
 
 class AsyncReplayTransport(httpx.AsyncBaseTransport):
@@ -106,7 +111,9 @@ class AsyncReplayTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The stored response, or :class:`~toolreel.errors.ReplayMismatch`."""
-        return _response(self._recording.play(request.method, str(request.url), await request.aread()))
+        body = await request.aread()
+        tape = self._recording
+        return replayed(tape.play(request.method, str(request.url), body), tape.path)
 
 
 class RecordTransport(httpx.BaseTransport):
@@ -126,6 +133,10 @@ class RecordTransport(httpx.BaseTransport):
         :raises TooLarge: when its body is above the limit
         """
         request.read()
+        with _breaks_kept(self._recording, request):
+            return self._exchange(request)
+
+    def _exchange(self, request: httpx.Request) -> httpx.Response:
         response = self._inner.handle_request(request)
         taping = _taping(self._recording, request, response, self._limit)
         if taping:
@@ -163,6 +174,10 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         :raises TooLarge: when its body is above the limit
         """
         await request.aread()
+        with _breaks_kept(self._recording, request):
+            return await self._exchange(request)
+
+    async def _exchange(self, request: httpx.Request) -> httpx.Response:
         response = await self._inner.handle_async_request(request)
         taping = _taping(self._recording, request, response, self._limit)
         if taping:
@@ -188,6 +203,17 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
+@contextmanager
+def _breaks_kept(tape: Recording, request: httpx.Request) -> Generator[None]:
+    """An exchange that breaks off before the client has a response is recorded, and raised all the same."""
+    try:
+        yield
+    except httpx.TransportError as error:
+        url = str(request.url)
+        tape.append_break(request.method, url, request.headers, request.content, Break.of(error))
+        raise
+
+
 def _taping(tape: Recording, request: httpx.Request, response: httpx.Response, limit: int) -> Taping | None:
     def keep(stored: StoredResponse) -> None:
         tape.append(request.method, str(request.url), request.headers, request.content, stored)
@@ -196,7 +222,7 @@ def _taping(tape: Recording, request: httpx.Request, response: httpx.Response, l
 
 
 def _passed_on(taping: Taping, stream: TapedStream | AsyncTapedStream) -> httpx.Response:
-    return _response(scrubbed(taping.response), stream)
+    return response_of(scrubbed(taping.response), stream)
 
 
 def _recorded(
@@ -212,15 +238,8 @@ def _recorded(
     else:
         headers = [(name, value) for name, value in headers if name.lower() != "content-encoding"]
     stored = StoredResponse(response.status_code, response.reason_phrase, tuple(headers), body)
-    return _response(tape.append(request.method, str(request.url), request.headers, request.content, stored))
-
-
-def _response(stored: StoredResponse, stream: TapedStream | AsyncTapedStream | None = None) -> httpx.Response:
-    return httpx.Response(
-        stored.status,
-        headers=[(name.encode(), value.encode()) for name, value in stored.headers],
-        stream=stream or httpx.ByteStream(stored.body),
-        extensions={"reason_phrase": stored.reason.encode("ascii", "ignore")},
+    return response_of(
+        tape.append(request.method, str(request.url), request.headers, request.content, stored)
     )
 
 

@@ -135,6 +135,7 @@ def _texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[t
     """
     yield "request.uri", entry["request"]["uri"]
     yield "response.status.message", entry["response"]["status"]["message"]
+    yield "error.message", entry["response"].get("error", {}).get("message", "")
     for part in ("request", "response"):
         for name, values in entry[part]["headers"].items():
             yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)

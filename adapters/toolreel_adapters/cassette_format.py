@@ -9,7 +9,7 @@ On disk, bodies are trees (:mod:`~toolreel_adapters.cassette_bodies`), every mes
 conversation stands once (:mod:`~toolreel_adapters.message_tree`), and repeated values such as
 ``tools`` are aliases under an anchor made of their name and content. ``toolreel: 1`` is the
 version of this format, ``version: 1`` that of vcrpy's, ``...`` in the last line says that the
-file is whole.
+file is whole. An exchange that broke off has an ``error`` (:mod:`~toolreel_adapters.cassette_breaks`).
 
 What is read is untrusted: its shape is checked, and every complaint names the interaction and
 the key.
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from toolreel_adapters.cassette_bodies import Body, BodyReader, BodyWriter
+from toolreel_adapters.cassette_breaks import KINDS, is_unanswered, unanswered
 from toolreel_adapters.cassette_yaml import dump_yaml, load_yaml
 from toolreel_adapters.errors import CassetteError
 from toolreel_adapters.versions import Versions
@@ -90,7 +91,7 @@ def _plain(entry: object, number: int) -> dict[str, Any]:
     place = f"interaction {number}"
     parts = _mapping(entry, place, {"request", "response"})
     request = _mapping(parts["request"], f"{place}: request", {"method", "uri", "headers", "body"})
-    response = _mapping(parts["response"], f"{place}: response", {"status", "headers", "body"})
+    response = _mapping(parts["response"], f"{place}: response", {"status", "headers", "body"}, {"error"})
     body = _mapping(response["body"], f"{place}: response.body", {"string"})
     return {
         "request": {
@@ -103,6 +104,7 @@ def _plain(entry: object, number: int) -> dict[str, Any]:
             "status": dict(response["status"]),
             "headers": _listed(response["headers"]),
             "body": _encoded(body["string"], f"{place}: response.body"),
+            **_error(response, place),
         },
     }
 
@@ -125,30 +127,59 @@ def _written(entry: Mapping[str, Any], writer: BodyWriter, index: int) -> dict[s
         request["body"] = writer.request(index)
     if body := response.pop("body"):
         response["body"] = writer.response(body)
-    return {"request": request, "response": response}
+    error = {"error": response.pop("error")} if "error" in response else {}
+    if is_unanswered({**entry["response"], "body": {"string": body}}):
+        return {"request": request, **error}
+    return {"request": request, "response": response, **error}
 
 
 def _read(entry: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    parts = _mapping(entry, place, {"request", "response"})
-    request = _mapping(parts["request"], f"{place}: request", {"method", "uri", "headers"}, {"body"})
-    response = _mapping(parts["response"], f"{place}: response", {"status", "headers"}, {"body"})
+    parts = _mapping(entry, place, {"request"}, {"response", "error"})
+    error = _error(parts, place)
+    if "response" not in parts and not error:
+        raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
+    response = _read_response(parts["response"], reader, place) if "response" in parts else {}
+    return {
+        "request": _read_request(parts["request"], reader, place),
+        "response": {**response, **error} if response else unanswered(error["error"]),
+    }
+
+
+def _read_request(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
+    request = _mapping(part, f"{place}: request", {"method", "uri", "headers"}, {"body"})
+    return {
+        "method": _typed(request["method"], str, f"{place}: request.method"),
+        "uri": _typed(request["uri"], str, f"{place}: request.uri"),
+        "body": _body(request, reader.request, f"{place}: request"),
+        "headers": _headers(request["headers"], f"{place}: request.headers"),
+    }
+
+
+def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
+    response = _mapping(part, f"{place}: response", {"status", "headers"}, {"body"})
     status = _mapping(response["status"], f"{place}: response.status", {"code", "message"})
     return {
-        "request": {
-            "method": _typed(request["method"], str, f"{place}: request.method"),
-            "uri": _typed(request["uri"], str, f"{place}: request.uri"),
-            "body": _body(request, reader.request, f"{place}: request"),
-            "headers": _headers(request["headers"], f"{place}: request.headers"),
+        "status": {
+            "code": _typed(status["code"], int, f"{place}: response.status.code"),
+            "message": _typed(status["message"], str, f"{place}: response.status.message"),
         },
-        "response": {
-            "status": {
-                "code": _typed(status["code"], int, f"{place}: response.status.code"),
-                "message": _typed(status["message"], str, f"{place}: response.status.message"),
-            },
-            "headers": _headers(response["headers"], f"{place}: response.headers"),
-            "body": {"string": _body(response, reader.response, f"{place}: response") or ""},
-        },
+        "headers": _headers(response["headers"], f"{place}: response.headers"),
+        "body": {"string": _body(response, reader.response, f"{place}: response") or ""},
     }
+
+
+def _error(part: Mapping[str, Any], place: str) -> dict[str, dict[str, str]]:
+    """The ``error`` of an exchange that broke off, under its key; nothing for one that did not."""
+    if "error" not in part:
+        return {}
+    error = _mapping(part["error"], f"{place}: error", {"kind", "message"})
+    told = {key: _typed(error[key], str, f"{place}: error.{key}") for key in ("kind", "message")}
+    if told["kind"] not in KINDS:
+        raise CassetteError(
+            f"{place}: error.kind: expected the name of an httpx.TransportError, found {told['kind']!r}: "
+            f"{_RERECORD}"
+        )
+    return {"error": told}
 
 
 def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], Body], place: str) -> Body | None:

@@ -1,7 +1,8 @@
 """Recording a streamed response while it is on its way to the client, who sees each piece as it comes.
 
 It is recorded once it is whole: at its end, or at its last word where the server keeps the connection
-open. One that breaks off, or that the client gives up, is not recorded.
+open. One that breaks off is recorded as far as it came, with what it broke off with; one that the client
+gives up is not recorded.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 
 from toolreel.streams import Stream
 from toolreel_adapters.bounded import BodyError, BoundedDecoder, UndecodableBody
+from toolreel_adapters.cassette_breaks import Break
 from toolreel_adapters.cassette_tape import StoredResponse
 from toolreel_adapters.errors import MissingExtra
 
@@ -81,14 +83,18 @@ class Taping:
         if self._open:
             self._record(self._decoder.finish())
 
+    def break_off(self, error: httpx.TransportError) -> None:
+        """The connection broke before the body was whole."""
+        self._record(self._decoder.body, Break.of(error))
+
     def give_up(self) -> None:
         """The client has seen enough; unless the stream had said that it is over, nothing is recorded."""
         self._open = False
 
-    def _record(self, body: bytes) -> None:
+    def _record(self, body: bytes, broke: Break | None = None) -> None:
         if self._open:
             self._open = False
-            self._keep(replace(self._response, body=body))
+            self._keep(replace(self._response, body=body, broke=broke))
 
 
 class TapedStream(httpx.SyncByteStream):
@@ -99,8 +105,12 @@ class TapedStream(httpx.SyncByteStream):
         self._taping = taping
 
     def __iter__(self) -> Iterator[bytes]:
-        for raw in self._inner:
-            yield self._taping.take(raw)
+        try:
+            for raw in self._inner:
+                yield self._taping.take(raw)
+        except httpx.TransportError as error:
+            self._taping.break_off(error)
+            raise
         self._taping.finish()
 
     def close(self) -> None:
@@ -121,6 +131,9 @@ class AsyncTapedStream(httpx.AsyncByteStream):
         try:
             async for raw in chunks:
                 yield self._taping.take(raw)
+        except httpx.TransportError as error:
+            self._taping.break_off(error)
+            raise
         except BodyError:
             await self.aclose()
             with suppress(httpx.HTTPError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from toolreel.errors import ReplayMismatch
 from toolreel_adapters import cassette_format
+from toolreel_adapters.cassette_breaks import Break, is_unanswered, unanswered
 from toolreel_adapters.cassette_file import CassetteFile
-from toolreel_adapters.cassette_key import RequestKey, canonical_body, endpoint, request_key, scrubbed_url
-from toolreel_adapters.drift import difference, drift
+from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key, scrubbed_url
+from toolreel_adapters.cassette_miss import RERECORD, Asked, named, told
 from toolreel_adapters.errors import CassetteError, MissingExtra
 from toolreel_adapters.secret_scan import known_secrets as known_secrets_of
 
@@ -29,18 +30,13 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
-__all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Recording", "StoredResponse", "scrubbed"]
+__all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Exchange", "Recording", "StoredResponse", "scrubbed"]
 
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
 """The only request headers that a cassette holds."""
 
 RESPONSE_HEADERS: Final = frozenset({"content-encoding", "content-type", "retry-after", "x-request-id"})
 """The only response headers that a cassette holds, and that a recording or replaying client sees."""
-
-_COMPARED: Final = 50
-"""How many of the next unplayed interactions are looked at to explain a miss."""
-
-_RERECORD: Final = "If the change is meant, record the session again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +49,32 @@ class StoredResponse:
     """Names in lower case; see :data:`RESPONSE_HEADERS`."""
     body: bytes
     """Decoded, unless ``headers`` name a ``content-encoding``."""
+    broke: Break | None = None
+    """How the exchange broke off after this much of a streamed body; ``None`` where it came whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One interaction of a cassette: what was asked, and what came of it."""
+
+    number: int
+    """Counted from 1, as in messages."""
+    method: str
+    url: str
+    body: bytes
+    answer: StoredResponse | Break
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"interaction {self.number}"
 
 
 class Recording:
-    """A cassette that is being replayed or recorded; made by :meth:`load` or :meth:`blank`."""
+    """A cassette that is being replayed, recorded, or both in this order.
+
+    Made by :meth:`load`, :meth:`blank` or :meth:`extended`.
+    """
 
     def __init__(self, cassette: Cassette, file: CassetteFile, path: Path) -> None:
         self.path: Final = path
@@ -66,6 +84,7 @@ class Recording:
         self._waiting: Final[dict[RequestKey, deque[int]]] = {}
         self._cursor = 0
         self._misses: list[ReplayMismatch] = []
+        self._recorded: Final = len(file.keys)
         for index, key in enumerate(file.keys):
             self._waiting.setdefault(key, deque()).append(index)
 
@@ -85,10 +104,31 @@ class Recording:
         file = CassetteFile()
         return cls(Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file)), file, Path(path))
 
+    @classmethod
+    def extended(cls, path: str | os.PathLike[str]) -> Recording:
+        """The recording in a file, to be replayed first and gone on with after that; blank without a file.
+
+        :raises CassetteError: when there is a file and it cannot be read or trusted
+        """
+        if not os.path.lexists(path):
+            return cls.blank(path)
+        loaded = cls.load(path)
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(loaded._file))
+        cassette.data.extend(loaded._cassette.data)
+        return cls(cassette, loaded._file, Path(path))
+
     @property
     def total(self) -> int:
         """How many interactions there are."""
         return len(self._cassette.data)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Everything in it, in order; nothing is played."""
+        return tuple(
+            Exchange(n, request.method, request.uri, request.body or b"", _stored(response))
+            for n, (request, response) in enumerate(self._cassette.data, 1)
+        )
 
     @property
     def replays(self) -> bool:
@@ -96,28 +136,46 @@ class Recording:
         return bool(self._cassette.record_mode == RecordMode.NONE)
 
     @property
+    def grown(self) -> bool:
+        """Whether something was added to it."""
+        return self.total > self._recorded
+
+    @property
     def unplayed(self) -> tuple[int, ...]:
-        """The interactions that have not been played yet, counted from 0; none while recording."""
+        """What was recorded and has not been played yet, counted from 0; none in a blank recording."""
         with self._lock:
             return self._unplayed()
 
-    def play(self, method: str, url: str, body: bytes) -> StoredResponse:
-        """The stored response to a request, which each interaction gives once.
+    def play(self, method: str, url: str, body: bytes) -> StoredResponse | Break:
+        """What stands in the recording for a request, which each interaction gives once.
 
         Of several interactions with the same request the first that is unplayed is taken.
 
         :raises ReplayMismatch: when there is none; its text shows how the nearest one differs
         """
-        if not self.replays:
+        if not (self.replays or self._recorded):
             raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
-        index = self._take(request_key(method, url, body))  # most bodies are canonical as they come
+        index = self._found(method, url, body, take=True)
         if index is None:
-            body = canonical_body(body)
-            key = request_key(method, url, body)
-            index = self._take(key)
-            if index is None:
-                raise self._miss(method, url, body, repeated=key in self._waiting)
+            raise self._miss(Asked(method, url, canonical_body(body)))
         return _stored(self._cassette.data[index][1])
+
+    def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
+        """The same as :meth:`play`; ``None`` once all that was recorded has been played.
+
+        :raises ReplayMismatch: when it has not, and this request is not what is left
+        """
+        index = self._found(method, url, body, take=True)
+        if index is not None:
+            return _stored(self._cassette.data[index][1])
+        if self.unplayed:
+            raise self._miss(Asked(method, url, canonical_body(body)))
+        return None
+
+    def breaks(self, method: str, url: str, body: bytes) -> bool:
+        """Whether what a request would get is an exchange that broke off; nothing is played."""
+        index = self._found(method, url, body, take=False)
+        return index is not None and "error" in self._cassette.data[index][1]
 
     def append(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
@@ -126,14 +184,15 @@ class Recording:
 
         :returns: the response as a replaying client will get it
         """
-        if self.replays:
-            raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
-        kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
-        request = Request(method, scrubbed_url(url), body, kept)
         stored = _response_dict(response)
-        with self._lock:
-            self._cassette.append(request, stored)
-        return _stored(stored)
+        self._add(method, url, headers, body, stored)
+        return _stored_response(stored)
+
+    def append_break(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
+    ) -> None:
+        """Add an exchange that broke off before the client saw anything of a response."""
+        self._add(method, url, headers, body, unanswered(end.stored))
 
     def finish(self) -> None:
         """Say that the session is over; everything must have been played, and nothing else asked for.
@@ -142,15 +201,15 @@ class Recording:
             swallowed the exception, or when interactions are left; every one of them is named
         """
         with self._lock:
-            left, misses, total = self._unplayed(), [*self._misses], len(self._cassette.data)
+            left, misses, total = self._unplayed(), [*self._misses], self._recorded
         if misses:
             raise ReplayMismatch(str(misses[0]))
         if left:
-            lines = (f"  interaction {n + 1} of {total}: {_name(self._cassette.data[n][0])}" for n in left)
+            lines = (f"  interaction {n + 1} of {total}: {named(self._cassette.data[n][0])}" for n in left)
             raise ReplayMismatch(
                 f"{self.path}: the session is over, but these were recorded and not asked for:\n"
                 + "\n".join(lines)
-                + f"\n{_RERECORD}."
+                + f"\n{RERECORD}."
             )
 
     def save(self, known_secrets: Mapping[str, str] | None = None) -> None:
@@ -168,73 +227,60 @@ class Recording:
             self._file.known_secrets = known
             self._cassette._save(force=True)
 
-    def _take(self, key: RequestKey) -> int | None:
+    def _add(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, stored: Mapping[str, Any]
+    ) -> None:
+        if self.replays:
+            raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
+        kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
+        request = Request(method, scrubbed_url(url), body, kept)
+        with self._lock:
+            self._cassette.append(request, stored)
+
+    def _found(self, method: str, url: str, body: bytes, *, take: bool) -> int | None:
+        """The interaction that a request gets, by its key; once it was taken, no other gets it."""
+        index = self._next(request_key(method, url, body), take=take)
+        if index is not None:
+            return index  # most bodies are canonical as they come
+        return self._next(request_key(method, url, canonical_body(body)), take=take)
+
+    def _next(self, key: RequestKey, *, take: bool) -> int | None:
         with self._lock:
             index = self._waiting_for(key)
-            if index is not None:
+            if index is not None and take:
                 self._cassette.play_counts[index] += 1
             return index
 
     def _waiting_for(self, key: RequestKey) -> int | None:
         index, keys = self._first_unplayed(), self._file.keys
         if index < len(keys) and keys[index] == key:
-            return (
-                index  # most sessions are asked for in order; a hash of the body would be another look at it
-            )
+            return index  # most sessions are asked for in order, and a hash would be another look at it
         waiting = self._waiting.get(key)
         while waiting and self._cassette.play_counts[waiting[0]]:
             waiting.popleft()
         return waiting[0] if waiting else None
 
     def _first_unplayed(self) -> int:
-        counts, total = self._cassette.play_counts, len(self._cassette.data)
+        counts, total = self._cassette.play_counts, self._recorded
         while self._cursor < total and counts[self._cursor]:
             self._cursor += 1
         return self._cursor
 
     def _unplayed(self) -> tuple[int, ...]:
-        if not self.replays:
-            return ()
-        counts, total = self._cassette.play_counts, len(self._cassette.data)
-        return tuple(index for index in range(self._first_unplayed(), total) if not counts[index])
+        counts = self._cassette.play_counts
+        return tuple(index for index in range(self._first_unplayed(), self._recorded) if not counts[index])
 
-    def _miss(self, method: str, url: str, body: bytes, *, repeated: bool) -> ReplayMismatch:
-        asked = f"{method.upper()} {endpoint(url)}"
-        left, total = self.unplayed, self.total
-        text = f"{self.path}: {asked} is not in the recording"
-        if repeated:
-            text = f"{self.path}: {asked} was recorded, but is asked for more often than that"
-        if not left:
-            text += f"; all {total} interactions have been played. {_RERECORD}."
-        else:
-            index = self._nearest(asked, body, left[:_COMPARED])
-            text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
-            text += f"{self._comparison(index, asked, body)}\n{_RERECORD}."
-        mismatch = ReplayMismatch(text)
+    def _miss(self, asked: Asked) -> ReplayMismatch:
+        repeated = request_key(asked.method, asked.url, asked.body) in self._waiting
+        why = told(asked, self._cassette.data, self.unplayed, repeated=repeated)
+        mismatch = ReplayMismatch(f"{self.path}: {why}")
         with self._lock:
             self._misses.append(mismatch)
         return mismatch
 
-    def _nearest(self, asked: str, body: bytes, candidates: Iterable[int]) -> int:
-        def likeness(index: int) -> tuple[bool, int]:
-            request = self._cassette.data[index][0]
-            return _name(request) == asked, -difference(canonical_body(request.body or b""), body)
-
-        return max(candidates, key=likeness)
-
-    def _comparison(self, index: int, asked: str, body: bytes) -> str:
-        request = self._cassette.data[index][0]
-        if _name(request) != asked:
-            return f"first change: the endpoint\n  recorded: {_name(request)}\n  request:  {asked}"
-        return drift(canonical_body(request.body or b""), body)
-
 
 def _parts(file: CassetteFile) -> dict[str, Any]:
     return {"serializer": cassette_format, "persister": file, "match_on": ()}
-
-
-def _name(request: Request) -> str:
-    return f"{request.method.upper()} {endpoint(request.uri)}"
 
 
 def _response_dict(response: StoredResponse) -> dict[str, Any]:
@@ -243,15 +289,21 @@ def _response_dict(response: StoredResponse) -> dict[str, Any]:
         if name.lower() in RESPONSE_HEADERS:
             headers.setdefault(name.lower(), []).append(value)
     status = {"code": response.status, "message": response.reason}
-    return {"status": status, "headers": headers, "body": {"string": response.body}}
+    error = {"error": response.broke.stored} if response.broke else {}
+    return {"status": status, "headers": headers, "body": {"string": response.body}, **error}
 
 
 def scrubbed(response: StoredResponse) -> StoredResponse:
     """The response as a replaying client will get it: without anything that a cassette does not hold."""
-    return _stored(_response_dict(response))
+    return _stored_response(_response_dict(response))
 
 
-def _stored(response: Mapping[str, Any]) -> StoredResponse:
-    status, body = response["status"], response["body"]["string"]
+def _stored(response: Mapping[str, Any]) -> StoredResponse | Break:
+    broke = Break.found_in(response)
+    return broke if broke and is_unanswered(response) else _stored_response(response)
+
+
+def _stored_response(response: Mapping[str, Any]) -> StoredResponse:
+    status, body, broke = response["status"], response["body"]["string"], Break.found_in(response)
     headers = tuple((name, value) for name, values in response["headers"].items() for value in values)
-    return StoredResponse(status["code"], status["message"], headers, body)
+    return StoredResponse(status["code"], status["message"], headers, body, broke)

@@ -67,6 +67,13 @@ class _Lines:
             if not _CAN_RENAME_OPEN_FILES:
                 self._part.replace(self.path)
 
+    def discard(self) -> None:
+        """Give up what was recorded; a journal that stood there before stays."""
+        if self._file.closed:
+            return
+        with _writing(self.path), self._file:
+            self._part.unlink()
+
     def _take(self, mode: str) -> None:
         """Open the file, which nobody else may write from now on."""
         with _writing(self.path):

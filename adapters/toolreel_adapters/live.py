@@ -11,23 +11,27 @@ from typing import assert_never
 
 from toolreel.events import CancelRequested, Event
 from toolreel.loop import fold
+from toolreel.outcome import Completed
 from toolreel.plan import Plan
 from toolreel.state import Settled, State
 from toolreel_adapters.adrive import ago_on, arun
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.approving import Later
 from toolreel_adapters.apython_tools import AsyncPythonTools
-from toolreel_adapters.cassette import AsyncRecordTransport, Recording, RecordTransport
+from toolreel_adapters.cassette_session import Session
 from toolreel_adapters.drive import go_on, run
 from toolreel_adapters.errors import AdapterError, MissingExtra
-from toolreel_adapters.finished import Run, retold
+from toolreel_adapters.extending import AsyncExtending, Extending
+from toolreel_adapters.finished import Run, outcome_of, retold
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.immediate import ImmediateApprover
-from toolreel_adapters.live_files import RecordedFiles, ResumedFiles
+from toolreel_adapters.journal import Recorded
+from toolreel_adapters.live_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel_adapters.observing import tell
 from toolreel_adapters.perform import AsyncPorts, Ports
 from toolreel_adapters.ports import Approver, Journal, Listener, Observer, Wanted
 from toolreel_adapters.python_tools import Given, PythonTools, Toolbox
+from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel_adapters.replay import Driver, check_surface, load_trio
 from toolreel_adapters.secret_scan import known_secrets
 from toolreel_adapters.underway import Answered
@@ -37,7 +41,7 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["Live", "Resumed", "Target", "go_live", "resume_live"]
+__all__ = ["Keeping", "Live", "Resumed", "Target", "go_live", "resume_live"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Live:
     """The files that were written."""
     refused: AdapterError | None = None
     """Why nothing was, although the run was to be recorded."""
+    dropped: bool = False
+    """Whether nothing was because the run did not complete."""
 
 
 def go_live(  # noqa: PLR0913 - every choice about a run has its name
@@ -80,7 +86,7 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     driver: Driver = "sync",
     approver: Approver | None = None,
     record: Path | None = None,
-    overwrite: bool = False,
+    keeping: Keeping = "new",
     observe: Observer | None = None,
     on_delta: Listener | None = None,
     earlier: Sequence[Answered] = (),
@@ -91,24 +97,28 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     :param approver: decides about tools that need approval; without one, the run rests there
     :param record: the cassette to write, ``<name>.yaml``; its journal goes beside it
     :param on_delta: is shown each piece of a streamed reply as it comes
-    :param overwrite: whether files of that name may be replaced
+    :param keeping: when it is written, and whether files of that name may be replaced
     :param earlier: what a fork keeps; the run goes on from there, and is recorded as a journal alone, since
         the requests before were never sent
     :param durable: whether each event is on the disk before the run goes on, not with the system alone
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
+    :raises toolreel.ReplayMismatch: if the run is not the recorded one that it was to extend
     """
-    files = (
-        RecordedFiles(record, plan, target.secrets, overwrite=overwrite, durable=durable) if record else None
-    )
+    files = RecordedFiles(record, plan, target.secrets, keeping, durable=durable) if record else None
     heard = _Heard(files)
     tape = files.tape if files and not earlier else None
+    before = files.before if files else None
+    worth = keeping in {"new", "overwrite"}
     try:
         begun = _retold(plan, earlier, heard, observe) if earlier else None
-        session = _Session(plan, target, tools, approver or Later(), tape, heard, observe, on_delta, begun)
+        session = _Session(
+            plan, target, tools, approver or Later(), tape, heard, observe, on_delta, begun, before
+        )
         ended = _ended(session, heard, driver)
+        worth = worth or isinstance(outcome_of(ended), Completed | None)
     finally:
-        saved = files.close(keep=bool(heard.events)) if files else ()
-    return Live(ended, saved, files.refused if files else None)
+        saved = files.close(keep=worth and bool(heard.events)) if files else ()
+    return Live(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +209,14 @@ class _Session:
     target: Target
     tools: Sequence[Given]
     approver: Approver
-    tape: Recording | None
+    tape: Session | None
     journal: Journal
     observe: Observer | None
     on_delta: Listener | None
     begun: State | None
     """Where the run goes on, if it does not begin."""
+    before: Recorded | None = None
+    """The record that is replayed first, if one is extended."""
 
     def on(self, driver: Driver) -> Run:
         match driver:
@@ -219,7 +231,7 @@ class _Session:
                 assert_never(driver)
 
     def _run(self) -> Run:
-        transport = RecordTransport(self.tape, httpx.HTTPTransport()) if self.tape else None
+        transport = self.tape.transport() if self.tape else None
         target = self.target
         with HttpEndpoint(
             target.base_url,
@@ -232,10 +244,18 @@ class _Session:
             ports = Ports(endpoint, PythonTools(self.tools), self.approver)
             if self.begun:
                 return go_on(self.begun, ports, journal=self.journal, observe=self.observe)
+            if self.before and self.tape:
+                breaks = breaks_in(self.tape.recording)
+                rehearsal = Rehearsal(self.before, endpoint=endpoint, breaks=breaks)
+                extending = Extending(rehearsal, ports)
+                done = run(self.plan, extending, journal=self.journal, observe=self.observe)
+                rehearsal.finish()
+                self.tape.finish()
+                return done
             return run(self.plan, ports, journal=self.journal, observe=self.observe)
 
     async def _arun(self) -> Run:
-        transport = AsyncRecordTransport(self.tape, httpx.AsyncHTTPTransport()) if self.tape else None
+        transport = self.tape.async_transport() if self.tape else None
         target = self.target
         async with AsyncHttpEndpoint(
             target.base_url,
@@ -249,4 +269,12 @@ class _Session:
             ports = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
             if self.begun:
                 return await ago_on(self.begun, ports, journal=self.journal, observe=self.observe)
+            if self.before and self.tape:
+                breaks = breaks_in(self.tape.recording)
+                rehearsal = AsyncRehearsal(self.before, endpoint=endpoint, breaks=breaks)
+                extending = AsyncExtending(rehearsal, ports)
+                done = await arun(self.plan, extending, journal=self.journal, observe=self.observe)
+                rehearsal.finish()
+                self.tape.finish()
+                return done
             return await arun(self.plan, ports, journal=self.journal, observe=self.observe)

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from toolreel.effects import SendRequest
 from toolreel.errors import ReplayMismatch
 from toolreel.events import Event
 from toolreel.plan import Plan
-from toolreel_adapters import cassette_format
-from toolreel_adapters.cassette import Recording
-from toolreel_adapters.cassette_file import CassetteFile
+from toolreel_adapters.cassette_session import Session
 from toolreel_adapters.errors import AdapterError, CassetteError
+from toolreel_adapters.extending import uncancelled
+from toolreel_adapters.journal import Recorded, read_journal
 from toolreel_adapters.journal_file import FileJournal, ReopenedJournal
 from toolreel_adapters.ports import Wanted
-from toolreel_adapters.rehearsal import went_over_the_wire
-from toolreel_adapters.replay import companion
+from toolreel_adapters.rehearsal import CHAT, breaks_in, came_whole
+from toolreel_adapters.replay import companion, recording_files
 from toolreel_adapters.retracing import Trace, retrace
 
-__all__ = ["RecordedFiles", "ResumedFiles"]
+__all__ = ["Keeping", "RecordedFiles", "ResumedFiles"]
+
+Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
+"""What becomes of a recording. ``new`` and ``overwrite`` keep a run whatever came of it, the one where
+there is no file of that name yet, the other in its place. ``record`` and ``extend`` keep a run that has
+completed or rests, and else leave the files as they were; ``extend`` replays them first."""
 
 
 class RecordedFiles:
@@ -35,22 +41,23 @@ class RecordedFiles:
         path: Path,
         plan: Plan,
         secrets: Mapping[str, str],
+        keeping: Keeping = "new",
         *,
-        overwrite: bool = False,
         durable: bool = False,
     ) -> None:
         self._path = path
         self._journal_path = companion(path)
         for taken in (path, self._journal_path):
-            if taken.exists() and not overwrite:
+            if taken.exists() and keeping == "new":
                 raise CassetteError(
                     f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
                 )
-        self._before = self._journal_path.read_bytes() if self._journal_path.exists() else None
         self._secrets = secrets
-        self.tape = Recording.blank(path)
+        self.before = _extended(path) if keeping == "extend" else None
+        """The run that is gone on with."""
+        self.tape = Session.of(path, "extend" if self.before else "record")
         self._journal = FileJournal(
-            self._journal_path, plan, known_secrets=self._secrets, overwrite=overwrite, durable=durable
+            self._journal_path, plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
         )
         self.refused: AdapterError | None = None
 
@@ -68,25 +75,19 @@ class RecordedFiles:
 
         A run that was stopped before its first reply has a journal and no cassette.
         """
-        try:
-            self._journal.close()
-            if keep and not self.refused and self.tape.total:
+        if keep and not self.refused:
+            try:
                 self.tape.save(self._secrets)
-        except AdapterError as error:
-            self.refused = error
+                self._journal.close()
+            except AdapterError as error:
+                self.refused = error
         if self.refused or not keep:
-            self._restore()
+            self._journal.discard()
             return ()
-        if not self.tape.total:
+        if not self.tape.recording.total:
             self._path.unlink(missing_ok=True)
             return (self._journal_path,)
         return (self._path, self._journal_path)
-
-    def _restore(self) -> None:
-        if self._before is None:
-            self._journal_path.unlink(missing_ok=True)
-        else:
-            self._journal_path.write_bytes(self._before)
 
 
 class ResumedFiles:
@@ -130,26 +131,30 @@ class ResumedFiles:
         return (self.journal.path,)
 
 
-def _continued(path: Path, trace: Trace) -> Recording | None:
-    """A tape with the exchanges of a cassette, if they are just those of a run so far."""
+def _extended(path: Path) -> Recorded | None:
+    """The run that stands there, up to where it was stopped; ``None`` where there is none.
+
+    :raises AdapterError: if half of it is missing, or it cannot be read
+    """
+    if path.exists():
+        return uncancelled(read_journal(recording_files(path)[1]))
+    if companion(path).exists():
+        raise CassetteError(f"{path}: only its journal is there, which cannot be extended: fork it instead")
+    return None
+
+
+def _continued(path: Path, trace: Trace) -> Session | None:
+    """The session on a cassette, played as far as it goes, if it holds just the exchanges of a run so far."""
     if not path.exists():
         return None
     try:
-        played, tape = Recording.load(path), Recording.blank(path)
+        session = Session.of(path, "extend")
+        breaks = breaks_in(session.recording)
         for traced in trace.events:
-            if isinstance(traced.effect, SendRequest) and went_over_the_wire(traced.record.event):
-                played.play("POST", "/chat/completions", traced.effect.request.body.encode())
-        played.finish()
-        again = Recording.load(path)
-        for request in CassetteFile().load_cassette(str(path), cassette_format)[0]:
-            body = request.body or b""
-            tape.append(
-                request.method,
-                request.uri,
-                request.headers,
-                body,
-                again.play(request.method, request.uri, body),
-            )
+            effect = traced.effect
+            if isinstance(effect, SendRequest) and (came_whole(traced.record.event) or breaks(effect)):
+                session.recording.play("POST", CHAT, effect.request.body.encode())
+        session.finish()
     except (CassetteError, ReplayMismatch):
         return None
-    return tape
+    return session

@@ -79,7 +79,12 @@ class Reel(ReelTape):
             ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
             return run(plan, ports, journal=journal, observe=observe)
         endpoint = self.endpoint if self.files.cassette.exists() else None
-        rehearsal = Rehearsal(journal.recorded, endpoint=endpoint, tools=host if tools_in_replay else None)
+        rehearsal = Rehearsal(
+            journal.recorded,
+            endpoint=endpoint,
+            breaks=self.breaks,
+            tools=host if tools_in_replay else None,
+        )
         done = run(plan, rehearsal, journal=journal, observe=observe)
         rehearsal.finish()
         journal.check()
@@ -105,7 +110,10 @@ class Reel(ReelTape):
                 return await arun(plan, ports, journal=journal, observe=observe)
         endpoint = self.async_endpoint() if self.files.cassette.exists() else None
         rehearsal = AsyncRehearsal(
-            journal.recorded, endpoint=endpoint, tools=host if tools_in_replay else None
+            journal.recorded,
+            endpoint=endpoint,
+            breaks=self.breaks,
+            tools=host if tools_in_replay else None,
         )
         done = await arun(plan, rehearsal, journal=journal, observe=observe)
         rehearsal.finish()

@@ -46,7 +46,7 @@ class ReelFiles:
 
     @property
     def exist(self) -> bool:
-        """Whether anything was recorded; a run that never got a reply has a journal alone."""
+        """Whether anything was recorded; a run that was stopped at its first request has a journal alone."""
         return self.cassette.exists() or bool(self.journals)
 
 

@@ -18,6 +18,7 @@ from toolreel_adapters.cassette import (
 from toolreel_adapters.errors import CassetteError, EndpointConfigError, MissingExtra
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.reel_files import ReelFiles
+from toolreel_adapters.rehearsal import Breaks, breaks_in
 from toolreel_adapters.secret_scan import known_secrets
 
 try:
@@ -121,6 +122,11 @@ class ReelTape:
             key = self.live.api_key_env if self.recording else None
             self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
         return self._endpoint
+
+    @property
+    def breaks(self) -> Breaks:
+        """Which requests are answered by an exchange that broke off when it was recorded."""
+        return breaks_in(self._loaded() if self.files.cassette.exists() else None)
 
     def async_endpoint(self) -> AsyncHttpEndpoint:
         """The same, awaited: ``async with reel.async_endpoint() as endpoint``."""

@@ -9,9 +9,10 @@ a tool last, so that none is run for another call than the recorded one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
-from typing import assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 from toolreel.codec import tag
 from toolreel.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
@@ -20,21 +21,48 @@ from toolreel.events import CancelRequested, Event, ReplyReceived, RequestFailed
 from toolreel_adapters.journal import Record, Recorded
 from toolreel_adapters.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost, Wanted
 
-__all__ = ["AsyncRehearsal", "Rehearsal", "shown", "went_over_the_wire"]
+if TYPE_CHECKING:
+    from toolreel_adapters.cassette_tape import Recording
+
+__all__ = ["CHAT", "AsyncRehearsal", "Breaks", "Rehearsal", "breaks_in", "came_whole", "shown"]
+
+Breaks: TypeAlias = Callable[[SendRequest], bool]
+"""Whether a cassette holds, as the next answer to a request, an exchange that broke off."""
+
+
+def breaks_in(tape: Recording | None) -> Breaks:
+    """The answer for a cassette, or for none, which holds nothing."""
+
+    def breaks(effect: SendRequest) -> bool:
+        return tape is not None and tape.breaks("POST", CHAT, effect.request.body.encode())
+
+    return breaks
+
+
+CHAT: Final = "/chat/completions"
+_NEVER: Final = breaks_in(None)
 
 
 class Rehearsal:
     """A performer that replays a journal; nobody is asked again, and no time passes.
 
     :param endpoint: answers requests in the journal's stead
+    :param breaks: whether what the endpoint has for a request is an exchange that broke off; older
+        cassettes hold none of these, and the journal answers for them
     :param tools: runs tools in the journal's stead
     """
 
     def __init__(
-        self, recorded: Recorded, *, endpoint: Endpoint | None = None, tools: ToolHost | None = None
+        self,
+        recorded: Recorded,
+        *,
+        endpoint: Endpoint | None = None,
+        breaks: Breaks = _NEVER,
+        tools: ToolHost | None = None,
     ) -> None:
         self._script = _Script(recorded)
         self._endpoint = endpoint
+        self._breaks = breaks
         self._tools = tools
 
     def perform(self, effect: Wanted) -> Event | None:
@@ -49,7 +77,7 @@ class Rehearsal:
             return record.event
         match effect:
             case SendRequest():
-                by_wire = self._endpoint is not None and went_over_the_wire(record.event)
+                by_wire = came_whole(record.event) or self._breaks(effect)
                 told = self._endpoint.send(effect) if self._endpoint and by_wire else None
                 return self._script.answer(effect, record, told)
             case RunTool():
@@ -59,6 +87,11 @@ class Rehearsal:
                 return self._script.answer(effect, record)
             case _:
                 assert_never(effect)
+
+    @property
+    def over(self) -> bool:
+        """Whether every line of the journal has been reached."""
+        return self._script.over
 
     def finish(self) -> None:
         """Fail if a line of the journal was never reached."""
@@ -73,10 +106,12 @@ class AsyncRehearsal:
         recorded: Recorded,
         *,
         endpoint: AsyncEndpoint | None = None,
+        breaks: Breaks = _NEVER,
         tools: AsyncToolHost | None = None,
     ) -> None:
         self._script = _Script(recorded)
         self._endpoint = endpoint
+        self._breaks = breaks
         self._tools = tools
 
     async def perform(self, effect: Wanted) -> Event | None:
@@ -91,7 +126,7 @@ class AsyncRehearsal:
             return record.event
         match effect:
             case SendRequest():
-                by_wire = self._endpoint is not None and went_over_the_wire(record.event)
+                by_wire = came_whole(record.event) or self._breaks(effect)
                 told = await self._endpoint.send(effect) if self._endpoint and by_wire else None
                 return self._script.answer(effect, record, told)
             case RunTool():
@@ -102,13 +137,18 @@ class AsyncRehearsal:
             case _:
                 assert_never(effect)
 
+    @property
+    def over(self) -> bool:
+        """Whether every line of the journal has been reached."""
+        return self._script.over
+
     def finish(self) -> None:
         """Fail if a line of the journal was never reached."""
         self._script.finish()
 
 
-def went_over_the_wire(event: Event) -> bool:
-    """Whether a cassette holds what the event tells: an exchange that broke off is in the journal alone."""
+def came_whole(event: Event) -> bool:
+    """Whether the event tells of a response, which every cassette holds."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
 
 
@@ -128,6 +168,11 @@ class _Script:
         self._recorded = recorded
         self._left = dict(enumerate(recorded.records))
         self._lock = Lock()
+
+    @property
+    def over(self) -> bool:
+        with self._lock:
+            return not self._left
 
     def next(self, effect: Wanted) -> Record | None:
         """The line that answers the effect, else the first that was not reached; ``None`` after the last."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
@@ -21,12 +21,14 @@ from toolreel_adapters.drive import run
 from toolreel_adapters.errors import CassetteError, JournalError, MissingExtra
 from toolreel_adapters.finished import Run
 from toolreel_adapters.journal import MemoryJournal, Recorded, read_journal
-from toolreel_adapters.ports import AsyncEndpoint, Endpoint
 from toolreel_adapters.python_tools import Given, PythonTools
-from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
+from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal, breaks_in
 
 if TYPE_CHECKING:
+    from toolreel_adapters.ahttp import AsyncHttpEndpoint
     from toolreel_adapters.apython_tools import AsyncPythonTools
+    from toolreel_adapters.cassette_tape import Recording
+    from toolreel_adapters.http import HttpEndpoint
 
 __all__ = [
     "DRIVERS",
@@ -126,10 +128,11 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
 
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
     with ExitStack() as stack:
-        endpoint = stack.enter_context(_endpoint(cassette)) if cassette else None
+        tape = stack.enter_context(_tape(cassette)) if cassette else None
+        endpoint = stack.enter_context(_endpoint(tape)) if tape else None
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = Rehearsal(recorded, endpoint=endpoint, tools=host)
+        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
         done = run(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
         return done
@@ -139,32 +142,34 @@ async def _areplay(
     recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
 ) -> Run:
     async with AsyncExitStack() as stack:
-        endpoint = await stack.enter_async_context(_aendpoint(cassette)) if cassette else None
+        tape = stack.enter_context(_tape(cassette)) if cassette else None
+        endpoint = await stack.enter_async_context(_aendpoint(tape)) if tape else None
         host = _async_tools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tools=host)
+        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
         done = await arun(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
         return done
 
 
-@contextmanager
-def _endpoint(cassette: Path) -> Generator[Endpoint, None, None]:
-    from toolreel_adapters.cassette import ReplayTransport, replaying
+def _tape(cassette: Path) -> AbstractContextManager[Recording]:
+    from toolreel_adapters.cassette import replaying
+
+    return replaying(cassette)
+
+
+def _endpoint(tape: Recording) -> HttpEndpoint:
+    from toolreel_adapters.cassette import ReplayTransport
     from toolreel_adapters.http import HttpEndpoint
 
-    with replaying(cassette) as tape, HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape)) as endpoint:
-        yield endpoint
+    return HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape))
 
 
-@asynccontextmanager
-async def _aendpoint(cassette: Path) -> AsyncGenerator[AsyncEndpoint, None]:
+def _aendpoint(tape: Recording) -> AsyncHttpEndpoint:
     from toolreel_adapters.ahttp import AsyncHttpEndpoint
-    from toolreel_adapters.cassette import AsyncReplayTransport, replaying
+    from toolreel_adapters.cassette import AsyncReplayTransport
 
-    with replaying(cassette) as tape:
-        async with AsyncHttpEndpoint(_NOWHERE, transport=AsyncReplayTransport(tape)) as endpoint:
-            yield endpoint
+    return AsyncHttpEndpoint(_NOWHERE, transport=AsyncReplayTransport(tape))
 
 
 def _async_tools(tools: Iterable[Given]) -> AsyncPythonTools:

@@ -8,16 +8,19 @@ import re
 import socket
 import zlib
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event as Flag
 from threading import Lock, Thread
 from typing import Final
 from unittest.mock import patch
 
+import brotli
 import pytest
+import zstandard
 
 from toolreel.config import LoopConfig
 from toolreel.effects import SendRequest
@@ -87,20 +90,34 @@ def replying(tree: Json, status: int = 200) -> Answer:
 def streaming(
     *pieces: str | float, content_type: str = "text/event-stream", encoding: str = "", ends: bool = True
 ) -> Answer:
-    """A body that comes in pieces, with pauses in seconds; gzipped, each can be unpacked when it comes."""
-    packer = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
+    """A body that comes in pieces, with pauses in seconds; packed, each can be unpacked when it comes."""
+    pack, finish = _packer(encoding)
 
     def sent(piece: str | float) -> bytes | float:
-        if not isinstance(piece, str):
-            return piece
-        data = piece.encode()
-        return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) if encoding else data
+        return pack(piece.encode()) if isinstance(piece, str) else piece
 
     plain = "".join(piece for piece in pieces if isinstance(piece, str)).encode()
     given = [sent(piece) for piece in pieces]
-    last = [packer.flush()] if encoding else []
+    last = [finish()] if encoding else []
     headers = {"content-type": content_type, **({"content-encoding": encoding} if encoding else {})}
     return Answer(plain, headers=headers, pieces=(*given, *last), ends=ends)
+
+
+def _packer(encoding: str) -> tuple[Callable[[bytes], bytes], Callable[[], bytes]]:
+    """What packs one piece of a body so that it can be unpacked at once, and what ends the body."""
+    match encoding:
+        case "":
+            return bytes, bytes
+        case "br":
+            br = brotli.Compressor(quality=1)
+            return lambda data: br.process(data) + br.flush(), br.finish
+        case "zstd":
+            zstd = zstandard.ZstdCompressor().compressobj()
+            block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+            return lambda data: zstd.compress(data) + zstd.flush(block), zstd.flush
+        case _:
+            packer = zlib.compressobj(wbits=zlib.MAX_WBITS + (16 if encoding == "gzip" else 0))
+            return lambda data: packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH), packer.flush
 
 
 def chunk(content: str | None = None, finish: str | None = None, **further: Json) -> str:
@@ -119,13 +136,22 @@ def packed(body: bytes, encoding: str) -> Answer:
     return Answer(packer.compress(body) + packer.flush(), headers={"content-encoding": "deflate"})
 
 
-def bomb(mebibytes: int) -> Answer:
-    """Zeros, gzipped to a thousandth."""
+@cache
+def bomb(mebibytes: int, encoding: str = "gzip") -> Answer:
+    """Zeros, packed to a thousandth or less."""
     zeros = bytes(1024 * 1024)
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    block = packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)
-    head = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
-    return Answer(head + block * mebibytes + packer.flush(), headers={"content-encoding": "gzip"})
+    match encoding:
+        case "br":
+            brotli_packer = brotli.Compressor(quality=1)
+            body = b"".join(brotli_packer.process(zeros) for _ in range(mebibytes)) + brotli_packer.finish()
+        case "zstd":
+            zstd_packer = zstandard.ZstdCompressor(level=1).compressobj()
+            body = b"".join(zstd_packer.compress(zeros) for _ in range(mebibytes)) + zstd_packer.flush()
+        case _:
+            packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+            block = packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)
+            body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + block * mebibytes + packer.flush()
+    return Answer(body, headers={"content-encoding": encoding})
 
 
 @dataclass(slots=True)
@@ -267,7 +293,9 @@ FAR_SIDES: Final[Mapping[str, FarSide]] = {
         packed(bytes(LIMIT + 1), "gzip"), "too_large", f"larger than {LIMIT} bytes when decoded$", 200
     ),
     "sends too much with an error": FarSide(Answer(bytes(LIMIT + 1), 502), "too_large", "larger than", 502),
-    "speaks brotli": _undecodable("br", b"\x0b\x02\x80hi\x03", "^content-encoding 'br' is not supported"),
+    "speaks as nobody does": _undecodable("compress", b"hi", "^content-encoding 'compress' is not supported"),
+    "packs badly in brotli": _undecodable("br", b"<html>", "^the br body is corrupt"),
+    "packs badly in zstd": _undecodable("zstd", b"<html>", "^the zstd body is corrupt"),
     "packs badly": _undecodable("gzip", b"<html>", "^the gzip body is corrupt"),
     "packs half of it": _undecodable("gzip", _CUT, "^the gzip body was cut off"),
     "refuses like OpenAI": _refusing(401, b'{"error":{"message":"No such key."}}', "No such key."),

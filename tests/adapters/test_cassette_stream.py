@@ -101,14 +101,12 @@ def test_deltas_are_heard_while_they_are_recorded(ask: Callable[..., Sent], tmp_
 @pytest.mark.parametrize(
     ("answer", "failure"),
     [
-        (streaming(HELLO[0], ends=False), "broken"),
         (streaming(HELLO[0], *KEPT_ALIVE), "timeout"),
-        (streaming(HELLO[0], 60.0), "timeout"),
         (streaming(*[chunk("x" * 1_000)] * 100), "too_large"),
         (replace(streaming(*HELLO, encoding="gzip"), pieces=(b"<html>",)), "broken"),
         (replace(streaming(*HELLO, encoding="gzip"), pieces=(b"\x1f\x8b\x08\0\0\0\0\0",)), "broken"),
     ],
-    ids=["breaks", "stalls", "is silent", "is too large", "is no gzip", "is half a gzip"],
+    ids=["stalls", "is too large", "is no gzip", "is half a gzip"],
 )
 def test_a_stream_that_is_given_up_is_not_recorded(
     ask: Callable[..., Sent], answer: Answer, failure: str, tmp_path: Path
@@ -125,7 +123,7 @@ def test_a_stream_in_an_encoding_that_nobody_knows_is_recorded_as_it_came(
     ask: Callable[..., Sent], tmp_path: Path
 ) -> None:
     answer = replace(
-        streaming(*HELLO), headers={"content-type": "text/event-stream", "content-encoding": "br"}
+        streaming(*HELLO), headers={"content-type": "text/event-stream", "content-encoding": "compress"}
     )
     with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
         event, _ = ask(tape, server.url)

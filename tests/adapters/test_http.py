@@ -97,9 +97,13 @@ def test_after_a_failure_the_endpoint_goes_on() -> None:
     assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
 
 
-def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory() -> None:
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str) -> None:
     cap = 4 * 1024 * 1024
-    with serving(bomb(1024)) as server, HttpEndpoint(server.url, max_response_bytes=cap) as endpoint:
+    with (
+        serving(bomb(1024, encoding)) as server,
+        HttpEndpoint(server.url, max_response_bytes=cap) as endpoint,
+    ):
         tracemalloc.start()
         try:
             event = endpoint.send(asking())

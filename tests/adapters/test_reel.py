@@ -98,11 +98,12 @@ def test_a_cassette_of_another_client_needs_no_journal(files: ReelFiles, runs: s
 
 
 @each_colour
-def test_a_run_that_never_got_a_reply_has_a_journal_alone(files: ReelFiles, runs: str) -> None:
+def test_a_run_that_never_got_a_reply_replays_from_what_broke_it_off(files: ReelFiles, runs: str) -> None:
     with nobody_listens() as url:
         reel = Reel(files, LiveSide(url), recording=True)
         done = held(reel, runs, Plan.of(model="m", messages="hi", config=ONCE), None)
-        assert reel.save() == (files.journal(1),)
+        assert reel.save() == (files.cassette, files.journal(1))
+    assert "kind: ConnectError" in files.cassette.read_text()
     reel = Reel(files)
     assert held(reel, runs, Plan.of(model="m", messages="hi", config=ONCE), None) == done
     reel.finish()

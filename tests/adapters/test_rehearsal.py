@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.adapters.chat_server import Answer, replying, serving
 from tests.adapters.test_drive import PLAN, SUM, Stopping, add
 from tests.samples import complaint
+from toolreel.config import LoopConfig
 from toolreel.effects import RunTool
 from toolreel.errors import ReplayMismatch
 from toolreel.events import CancelRequested, ReplyReceived, ToolReturned
@@ -12,13 +16,16 @@ from toolreel.outcome import Cancelled
 from toolreel.plan import Plan
 from toolreel_adapters.adrive import arun
 from toolreel_adapters.apython_tools import AsyncPythonTools
+from toolreel_adapters.cassette_format import deserialize, serialize
 from toolreel_adapters.drive import run
 from toolreel_adapters.finished import retold
 from toolreel_adapters.immediate import ImmediateEndpoint, ImmediateTools
 from toolreel_adapters.journal import MemoryJournal, Recorded, parse_journal
+from toolreel_adapters.live import Target, go_live
 from toolreel_adapters.perform import Ports
 from toolreel_adapters.python_tools import PythonTools
 from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
+from toolreel_adapters.replay import DRIVERS, Driver, replay
 from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools, calling, saying
 
 
@@ -196,3 +203,35 @@ def test_replies_are_taken_from_the_record_to_the_byte() -> None:
     (first, *_) = recorded().events
     assert isinstance(first, ReplyReceived)
     assert first.body == canonical(SUM[0])
+
+
+ONCE_MORE = Plan.of(model="m", messages="hi", config=LoopConfig(retry_base_ms=0))
+
+
+def broken_session(folder: Path) -> tuple[Path, str]:
+    """A run whose first request broke off, with its cassette; and the text of its journal."""
+    with serving(Answer(raw=b""), replying(saying("hello"))) as server:
+        live = go_live(ONCE_MORE, Target(server.url), record=folder / "kept.yaml")
+    assert live.run.completed
+    return folder / "kept.yaml", (folder / "kept.journal.jsonl").read_text()
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_what_broke_off_is_answered_by_the_cassette(driver: Driver, tmp_path: Path) -> None:
+    path, journal = broken_session(tmp_path)
+    assert path.read_text().count("kind: RemoteProtocolError") == 1
+    assert replay(path, driver=driver).recorded.text == journal
+    path.write_text(path.read_text().replace("message: Server disconnected", "message: Server gone"))
+    assert "line 2: the replay differs" in complaint(ReplayMismatch, lambda: replay(path, driver=driver))
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_cassette_from_before_such_exchanges_were_kept_still_replays(
+    driver: Driver, tmp_path: Path
+) -> None:
+    path, journal = broken_session(tmp_path)
+    tree = deserialize(path.read_text())
+    whole = [entry for entry in tree["interactions"] if "error" not in entry["response"]]
+    path.write_text(serialize({**tree, "interactions": whole}))
+    assert (len(tree["interactions"]), len(whole)) == (2, 1)
+    assert replay(path, driver=driver).recorded.text == journal

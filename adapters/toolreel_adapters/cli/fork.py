@@ -206,7 +206,7 @@ class _Live:
                 self.tools,
                 approver=approver(self.approve, watching),
                 record=self.record,
-                overwrite=self.overwrite,
+                keeping="overwrite" if self.overwrite else "new",
                 observe=watching,
                 on_delta=watching.hear,
                 earlier=begun.answered,

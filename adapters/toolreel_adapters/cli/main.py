@@ -14,8 +14,11 @@ import click
 
 from toolreel.jsontext import Json
 from toolreel.messages import Message, SystemMessage, UserMessage
+from toolreel.outcome import Completed
+from toolreel.plan import Plan
 from toolreel_adapters.catalogue import with_files
 from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
+from toolreel_adapters.cli.cassettes import cassettes_command
 from toolreel_adapters.cli.console import complain, forgive_encodings, labelled, out
 from toolreel_adapters.cli.diff import diff_command
 from toolreel_adapters.cli.fork import fork_command
@@ -31,11 +34,12 @@ from toolreel_adapters.cli.presets import presets_command
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
 from toolreel_adapters.cli.resume import resume_command
-from toolreel_adapters.cli.saving import cassette_path, durable_option
+from toolreel_adapters.cli.saving import Mode, cassette_path, durable_option, keeping_of, mode_option
 from toolreel_adapters.cli.surface import allow_option, deny_option, tools_command
 from toolreel_adapters.cli.text_calls import text_calls_command
-from toolreel_adapters.finished import Run
+from toolreel_adapters.finished import Run, outcome_of
 from toolreel_adapters.hints import told
+from toolreel_adapters.reel_files import ReelFiles
 from toolreel_adapters.replay import DRIVERS, Driver, replay
 from toolreel_adapters.settings import parse_settings
 from toolreel_adapters.tool_modules import load_tools
@@ -56,6 +60,7 @@ def toolreel() -> None:
     forgive_encodings()
 
 
+toolreel.add_command(cassettes_command)
 toolreel.add_command(text_calls_command)
 toolreel.add_command(tools_command)
 toolreel.add_command(normalize_command)
@@ -102,7 +107,8 @@ toolreel.add_command(resume_command)
     metavar="NAME",
     help="Keep the session as NAME.yaml and NAME.journal.jsonl, to be replayed with `toolreel replay NAME`.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files of that name.")
+@click.option("--overwrite", is_flag=True, help="Replace files of that name, whatever comes of the run.")
+@mode_option
 @durable_option
 @click.option(
     "--approve",
@@ -143,6 +149,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
+    mode: Mode | None,
     durable: bool,
     approve: Approval,
     stream: bool,
@@ -177,6 +184,9 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     )
     target = Target(base_url, api_key_env, timeout)
     path = cassette_path(record)
+    keeping = keeping_of(mode, path, overwrite=overwrite)
+    if isinstance(keeping, Path):
+        return _rerun(plan, keeping, driver, as_machine=as_machine)
     with redirect_stdout(sys.stderr), Watching() as watching:
         live = go_live(
             plan,
@@ -185,7 +195,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
             driver=driver,
             approver=approver(approve, watching),
             record=path,
-            overwrite=overwrite,
+            keeping=keeping,
             durable=durable,
             observe=watching,
             on_delta=watching.hear,
@@ -200,6 +210,8 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     if live.refused:
         complain(f"the session was not saved: {live.refused}")
         return USAGE
+    if live.dropped:
+        complain(f"the session was not saved, since it did not complete (--mode {mode})")
     return 0 if live.run.completed else _FAILED
 
 
@@ -255,6 +267,20 @@ def demo(driver: Driver | None, as_machine: bool) -> int:
             out.print(f"replay      {replayed.proof}", style="green")
         out.print("            next: toolreel run --help", style="dim")
     return 0
+
+
+def _rerun(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
+    """The run as it was recorded; nobody is asked again."""
+    from toolreel_adapters.cli.progress import Watching
+    from toolreel_adapters.rerunning import rerun
+
+    with redirect_stdout(sys.stderr), Watching() as watching:
+        done = rerun(plan, ReelFiles(path), driver=driver, observe=watching)
+    _show(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
+    if not as_machine:
+        labelled(out, "replayed", str(path), "green")
+    ended = outcome_of(done)
+    return 0 if isinstance(ended, Completed | None) else _FAILED
 
 
 def _show(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:

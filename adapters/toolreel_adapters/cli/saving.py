@@ -1,9 +1,10 @@
-"""What ``--record`` and ``--durable`` mean, and keeping a fork that was not held live."""
+"""What ``--record``, ``--mode`` and ``--durable`` mean, and keeping a fork that was not held live."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 import click
 
@@ -13,13 +14,61 @@ from toolreel_adapters.journal_file import FileJournal
 from toolreel_adapters.replay import companion
 from toolreel_adapters.secret_scan import known_secrets, leaks
 
-__all__ = ["cassette_path", "check_free", "durable_option", "resumed_path", "save_fork"]
+if TYPE_CHECKING:
+    from toolreel_adapters.live_files import Keeping
+
+__all__ = [
+    "Mode",
+    "cassette_path",
+    "check_free",
+    "durable_option",
+    "keeping_of",
+    "mode_option",
+    "resumed_path",
+    "save_fork",
+]
+
+Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
+
+_MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
 
 durable_option = click.option(
     "--durable",
     is_flag=True,
     help="Have each event on the disk before the run goes on: it then outlives a power cut, too.",
 )
+
+mode_option = click.option(
+    "--mode",
+    type=click.Choice(_MODES),
+    help="What --record does with a recording of that name. replay: nothing is live. record: made anew, and "
+    "replaced if the run completes. auto: replay, or record where there is none. extend: replayed, gone on "
+    "with live where it ends, and kept if the run completes. Without --mode, there must be none.",
+)
+
+
+def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
+    """What a run does with the recording of its name; a path is one that is only replayed.
+
+    :raises click.UsageError: if the options do not go together
+    """
+    if mode is None:
+        return "overwrite" if overwrite else "new"
+    if cassette is None:
+        raise click.UsageError(f"--mode {mode} says what is done with a recording: name it, --record NAME")
+    if overwrite:
+        raise click.UsageError(f"--overwrite and --mode {mode} both say what becomes of the files: give one")
+    match mode:
+        case "record":
+            return "record"
+        case "extend":
+            return "extend"
+        case "replay":
+            return cassette
+        case "auto":
+            return cassette if cassette.exists() or companion(cassette).exists() else "record"
+        case _:
+            assert_never(mode)
 
 
 def cassette_path(name: str | None) -> Path | None:

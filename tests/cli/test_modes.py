@@ -1,0 +1,116 @@
+"""``toolreel run --record NAME --mode …``: replayed, recorded anew, or gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.chat_server import Answer, replying, serving
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, assert_mistake, said_by_each
+from toolreel_adapters.replay import DRIVERS
+from toolreel_adapters.scripted import saying
+
+DOWN = "http://127.0.0.1:9"
+LOOK = replying(LOOKING_UP)
+ANSWER = replying(READY)
+
+
+def command(url: str, *further: str) -> tuple[str, ...]:
+    return ("run", "Which status?", "--model", "m", "--base-url", url, *WORKSPACE, "--json", *further)
+
+
+def kept(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_auto_records_what_is_missing_and_replays_what_is_there_on_every_driver(tmp_path: Path) -> None:
+    with serving(LOOK, ANSWER) as server:
+        auto = command(server.url, "--record", "kept", "--mode", "auto")
+        (first,) = said_by_each([auto], tmp_path)
+    replays = [(*auto, "--driver", driver) for driver in DRIVERS]
+    others = (("replay", "kept", "--json"), command(DOWN, "--record", "kept", "--mode", "replay"))
+    for again in said_by_each([*replays, *others], tmp_path):
+        assert again.code == 0
+        assert (again.data["turns"], again.data["tally"]) == (first.data["turns"], first.data["tally"])
+    assert first.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
+
+
+def test_a_replay_that_asks_for_something_else_is_drift(tmp_path: Path) -> None:
+    with serving(LOOK, ANSWER) as server:
+        said_by_each([command(server.url, "--record", "kept")], tmp_path)
+    before = kept(tmp_path)
+    replay = command(DOWN, "--record", "kept", "--mode", "auto")
+    (drifted,) = said_by_each([(*replay, "--set", "temperature=1")], tmp_path)
+    assert_mistake(drifted, "first change: temperature", code=3)
+    assert kept(tmp_path) == before
+
+
+def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -> None:
+    answers = (ANSWER, Answer(b"", 401), replying(saying("Another.")))
+    with serving(*answers) as server:
+        record = command(server.url, "--record", "kept", "--mode", "record")
+        first, failed = said_by_each([record, record], tmp_path)
+        before = kept(tmp_path)
+        (anew,) = said_by_each([record], tmp_path)
+    assert (first.code, failed.code, anew.code) == (0, 1, 0)
+    assert failed.data["saved"] == []
+    assert "the session was not saved, since it did not complete (--mode record)" in failed.stderr
+    assert "It is a draft." in before["kept.yaml"]
+    assert "Another." in kept(tmp_path)["kept.yaml"]
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(driver: str, tmp_path: Path) -> None:
+    (tmp_path / "counting.py").write_text(
+        "def state_get(path: str) -> int:\n"
+        '    """Read one value."""\n'
+        "    with open('calls', 'a') as calls:\n"
+        "        calls.write(path + ' ')\n"
+        "    return 1\n"
+    )
+    tools = ("--tools", "counting:state_get", "--record", "kept", "--driver", driver)
+    with serving(LOOK, LOOK, ANSWER) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *tools)
+        short = (*base, "--set", "max_turns=1", "--overwrite")
+        ended, extended, replayed = said_by_each(
+            [short, (*base, "--mode", "extend"), ("replay", "kept", "--json")], tmp_path
+        )
+        assert len(server.seen) == 3
+    assert (ended.code, extended.code, replayed.code) == (1, 0, 0)
+    assert replayed.data["tally"] == extended.data["tally"]
+    assert extended.data["tally"]["turns"] == 3
+    assert (tmp_path / "calls").read_text() == "/release/status /release/status "
+
+
+def test_a_run_that_parts_from_its_recording_is_not_gone_on_with(tmp_path: Path) -> None:
+    with serving(LOOK, ANSWER, ANSWER) as server:
+        said_by_each([command(server.url, "--record", "kept")], tmp_path)
+        before = kept(tmp_path)
+        extend = command(server.url, "--record", "kept", "--mode", "extend")
+        (same, other) = said_by_each([extend, (*extend, "--set", "seed=1")], tmp_path)
+        assert len(server.seen) == 2
+        said_by_each([command(server.url, "--record", "new", "--mode", "extend")], tmp_path)
+    assert (same.code, same.data["saved"]) == (0, ["kept.yaml", "kept.journal.jsonl"])
+    assert_mistake(other, "first change: seed", code=3)
+    assert {name: text for name, text in kept(tmp_path).items() if name.startswith("kept")} == before
+    assert (tmp_path / "new.yaml").exists()
+
+
+def test_a_journal_alone_cannot_be_extended(tmp_path: Path) -> None:
+    with serving(ANSWER) as server:
+        said_by_each([command(server.url, "--record", "kept")], tmp_path)
+    (tmp_path / "kept.yaml").unlink()
+    (said,) = said_by_each([command(DOWN, "--record", "kept", "--mode", "extend")], tmp_path)
+    assert_mistake(said, "kept.yaml: only its journal is there, which cannot be extended: fork it instead")
+
+
+def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
+    both = command(DOWN, "--record", "kept", "--mode", "auto", "--overwrite")
+    nameless = command(DOWN, "--mode", "replay")
+    missing = command(DOWN, "--record", "kept", "--mode", "replay")
+    first, second, third = said_by_each([both, nameless, missing], tmp_path)
+    assert "--overwrite and --mode auto both say" in first.stderr
+    assert "--mode replay says what is done with a recording: name it, --record NAME" in second.stderr
+    assert "kept.yaml: there is no recording" in third.stderr
+    assert {first.code, second.code, third.code} == {2}
