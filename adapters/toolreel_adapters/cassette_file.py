@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from returns.pipeline import is_successful
-
-from toolreel.jsontext import Json, JsonText, canonical, read
+from toolreel.jsontext import JsonText
 from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key
 from toolreel_adapters.cassette_yaml import TEXT_LIMIT
 from toolreel_adapters.errors import CassetteError, MissingExtra, SecretFound
-from toolreel_adapters.secret_scan import leaks, spoken
+from toolreel_adapters.secret_places import interaction_texts, leaks_at
+from toolreel_adapters.secret_rules import SecretRules
 from toolreel_adapters.shared_beginnings import SharedBeginnings
 
 try:
@@ -46,6 +45,8 @@ class CassetteFile:
         """After loading: the key of each request, by which it is looked up."""
         self.known_secrets: Mapping[str, str] = {}
         """Before saving: values that must not stand in the file, by their names."""
+        self.secret_rules: SecretRules | None = None
+        """Before saving: what else is a secret, and what is none; what the environment names by default."""
 
     def load_cassette(
         self, cassette_path: str, serializer: _Serializer
@@ -90,17 +91,14 @@ class CassetteFile:
         seen: set[str] = set()
         beginnings = SharedBeginnings()
         for number, entry in enumerate(interactions, 1):
-            for place, text in _texts(entry, beginnings):
-                if text in seen:
-                    continue
-                seen.add(text)
-                found = leaks(text, self.known_secrets)
-                if found:
-                    raise SecretFound(
-                        f"interaction {number}: {place}, line {found[0].line} holds a secret "
-                        f"({found[0].kind}): {found[0].excerpt!r}; nothing was written. "
-                        "Keep it out of the session and record again"
-                    )
+            texts = interaction_texts(entry, beginnings)
+            for place, leak in leaks_at(texts, self.known_secrets, self.secret_rules, seen):
+                raise SecretFound(
+                    f"interaction {number}: {place}, line {leak.line} holds a secret "
+                    f"({leak.kind}): {leak.excerpt!r}; nothing was written. "
+                    "Keep it out of the session and record again, or, if it is none, allow it by a rule "
+                    "(TOOLREEL_SECRETS)"
+                )
 
 
 def _text(path: Path) -> str:
@@ -126,62 +124,6 @@ def _response(entry: dict[str, Any]) -> dict[str, Any]:
 def _request_dict(request: Request) -> dict[str, Any]:
     headers = {name: [value] for name, value in request.headers.items()}
     return {"method": request.method, "uri": request.uri, "headers": headers, "body": request.body}
-
-
-def _texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
-    """Every text of an interaction in which a secret could stand, with the name of its place.
-
-    :param beginnings: of the requests that were looked at before; what they said is not looked at again
-    """
-    yield "request.uri", entry["request"]["uri"]
-    yield "response.status.message", entry["response"]["status"]["message"]
-    yield "error.message", entry["response"].get("error", {}).get("message", "")
-    for part in ("request", "response"):
-        for name, values in entry[part]["headers"].items():
-            yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
-    yield from _request_texts("request.body", entry["request"]["body"] or b"", beginnings)
-    yield from _body_texts("response.body", entry["response"]["body"]["string"])
-
-
-def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
-    short, same = beginnings.without(body)
-    text = short.decode("utf-8", "replace")
-    tree = read(text).value_or(None)
-    messages = tree.get("messages") if isinstance(tree, dict) else None
-    if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
-        yield from _body_texts(place, body)
-        return
-    if messages or same:
-        beginnings.learn(body, same, tree, messages)
-    for index, message in enumerate(messages, same):
-        yield from _leaves(f"{place}.messages[{index}]", message)
-    yield from _leaves(place, {key: value for key, value in tree.items() if key != "messages"})
-
-
-def _body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
-    text = body.decode("utf-8", "replace")
-    value = read(text)
-    if is_successful(value):
-        yield from _leaves(place, value.unwrap())
-    for said in spoken(text):
-        yield f"{place}, put together", said
-    if not is_successful(value) or canonical(value.unwrap()) != text:
-        yield place, text  # parsing hides what a repeated key had before
-
-
-def _leaves(place: str, value: Json) -> Iterator[tuple[str, str]]:
-    match value:
-        case str():
-            yield place, value
-        case Mapping():
-            for key, item in value.items():
-                yield f"{place} (a key)", key
-                yield from _leaves(f"{place}.{key}", item)
-        case list():
-            for index, item in enumerate(value):
-                yield from _leaves(f"{place}[{index}]", item)
-        case _:
-            yield place, str(value)
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import re
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 from returns.pipeline import is_successful
 
 from toolreel.jsontext import canonical, read
 
-__all__ = ["RequestKey", "canonical_body", "endpoint", "request_key", "scrubbed_url"]
+__all__ = ["RequestKey", "canonical_body", "endpoint", "is_secret_parameter", "request_key", "scrubbed_url"]
 
 RequestKey: TypeAlias = tuple[str, bytes]
 """Method and endpoint, and the body as it is compared; Python hashes it in a third of SHA-256's time."""
 
 _CHAT: Final = "/chat/completions"
 _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
+_NAMES: Final = (
+    "key|apikey|token|secret|password|passwd|pwd|passphrase|signature|sig|hmac|sas|auth|authorization"
+    "|credentials?|accesskeyid|jwt|session|sessionid|sid"
+)
 _SECRET_PARAMETER: Final = re.compile(
-    r"(?:.*[_-])?(?:key|apikey|token|secret|password|passwd|signature|sig|auth|authorization|credential)",
-    re.IGNORECASE,
+    rf"(?i:(?:.*[_.-])?(?:{_NAMES}))|.*[a-z](?:Key|Token|Secret|Password|Signature|Credential)(?:Id)?"
 )
 
 
@@ -79,6 +82,19 @@ def request_key(method: str, url: str, body: bytes) -> RequestKey:
     return f"{method.upper()} {endpoint(url)}", body
 
 
+def is_secret_parameter(name: str) -> bool:
+    """Whether the parameter of this name in a query is a key, a signature or the like.
+
+    >>> (
+    ...     is_secret_parameter("X-Amz-Signature"),
+    ...     is_secret_parameter("accessToken"),
+    ...     is_secret_parameter("limit"),
+    ... )
+    (True, True, False)
+    """
+    return _SECRET_PARAMETER.fullmatch(unquote_plus(name)) is not None
+
+
 def _scrubbed_parameter(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
-    return f"{name}=REDACTED" if equals and _SECRET_PARAMETER.fullmatch(name) else parameter
+    return f"{name}=REDACTED" if equals and is_secret_parameter(name) else parameter

@@ -21,7 +21,9 @@ from toolreel_adapters.cassette_file import CassetteFile
 from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key, scrubbed_url
 from toolreel_adapters.cassette_miss import RERECORD, Asked, named, told
 from toolreel_adapters.errors import CassetteError, MissingExtra
+from toolreel_adapters.secret_rules import SecretRules
 from toolreel_adapters.secret_scan import known_secrets as known_secrets_of
+from toolreel_adapters.secret_values import secrets_sent
 
 try:
     from vcr.cassette import Cassette
@@ -85,6 +87,7 @@ class Recording:
         self._cursor = 0
         self._misses: list[ReplayMismatch] = []
         self._recorded: Final = len(file.keys)
+        self._sent: dict[str, str] = {}
         for index, key in enumerate(file.keys):
             self._waiting.setdefault(key, deque()).append(index)
 
@@ -212,11 +215,16 @@ class Recording:
                 + f"\n{RERECORD}."
             )
 
-    def save(self, known_secrets: Mapping[str, str] | None = None) -> None:
+    def save(
+        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
+    ) -> None:
         """Write the cassette, all of it or nothing; an old file stays whole until the new one is on disk.
+
+        Neither may it hold what the client has sent to say who it is, and a server has told back.
 
         :param known_secrets: values that must not be in it, by name; those in this process's
             environment when none are given
+        :param secret_rules: what else is a secret, and what is none; by default what the environment names
         :raises SecretFound: when it would hold a secret
         :raises CassetteError: when it cannot be written
         """
@@ -224,7 +232,8 @@ class Recording:
             raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
         with self._lock:
             known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
-            self._file.known_secrets = known
+            self._file.known_secrets = {**known, **self._sent}
+            self._file.secret_rules = secret_rules
             self._cassette._save(force=True)
 
     def _add(
@@ -235,6 +244,7 @@ class Recording:
         kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
         request = Request(method, scrubbed_url(url), body, kept)
         with self._lock:
+            self._sent |= secrets_sent(url, headers)
             self._cassette.append(request, stored)
 
     def _found(self, method: str, url: str, body: bytes, *, take: bool) -> int | None:

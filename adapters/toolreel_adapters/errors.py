@@ -8,6 +8,7 @@
         ├── MissingExtra          an optional dependency is not installed
         ├── CassetteError         a cassette cannot be read, trusted or written
         │   └── SecretFound       a cassette was not written because it would hold a secret
+        ├── SecretRulesError      a project's own rules about secrets cannot be used
         ├── JournalError          a journal cannot be read, trusted or written
         ├── CatalogueError        a catalogue of presets cannot be read or used
         ├── ForkError             a recorded run cannot be forked where or as it was asked for
@@ -36,6 +37,7 @@ __all__ = [
     "JournalError",
     "MissingExtra",
     "SecretFound",
+    "SecretRulesError",
     "TokenizerError",
     "ToolModuleError",
 ]
@@ -65,6 +67,10 @@ class CassetteError(AdapterError):
 
 class SecretFound(CassetteError):
     """A cassette that was not written, because it would hold a secret; says where, never what."""
+
+
+class SecretRulesError(AdapterError, ValueError):
+    """A file of rules about secrets that cannot be read or used; names the file and the key."""
 
 
 class JournalError(AdapterError):

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
-from toolreel.events import Event, ReplyReceived
+from toolreel.events import Event
 from toolreel.plan import Plan
-from toolreel_adapters.errors import JournalError, SecretFound
+from toolreel_adapters.errors import JournalError
 from toolreel_adapters.journal import (
     VERSIONS,
     Recorded,
@@ -28,7 +28,7 @@ from toolreel_adapters.journal import (
 )
 from toolreel_adapters.locking import taken
 from toolreel_adapters.ports import Wanted
-from toolreel_adapters.secret_scan import leaks, spoken
+from toolreel_adapters.secret_places import refuse_secrets_in_line
 
 __all__ = ["FileJournal", "ReopenedJournal"]
 
@@ -51,8 +51,7 @@ class _Lines:
 
         :raises SecretFound: if the line holds a secret; it is not written
         """
-        said = spoken(event.body) if isinstance(event, ReplyReceived) else ()
-        self._write(self._checked(event_line(self._written, effect, event), *said))
+        self._write(self._checked(event_line(self._written, effect, event)))
 
     def close(self) -> None:
         """Give the journal its name; what was recorded so far is whole."""
@@ -91,12 +90,8 @@ class _Lines:
         except FileNotFoundError:
             return False
 
-    def _checked(self, line: str, *said: str) -> str:
-        if found := [leak for text in (line, *said) for leak in leaks(text, self._secrets)]:
-            raise SecretFound(
-                f"{self.path}, line {self._written + 1}: not written, it holds {found[0].kind}; "
-                "keep secrets out of prompts and tool results"
-            )
+    def _checked(self, line: str) -> str:
+        refuse_secrets_in_line(line, self._secrets, f"{self.path}, line {self._written + 1}")
         return line
 
     def _write(self, line: str) -> None:

@@ -11,11 +11,10 @@ from toolreel.events import Event
 from toolreel.jsontext import JsonText, parse
 from toolreel.plan import Plan
 from toolreel_adapters.drift import first_change
-from toolreel_adapters.errors import SecretFound
 from toolreel_adapters.journal import MemoryJournal, Recorded
 from toolreel_adapters.journal_file import FileJournal
 from toolreel_adapters.ports import Wanted
-from toolreel_adapters.secret_scan import leaks
+from toolreel_adapters.secret_places import refuse_secrets_in_line
 
 __all__ = ["ReelJournal"]
 
@@ -64,11 +63,7 @@ class ReelJournal:
         :raises SecretFound: says where, never what
         """
         for number, line in enumerate(self._memory.lines, 1):
-            if found := leaks(line, known):
-                raise SecretFound(
-                    f"{self.path}, line {number}: nothing was written, it would hold {found[0].kind}; "
-                    "keep secrets out of prompts and tool results"
-                )
+            refuse_secrets_in_line(line, known, f"{self.path}, line {number}")
 
     def save(self, known: Mapping[str, str]) -> None:
         """Write it in the place of what stands there."""

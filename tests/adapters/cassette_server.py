@@ -43,6 +43,7 @@ def serving(answer: Callable[[Asked], Answer]) -> Generator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body go out apart, and the second would wait
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))

@@ -182,7 +182,8 @@ def test_a_plan_that_holds_a_secret_leaves_nothing_on_disk(tmp_path: Path) -> No
     path = tmp_path / "new" / "j.jsonl"
     plan = Plan.of(model="m", messages=f"My key is {KEY}.")
     assert complaint(SecretFound, lambda: FileJournal(path, plan)) == (
-        f"{path}, line 1: not written, it holds API key; keep secrets out of prompts and tool results"
+        f"{path}, line 1: not written, it holds API key at plan.messages[0].content; "
+        "keep secrets out of prompts and tool results"
     )
     assert [*tmp_path.iterdir()] == []
 
@@ -194,7 +195,8 @@ def test_an_event_that_holds_a_secret_is_not_written(tmp_path: Path) -> None:
         for secret, kind in ((KEY, "API key"), ("correct horse", "value of DB_PASSWORD")):
             told = complaint(SecretFound, lambda: journal.record(None, CancelRequested(f"<{secret}>")))  # noqa: B023
             assert told == (
-                f"{path}, line 3: not written, it holds {kind}; keep secrets out of prompts and tool results"
+                f"{path}, line 3: not written, it holds {kind} at event.reason; "
+                "keep secrets out of prompts and tool results"
             )
         for file in tmp_path.iterdir():
             assert KEY not in file.read_text("utf-8")

@@ -5,6 +5,8 @@ from time import process_time
 
 import pytest
 
+from tests.adapters.planted import INNOCENT, KINDS, Planted
+from tests.samples import ROOT
 from toolreel_adapters.secret_scan import Leak, known_secrets, leaks, spoken
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -119,7 +121,7 @@ def test_the_environment_tells_what_is_secret_by_its_names() -> None:
         "OPENAI_API_KEY": "12345678",
         "db_password": "long enough",
         "AWS_SECRET_ACCESS": "abcdefgh",
-        "GOOGLE_CREDENTIALS": "{...........}",
+        "GOOGLE_CREDENTIALS": '{"type": "service_account"}',
         "SHORT_TOKEN": "1234567",
         "BLANK_TOKEN": "         ",
         "HOME": "/home/somebody",
@@ -141,7 +143,29 @@ def test_a_value_that_is_no_utf8_can_be_looked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["sk-", "Set-Cookie: ", "cookie:      ", "-----BEGIN A", "eyJaaaaaaaaa.", "Bearer "]
+    "piece",
+    [
+        *(
+            "sk-",
+            "Set-Cookie: ",
+            "cookie:      ",
+            "-----BEGIN A",
+            "eyJaaaaaaaaa.",
+            "Bearer ",
+            "basic a",
+            "x-",
+        ),
+        *(
+            "password: ",
+            "pwd:a1",
+            "token",
+            "a://b:c",
+            "http://:",
+            "&a_key=",
+            "1:AA",
+            "SG.aaaaaaaaaaaaaaaaaaaa.",
+        ),
+    ],
 )
 def test_hostile_text_is_scanned_in_linear_time(piece: str) -> None:
     def seconds(times: int) -> float:
@@ -157,3 +181,23 @@ def test_a_streamed_reply_is_put_together_by_kinds() -> None:
     said = 'data: {"choices":[{"delta":{"content":"pw"}}]}\n\n'
     assert spoken(thought + said + thought + said.strip()) == ("sksk", "pwpw")
     assert spoken('{"choices":[]}') == spoken("") == ()
+
+
+@pytest.mark.parametrize("planted", KINDS.values(), ids=[*KINDS])
+def test_every_kind_is_found_in_plain_text_and_in_json_in_json(planted: Planted) -> None:
+    for text in (planted.text, json.dumps(planted.text), json.dumps(json.dumps({"a": planted.text}))):
+        found = leaks(f"see {text} there", {})
+        assert found
+        assert not any(planted.secret in leak.excerpt for leak in found)
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
+    for written in (text, json.dumps(text), json.dumps({"a": json.dumps(text)})):
+        assert leaks(written, {}) == ()
+
+
+def test_no_document_or_code_of_this_project_looks_like_a_leak() -> None:
+    code, corpora = (ROOT / "domain").rglob("*.py"), (ROOT / "tests" / "corpora").rglob("*.jsonl")
+    for path in (*ROOT.glob("*.md"), *code, *corpora):
+        assert leaks(path.read_text("utf-8"), {}) == (), path

@@ -225,7 +225,10 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
     assert_mistake(taken, "kept.yaml exists already", "--overwrite")
     assert replaced.data["saved"] == ["kept.journal.jsonl"]
     assert (refused.code, refused.data["saved"]) == (2, [])
-    assert "the fork was not saved: kept.journal.jsonl: not written, it holds" in refused.stderr
+    assert (
+        "the fork was not saved: kept.journal.jsonl, line 3: not written, it holds API key at event.output"
+        in refused.stderr
+    )
     assert "Zx9" not in refused.stderr
     assert replayed.code == 0
     assert [file.name for file in tmp_path.iterdir()] == ["kept.journal.jsonl"]

@@ -56,7 +56,7 @@ def test_a_secret_is_not_written(project: Project, monkeypatch: pytest.MonkeyPat
     key = ("--reel-live-key-env", "MY_MODEL_ACCESS")
     result = project.record(*key, script=(replying(saying("It is open-sesame-42.")),))
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*it would hold value of MY_MODEL_ACCESS*"])
+    result.stdout.fnmatch_lines(["*not written, it holds value of MY_MODEL_ACCESS*"])
     result.stdout.no_fnmatch_line("*open-sesame*")
     assert project.files() == []
 

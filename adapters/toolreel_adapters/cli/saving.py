@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 import click
 
-from toolreel_adapters.errors import CassetteError, SecretFound
+from toolreel_adapters.errors import CassetteError
 from toolreel_adapters.fork import Forked
 from toolreel_adapters.journal_file import FileJournal
 from toolreel_adapters.replay import companion
-from toolreel_adapters.secret_scan import known_secrets, leaks
+from toolreel_adapters.secret_places import refuse_secrets_in_line
+from toolreel_adapters.secret_scan import known_secrets
 
 if TYPE_CHECKING:
     from toolreel_adapters.live_files import Keeping
@@ -111,10 +112,8 @@ def save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path,
     :raises AdapterError: if it may not be written; then what stood there before stays as it was
     """
     path, secrets = companion(cassette), known_secrets(os.environ)
-    if found := leaks(forked.recorded.text, secrets):
-        raise SecretFound(
-            f"{path}: not written, it holds {found[0].kind}; keep secrets out of prompts and tool results"
-        )
+    for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
+        refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
     with FileJournal(path, forked.begun.plan, known_secrets=secrets, overwrite=overwrite) as journal:
         for effect, event in forked.answered:
             journal.record(effect, event)

@@ -1,0 +1,92 @@
+"""Which recordings some tests name, so that those that no test names are found.
+
+A recording is named where a test file
+
+- has a string that is its path without the suffix (``status/local--qwen``) or ends in it, its folder
+  (``status``), or its own name if no other recording has it, with or without ``.yaml``;
+- is the module of its folder, and defines the test after which the pytest plugin has called it
+  (``reels/test_agent/test_status.yaml``, ``TestAgent.test_status-small.yaml``).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Names", "names_in", "reel_tests"]
+
+_SUFFIXES: Final = (".journal.jsonl", ".yaml")
+_REELS: Final = "reels"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What test files name."""
+
+    texts: frozenset[str]
+    """Their strings, without the suffixes of recordings."""
+    tests: Mapping[str, frozenset[str]]
+    """By the name of each module, the names that it defines."""
+
+    def unnamed(self, cassettes: Iterable[Path]) -> list[Path]:
+        """Those of these recordings that no test names."""
+        every = [*cassettes]
+        shared = Counter(path.stem for path in every)
+        return [path for path in every if not self._named(path, alone=shared[path.stem] == 1)]
+
+    def _named(self, path: Path, *, alone: bool) -> bool:
+        whole, folder = f"{path.parent.name}/{path.stem}", path.parent.name
+        names = [whole, folder, *([path.stem] if alone else [])]
+        ends = (f"/{whole}", f"/{folder}")
+        by_text = any(text in names or text.endswith(ends) for text in self.texts)
+        return by_text or self._defined(folder, path.stem)
+
+    def _defined(self, module: str, stem: str) -> bool:
+        *_, test = stem.partition("-")[0].split(".")
+        return test in self.tests.get(module, ())
+
+
+def names_in(*paths: Path) -> Names:
+    """What the Python files below these paths name; what is no Python is passed over."""
+    texts: set[str] = set()
+    tests: dict[str, frozenset[str]] = {}
+    for file in _python_files(paths):
+        try:
+            tree = ast.parse(file.read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            continue
+        defined: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.add(_plain(node.value))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                defined.add(node.name)
+        tests[file.stem] = tests.get(file.stem, frozenset()) | defined
+    return Names(frozenset(texts), tests)
+
+
+def reel_tests(cassette: Path) -> Path | None:
+    """Where the tests of a recording of the pytest plugin are: beside the folder ``reels``.
+
+    >>> reel_tests(Path("tests/reels/test_agent/test_status.yaml")).as_posix()
+    'tests'
+    """
+    for folder in cassette.parents:
+        if folder.name == _REELS:
+            return folder.parent
+    return None
+
+
+def _python_files(paths: Iterable[Path]) -> list[Path]:
+    files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
+    return sorted(dict.fromkeys(files))
+
+
+def _plain(text: str) -> str:
+    for suffix in _SUFFIXES:
+        text = text.removesuffix(suffix)
+    return text
