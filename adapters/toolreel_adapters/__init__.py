@@ -10,6 +10,7 @@ module                 does
 ``cassette_session``   ``use_cassette``: a session of any HTTP client, replayed, recorded or extended
 ``python_tools``       ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
 ``routing``            one tool host out of several, by prefixes of names
+``mcp_tools``          ``RunTool`` by MCP servers; ``amcp_tools`` is its async twin
 ``call_context``       what a tool may know of its call, such as the idempotency key
 ``msgspec_schema``     tool schemas from msgspec structs
 ``tokenizer``          token estimates by a model's own tokenizer

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import cast
 
@@ -23,6 +21,7 @@ from toolreel_adapters.python_tools import (
     succeeded,
     timed_out,
 )
+from toolreel_adapters.threaded import awaited
 
 try:
     import anyio
@@ -76,26 +75,4 @@ class AsyncPythonTools:
             return failure(effect, error)
 
     async def _in_thread(self, effect: RunTool) -> ToolReturned:
-        # Not a worker thread of anyio: on asyncio, one that hangs keeps the process from ending.
-        done = anyio.Event()
-        returned = in_thread(effect.name, partial(self._box.run, effect))
-        returned.add_done_callback(_waker(done))
-        await done.wait()
-        return returned.result()
-
-
-def _waker(done: anyio.Event) -> Callable[[object], None]:
-    """What sets the event from another thread, if the event loop is still there by then."""
-    later: Callable[[Callable[[], object]], object]
-    try:
-        later = asyncio.get_running_loop().call_soon_threadsafe
-    except RuntimeError:
-        import trio
-
-        later = trio.lowlevel.current_trio_token().run_sync_soon
-
-    def wake(_: object) -> None:
-        with suppress(RuntimeError):
-            later(done.set)
-
-    return wake
+        return await awaited(in_thread(effect.name, partial(self._box.run, effect)))

@@ -13,6 +13,8 @@
         ├── CatalogueError        a catalogue of presets cannot be read or used
         ├── ForkError             a recorded run cannot be forked where or as it was asked for
         ├── ToolModuleError       a module that should hold tools cannot be used
+        ├── McpConfigError        a configuration of MCP servers cannot be read or used
+        ├── McpServerError        an MCP server cannot be started, or does not say what it offers
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (bounded) a response body was not taken in
@@ -35,6 +37,8 @@ __all__ = [
     "EndpointConfigError",
     "ForkError",
     "JournalError",
+    "McpConfigError",
+    "McpServerError",
     "MissingExtra",
     "SecretFound",
     "SecretRulesError",
@@ -87,6 +91,14 @@ class ForkError(AdapterError):
 
 class ToolModuleError(AdapterError):
     """A module that should hold tools and cannot be imported, or does not hold what was asked for."""
+
+
+class McpConfigError(AdapterError, ValueError):
+    """A configuration of MCP servers that cannot be read or used; names the file and the place in it."""
+
+
+class McpServerError(AdapterError):
+    """An MCP server that cannot be started, or does not say what it offers; names it, and what it said."""
 
 
 class TokenizerError(AdapterError):

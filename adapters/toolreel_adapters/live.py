@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
@@ -14,6 +14,7 @@ from toolreel.loop import fold
 from toolreel.outcome import Completed
 from toolreel.plan import Plan
 from toolreel.state import Settled, State
+from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel_adapters.adrive import ago_on, arun
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.approving import Later
@@ -29,11 +30,13 @@ from toolreel_adapters.journal import Recorded
 from toolreel_adapters.live_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel_adapters.observing import tell
 from toolreel_adapters.perform import AsyncPorts, Ports
-from toolreel_adapters.ports import Approver, Journal, Listener, Observer, Wanted
+from toolreel_adapters.ports import Approver, Journal, Listener, Observer, ToolHost, Wanted
 from toolreel_adapters.python_tools import Given, PythonTools, Toolbox
 from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel_adapters.replay import Driver, check_surface, load_trio
+from toolreel_adapters.routing import AsyncRouter, Router
 from toolreel_adapters.secret_scan import known_secrets
+from toolreel_adapters.threaded import ThreadedTools
 from toolreel_adapters.underway import Answered
 
 try:
@@ -83,6 +86,7 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     target: Target,
     tools: Sequence[Given] = (),
     *,
+    hosts: Mapping[str, ToolHost] | None = None,
     driver: Driver = "sync",
     approver: Approver | None = None,
     record: Path | None = None,
@@ -94,6 +98,7 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
 ) -> Live:
     """Run a plan against an endpoint.
 
+    :param hosts: run the tools whose names begin so, such as ``mcp_``; they may be called from any thread
     :param approver: decides about tools that need approval; without one, the run rests there
     :param record: the cassette to write, ``<name>.yaml``; its journal goes beside it
     :param on_delta: is shown each piece of a streamed reply as it comes
@@ -112,7 +117,17 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     try:
         begun = _retold(plan, earlier, heard, observe) if earlier else None
         session = _Session(
-            plan, target, tools, approver or Later(), tape, heard, observe, on_delta, begun, before
+            plan,
+            target,
+            tools,
+            hosts or {},
+            approver or Later(),
+            tape,
+            heard,
+            observe,
+            on_delta,
+            begun,
+            before,
         )
         ended = _ended(session, heard, driver)
         worth = worth or isinstance(outcome_of(ended), Completed | None)
@@ -135,11 +150,13 @@ class Resumed:
     """Where the last line of the journal was put, if it was cut when the process died."""
 
 
-def resume_live(
+def resume_live(  # noqa: PLR0913 - every choice about a run has its name
     cassette: Path,
     target: Target,
     tools: Sequence[Given] = (),
     *,
+    others: Sequence[ToolDefinition] = (),
+    hosts: Mapping[str, ToolHost] | None = None,
     driver: Driver = "sync",
     approver: Approver | None = None,
     observe: Observer | None = None,
@@ -150,6 +167,7 @@ def resume_live(
 
     :param cassette: the path of its cassette, whether there is one or not; the journal stands beside it
     :param tools: have to be what the model was shown
+    :param others: so have these, which are run by ``hosts``, as for :func:`go_live`
     :raises AdapterError: if the journal cannot be gone on with, or not be written
     :raises toolreel.ReplayMismatch: if the journal or the tools are not what they were
     """
@@ -159,9 +177,11 @@ def resume_live(
     try:
         if not isinstance(state.phase, Settled):
             if recorded.plan.sends_tools:
-                check_surface(recorded, Toolbox(tools).surface)
-            plan, decider = recorded.plan, approver or Later()
-            session = _Session(plan, target, tools, decider, files.tape, heard, observe, on_delta, state)
+                check_surface(recorded, ToolSurface((*Toolbox(tools).surface.definitions, *others)))
+            plan, decider, given = recorded.plan, approver or Later(), hosts or {}
+            session = _Session(
+                plan, target, tools, given, decider, files.tape, heard, observe, on_delta, state
+            )
             _ended(session, heard, driver)
     finally:
         saved = files.close()
@@ -208,6 +228,7 @@ class _Session:
     plan: Plan
     target: Target
     tools: Sequence[Given]
+    hosts: Mapping[str, ToolHost]
     approver: Approver
     tape: Session | None
     journal: Journal
@@ -241,7 +262,7 @@ class _Session:
             on_delta=self.on_delta,
             transport=transport,
         ) as endpoint:
-            ports = Ports(endpoint, PythonTools(self.tools), self.approver)
+            ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
             if self.begun:
                 return go_on(self.begun, ports, journal=self.journal, observe=self.observe)
             if self.before and self.tape:
@@ -266,7 +287,9 @@ class _Session:
             transport=transport,
         ) as endpoint:
             approver = ImmediateApprover(self.approver)
-            ports = AsyncPorts(endpoint, AsyncPythonTools(self.tools), approver)
+            hosts = {prefix: ThreadedTools(host) for prefix, host in self.hosts.items()}
+            tools = AsyncRouter(hosts, AsyncPythonTools(self.tools))
+            ports = AsyncPorts(endpoint, tools, approver)
             if self.begun:
                 return await ago_on(self.begun, ports, journal=self.journal, observe=self.observe)
             if self.before and self.tape:

@@ -61,6 +61,8 @@ def masked(
     """
     allowed = None if allow is None else _patterns("allow", allow, surface)
     denied = _patterns("deny", deny, surface)
+    if allowed is None and not denied:
+        return surface
     kept = tuple(tool for tool in surface.definitions if _may(tool.name, allowed, denied))
     gone = tuple(tool.name for tool in surface.definitions if not _may(tool.name, allowed, denied))
     return ToolSurface(kept, (*surface.masked, *gone))

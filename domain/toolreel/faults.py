@@ -30,6 +30,7 @@ __all__ = [
     "output_not_json",
     "output_too_large",
     "result_unknown",
+    "tool_changed",
     "tool_not_allowed",
     "tool_not_found",
     "tool_not_implemented",
@@ -84,6 +85,15 @@ def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
     else:
         rest = f"You may call: {', '.join(allowed)}. Call one of these, or answer in text."
     return Fault("TOOL_NOT_ALLOWED", f"{shown(name)} was not run: it is not allowed here. {rest}")
+
+
+def tool_changed(name: str) -> Fault:
+    """Where the tool comes from, it is no longer what it was when somebody allowed it."""
+    return Fault(
+        "TOOL_NOT_ALLOWED",
+        f"{name} was not run: its definition is no longer the one that was accepted. "
+        "Do not call it again: use another tool, or answer in text.",
+    )
 
 
 def tool_not_implemented(name: str) -> Fault:

@@ -13,10 +13,11 @@ from toolreel.digest import digest
 from toolreel.errors import ConfigError
 from toolreel.globs import fits
 
-__all__ = ["check_name", "matches", "outward_name", "shown"]
+__all__ = ["check_name", "matches", "outward_name", "prefixed_name", "shown"]
 
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_./:-]")
 _LONGEST: Final = 64
 _SHOWN: Final = 80
 _DIGITS: Final = 8
@@ -46,6 +47,18 @@ def outward_name(name: str) -> str:
     if len(fitting) <= _LONGEST:
         return fitting
     return f"{fitting[: _LONGEST - _DIGITS - 1]}_{digest(name)[:_DIGITS]}"
+
+
+def prefixed_name(*parts: str) -> str:
+    """The inner name of a tool that a source offers, such as an MCP server: its prefix before its own name.
+
+    What an inner name cannot hold becomes ``_``; two names that become alike are told apart by nobody, and
+    a surface refuses them.
+
+    >>> prefixed_name("mcp", "my files", "read.text")
+    'mcp_my_files_read.text'
+    """
+    return _UNFIT.sub("_", "_".join(parts))
 
 
 def shown(name: str) -> str:

@@ -14,7 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel.errors import ConfigError
-from toolreel.jsontext import Json, JsonText, canonical, nesting, parse
+from toolreel.everyday import is_everyday
+from toolreel.jsontext import Json, JsonText, canonical, nesting, parse, quote
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -27,6 +28,8 @@ AT_MOST: Final = 3
 
 _SAMPLE: Final = 80
 """Characters of an offending value that are quoted back."""
+
+_REFERENCES: Final = ("$ref", "$dynamicRef")
 
 _MAX_DEPTH: Final = 64
 """Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
@@ -122,10 +125,12 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")
     try:
-        Draft202012Validator.check_schema(tree)
+        if not is_everyday(tree):
+            Draft202012Validator.check_schema(tree)
     except SchemaError as error:
         raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
-    _check_references(tree)
+    if any(quote(keyword) in schema for keyword in _REFERENCES):
+        _check_references(tree)
     return Draft202012Validator(tree, registry=Registry())
 
 
@@ -156,7 +161,7 @@ def _applied(
 
 
 def _same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
-    for key in ("$ref", "$dynamicRef"):
+    for key in _REFERENCES:
         if key in schema:
             yield _target(schema[key], resolver)
     parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]

@@ -19,6 +19,7 @@ from toolreel.faults import (
     output_not_json,
     output_too_large,
     result_unknown,
+    tool_changed,
     tool_not_allowed,
     tool_not_found,
     tool_not_implemented,
@@ -78,6 +79,14 @@ FAULTS = [
         Fault(
             "ARGUMENTS_NOT_OBJECT",
             "The arguments of echo must be a JSON object, got a list. Call echo again with an object.",
+        ),
+    ),
+    (
+        tool_changed("echo"),
+        Fault(
+            "TOOL_NOT_ALLOWED",
+            "echo was not run: its definition is no longer the one that was accepted. "
+            "Do not call it again: use another tool, or answer in text.",
         ),
     ),
     (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint, printed_under
 from toolreel.errors import ConfigError
-from toolreel.naming import check_name, matches, outward_name, shown
+from toolreel.naming import check_name, matches, outward_name, prefixed_name, shown
 
 INNER = st.text("abcXYZ019_./:-", min_size=1, max_size=256)
 LONG = "files." + "x" * 60
@@ -94,3 +94,16 @@ def test_a_name_is_told_back_as_it_is(name: str) -> None:
 
 def test_a_name_as_long_as_a_page_is_cut_where_it_is_told_back() -> None:
     assert shown("x" * 81) == shown("x" * 9_000) == "x" * 80 + "…"
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("mcp", "git", "git_log"), "mcp_git_git_log"),
+        (("mcp", "my files", "read.text"), "mcp_my_files_read.text"),
+        (("mcp", "é", "a/b:c"), "mcp___a/b:c"),
+    ],
+)
+def test_a_tool_of_a_source_has_a_name_that_says_whose_it_is(parts: tuple[str, ...], name: str) -> None:
+    assert prefixed_name(*parts) == name
+    check_name(name)

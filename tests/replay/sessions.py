@@ -30,6 +30,8 @@ __all__ = [
     "ADOPTED",
     "CASSETTES",
     "FOLDER",
+    "OURS",
+    "REMOTE",
     "Held",
     "aheld",
     "cassette",
@@ -40,7 +42,11 @@ __all__ = [
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
 EVERY: Final = sorted(FOLDER.glob("**/*.yaml"))
-CASSETTES: Final = [path for path in EVERY if companion(path).exists()]
+OURS: Final = [path for path in EVERY if companion(path).exists()]
+REMOTE: Final = [path for path in OURS if path.parent.name.startswith("mcp-")]
+"""Sessions with tools of MCP servers, which the journal answers for."""
+CASSETTES: Final = [path for path in OURS if path not in REMOTE]
+"""Sessions whose tools are pure, so that they can be run for real."""
 ADOPTED: Final = [path for path in EVERY if not companion(path).exists()]
 """Sessions of other clients, which write no journal; ``examples/`` replay them."""
 

@@ -16,7 +16,18 @@ import httpx
 import pytest
 import trio
 
-from tests.replay.sessions import ADOPTED, CASSETTES, FOLDER, Held, aheld, cassette, held, held_on
+from tests.replay.sessions import (
+    ADOPTED,
+    CASSETTES,
+    FOLDER,
+    OURS,
+    REMOTE,
+    Held,
+    aheld,
+    cassette,
+    held,
+    held_on,
+)
 from tests.samples import printed_under
 from toolreel.notes import ModelNudged, RecoveryTried
 from toolreel.outcome import Completed, EmptyFinal, ToolFailed
@@ -60,6 +71,16 @@ def test_a_session_replays_with_the_journal_or_the_tools_answering(path: Path, d
     assert by_journal.run == by_tools.run == alone.run
     assert by_journal.cassette == path
     assert alone.cassette is None
+
+
+@each_driver
+@pytest.mark.parametrize("path", REMOTE, ids=lambda path: path.parent.name)
+def test_a_session_with_tools_of_servers_replays_with_no_server(path: Path, driver: Driver) -> None:
+    replayed = replay(path, driver=driver)
+    assert replayed.run == replay(companion(path), driver=driver).run
+    (called,) = calls(replayed.run)
+    assert called.name == "mcp_time_convert_time"
+    assert replayed.run.outcome == Completed("2026-11-22 20:00:00")
 
 
 def test_other_processes_with_other_hash_seeds_write_the_same_journals() -> None:
@@ -202,7 +223,7 @@ def test_streamed_came_in_pieces_and_is_one_reply() -> None:
 
 def test_every_file_is_a_cassette_or_its_journal_or_the_readme() -> None:
     there = {path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file()}
-    pairs = {file.relative_to(FOLDER) for path in CASSETTES for file in (path, companion(path))}
+    pairs = {file.relative_to(FOLDER) for path in OURS for file in (path, companion(path))}
     adopted = {path.relative_to(FOLDER) for path in ADOPTED}
     assert there == pairs | adopted | {Path("README.md")}
     assert [path.parent.name for path in ADOPTED] == ["openai-sdk", "pydantic-ai"]
@@ -210,12 +231,12 @@ def test_every_file_is_a_cassette_or_its_journal_or_the_readme() -> None:
 
 each_file = pytest.mark.parametrize(
     "path",
-    [*CASSETTES, *map(companion, CASSETTES), *ADOPTED],
+    [*OURS, *map(companion, OURS), *ADOPTED],
     ids=lambda path: f"{path.parent.name}{path.suffix}",
 )
 
 
-@pytest.mark.parametrize("path", [*CASSETTES, *ADOPTED], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", [*OURS, *ADOPTED], ids=lambda path: path.parent.name)
 def test_a_name_is_scenario_provider_and_model(path: Path) -> None:
     name = path.relative_to(FOLDER).as_posix()
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9.]+--[a-z0-9.-]+\.yaml", name)
@@ -223,7 +244,7 @@ def test_a_name_is_scenario_provider_and_model(path: Path) -> None:
 
 def test_the_readme_lists_the_scenarios_that_there_are() -> None:
     listed = re.findall(r"^\| `([a-z0-9-]+)` \|", (FOLDER / "README.md").read_text(), re.MULTILINE)
-    assert sorted(listed) == sorted(path.parent.name for path in [*CASSETTES, *ADOPTED])
+    assert sorted(listed) == sorted(path.parent.name for path in [*OURS, *ADOPTED])
 
 
 @each_file

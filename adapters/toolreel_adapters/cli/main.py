@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
@@ -16,12 +16,14 @@ from toolreel.jsontext import Json
 from toolreel.messages import Message, SystemMessage, UserMessage
 from toolreel.outcome import Completed
 from toolreel.plan import Plan
+from toolreel.surface import ToolDefinition
 from toolreel_adapters.catalogue import with_files
 from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
 from toolreel_adapters.cli.cassettes import cassettes_command
 from toolreel_adapters.cli.console import complain, forgive_encodings, labelled, out
 from toolreel_adapters.cli.diff import diff_command
 from toolreel_adapters.cli.fork import fork_command
+from toolreel_adapters.cli.mcp import connected, mcp_option, recorded_mcp_tools
 from toolreel_adapters.cli.normalize import normalize_command
 from toolreel_adapters.cli.preset_options import (
     catalogue_option,
@@ -35,7 +37,7 @@ from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_
 from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
 from toolreel_adapters.cli.resume import resume_command
 from toolreel_adapters.cli.saving import Mode, cassette_path, durable_option, keeping_of, mode_option
-from toolreel_adapters.cli.surface import allow_option, deny_option, tools_command
+from toolreel_adapters.cli.surface import allow_option, deny_option, surface_of, tools_command
 from toolreel_adapters.cli.text_calls import text_calls_command
 from toolreel_adapters.finished import Run, outcome_of
 from toolreel_adapters.hints import told
@@ -88,6 +90,7 @@ toolreel.add_command(resume_command)
     metavar="MODULE:ATTR",
     help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
 )
+@mcp_option
 @allow_option
 @deny_option
 @provider_option
@@ -140,6 +143,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     api_key_env: str | None,
     system: str | None,
     tool_names: tuple[str, ...],
+    mcp_file: Path | None,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     provider: str | None,
@@ -167,7 +171,6 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel_adapters.cli.progress import Watching
     from toolreel_adapters.live import Target, go_live
-    from toolreel_adapters.python_tools import Toolbox
 
     tools = load_tools(tool_names)
     chosen = parse_settings(settings)
@@ -175,23 +178,31 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     preset = composed(
         with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
     )
-    plan = preset.plan(
-        model=model,
-        messages=[*before, UserMessage(_words(prompt))],
-        tools=Toolbox(tools, allow=allow or None, deny=deny).surface,
-        options=chosen.options,
-        settings={**chosen.config, **chosen.provider, **({"final_stream": True} if stream else {})},
-    )
     target = Target(base_url, api_key_env, timeout)
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
+    messages = [*before, UserMessage(_words(prompt))]
+
+    def planned(others: Iterable[ToolDefinition]) -> Plan:
+        return preset.plan(
+            model=model,
+            messages=messages,
+            tools=surface_of(tools, others, allow, deny),
+            options=chosen.options,
+            settings={**chosen.config, **chosen.provider, **({"final_stream": True} if stream else {})},
+        )
+
     if isinstance(keeping, Path):
-        return _rerun(plan, keeping, driver, as_machine=as_machine)
-    with redirect_stdout(sys.stderr), Watching() as watching:
+        # A recording needs no server, so what they offered is what it says.
+        others = recorded_mcp_tools(keeping) if mcp_file else ()
+        return _rerun(planned(others), keeping, driver, as_machine=as_machine)
+    with redirect_stdout(sys.stderr), Watching() as watching, connected(mcp_file, watching.learn) as mcp:
+        plan = planned(mcp.definitions)
         live = go_live(
             plan,
             target,
             tools,
+            hosts=mcp.hosts,
             driver=driver,
             approver=approver(approve, watching),
             record=path,

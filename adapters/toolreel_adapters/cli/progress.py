@@ -12,6 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from toolreel.notes import CallEnded, CallRejected, CallStarted, Note, RequestSent, RetryPlanned
 from toolreel.streams import Delta
 from toolreel_adapters.cli.console import err, printable
+from toolreel_adapters.mcp_news import CallProgressed, McpNews, told
 
 __all__ = ["Watching"]
 
@@ -44,6 +45,14 @@ class Watching:
             self._fall_silent()
             self._heard = delta.kind
         err.print(printable(delta.text), end="", style="dim" if delta.kind == "reasoning" else "")
+
+    def learn(self, news: McpNews, /) -> None:
+        """Show what happens around the servers of tools."""
+        if isinstance(news, CallProgressed):
+            if self._spinner:
+                self._show(printable(told(news)))
+        elif text := told(news):
+            err.print(printable(text), style="yellow")
 
     def __enter__(self) -> Self:
         if self._spinner:

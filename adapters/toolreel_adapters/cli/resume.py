@@ -13,6 +13,7 @@ import click
 from toolreel.jsontext import Json
 from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
 from toolreel_adapters.cli.console import complain, labelled, out
+from toolreel_adapters.cli.mcp import connected, mcp_option
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting, say
 from toolreel_adapters.cli.saving import durable_option, resumed_path
@@ -36,6 +37,7 @@ _FAILED: Final = 1
     metavar="MODULE:ATTR",
     help="Who runs the calls; they have to be what the model was shown. May be repeated.",
 )
+@mcp_option
 @click.option(
     "--approve",
     type=click.Choice(APPROVALS),
@@ -60,6 +62,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     base_url: str,
     api_key_env: str | None,
     tool_names: tuple[str, ...],
+    mcp_file: Path | None,
     approve: Approval,
     driver: Driver,
     timeout: float,
@@ -81,11 +84,13 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
 
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
-    with redirect_stdout(sys.stderr), Watching() as watching:
+    with redirect_stdout(sys.stderr), Watching() as watching, connected(mcp_file, watching.learn) as mcp:
         resumed = resume_live(
             resumed_path(file),
             Target(base_url, api_key_env, timeout),
             tools,
+            others=mcp.definitions,
+            hosts=mcp.hosts,
             driver=driver,
             approver=approver(approve, watching),
             observe=watching,

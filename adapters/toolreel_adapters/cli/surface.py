@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
+from pathlib import Path
 
 import click
 
+from toolreel.catalog import masked
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json
 from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel.surface_limits import check_surface
 from toolreel_adapters.cli.console import labelled, out
+from toolreel_adapters.cli.mcp import accept_option, accepted, connected, mcp_option
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
-from toolreel_adapters.python_tools import Toolbox
+from toolreel_adapters.python_tools import Given, Toolbox
 from toolreel_adapters.tool_modules import load_tools
 
-__all__ = ["allow_option", "deny_option", "tools_command"]
+__all__ = ["allow_option", "deny_option", "surface_of", "tools_command"]
 
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 
@@ -41,30 +44,51 @@ deny_option = click.option(
     "--tools",
     "tool_names",
     multiple=True,
-    required=True,
     metavar="MODULE:ATTR",
     help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
 )
+@mcp_option
+@accept_option
 @allow_option
 @deny_option
 @json_option
 @reporting
 def tools_command(
-    tool_names: tuple[str, ...], allow: tuple[str, ...], deny: tuple[str, ...], as_machine: bool
+    tool_names: tuple[str, ...],
+    mcp_file: Path | None,
+    accept: bool,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    as_machine: bool,
 ) -> int:
     """Show the tools that a run would have: where they come from, their size, and how they are run.
 
     \b
     toolreel tools --tools toolreel_adapters.demo.workspace:TOOLS --deny "*_patch"
+    toolreel tools --mcp mcp.json --accept
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    with redirect_stdout(sys.stderr):
-        surface = Toolbox(load_tools(tool_names), allow=allow or None, deny=deny).surface
+    if not tool_names and mcp_file is None:
+        raise click.UsageError("say where the tools come from: --tools MODULE:ATTR, or --mcp FILE")
+    with redirect_stdout(sys.stderr), connected(mcp_file, accept=accept) as mcp:
+        surface = surface_of(load_tools(tool_names), mcp.definitions, allow, deny)
+        accepted(mcp_file, mcp, accept=accept)
     if as_machine:
         click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
     else:
         _show(surface)
     check_surface(surface, LoopConfig())
     return 0
+
+
+def surface_of(
+    tools: Sequence[Given], others: Iterable[ToolDefinition], allow: tuple[str, ...], deny: tuple[str, ...]
+) -> ToolSurface:
+    """One surface out of Python's tools and others, less what is masked.
+
+    :raises ConfigError: if two share a name, or a mask means no tool
+    """
+    whole = ToolSurface((*Toolbox(tools).surface.definitions, *others))
+    return masked(whole, allow=allow or None, deny=deny)
 
 
 def _show(surface: ToolSurface) -> None:

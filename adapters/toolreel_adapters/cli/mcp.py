@@ -1,0 +1,99 @@
+"""``--mcp FILE``: the servers of a file for as long as a command needs them, and what is not as it was."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel_adapters.cli.console import err, printable
+from toolreel_adapters.journal import read_journal
+from toolreel_adapters.mcp_config import read_mcp_servers
+from toolreel_adapters.mcp_news import McpListener
+from toolreel_adapters.ports import ToolHost
+from toolreel_adapters.replay import companion
+
+__all__ = ["Connected", "accept_option", "accepted", "connected", "mcp_option", "recorded_mcp_tools"]
+
+mcp_option = click.option(
+    "--mcp",
+    "mcp_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="MCP servers, in the mcpServers JSON that other clients use; their tools are mcp_SERVER_TOOL.",
+)
+accept_option = click.option(
+    "--accept",
+    is_flag=True,
+    help="Accept the definitions of the MCP tools as they are now: kept in FILE's .pins.json, from then on "
+    "tools that are new or defined otherwise are left out.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """What the servers of a file offer, and who runs it."""
+
+    definitions: tuple[ToolDefinition, ...] = ()
+    hosts: Mapping[str, ToolHost] = field(default_factory=dict)
+    """By the prefix of the names of their tools."""
+
+
+@contextmanager
+def connected(
+    file: Path | None, listen: McpListener | None = None, *, accept: bool = False
+) -> Generator[Connected]:
+    """Start the servers of a file, if there is one, and end them when the context is left.
+
+    :param accept: offer all tools, whatever was accepted before
+    :raises AdapterError: if the file cannot be used, or a server cannot be started
+    """
+    if file is None:
+        yield Connected()
+        return
+    servers = read_mcp_servers(file)
+    from toolreel_adapters.mcp_definitions import PREFIX
+    from toolreel_adapters.mcp_pins import pins_beside, read_pins
+    from toolreel_adapters.mcp_tools import McpTools
+
+    # The SDK logs what it stumbles over; whatever matters of that comes back as an answer or as news.
+    logging.getLogger().addHandler(logging.NullHandler())
+    pins = None if accept else read_pins(pins_beside(file))
+    with McpTools(servers, pins=pins, listen=listen) as tools:
+        for each in tools.left_out:
+            remedy = f"; {each.remedy}: toolreel tools --mcp {shlex.quote(str(file))} --accept" * bool(
+                each.remedy
+            )
+            err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
+        yield Connected(tools.surface.definitions, {f"{PREFIX}_": tools})
+
+
+def accepted(file: Path | None, found: Connected, *, accept: bool) -> None:
+    """Keep the definitions as they are now, if that is wanted.
+
+    :raises click.UsageError: if there is no file that they would belong to
+    """
+    if not accept:
+        return
+    if file is None:
+        raise click.UsageError("--accept is for MCP tools; say which: --mcp FILE")
+    from toolreel_adapters.mcp_pins import pins_beside, pins_of, write_pins
+
+    pins = pins_beside(file)
+    write_pins(pins, pins_of(ToolSurface(found.definitions)))
+    err.print(printable(f"accepted    {len(found.definitions)} tools, kept in {pins}"))
+
+
+def recorded_mcp_tools(cassette: Path) -> tuple[ToolDefinition, ...]:
+    """What the servers offered when a run was recorded, so that its replay needs none.
+
+    :raises AdapterError: if there is no such recording, or it cannot be read
+    """
+    tools = read_journal(companion(cassette)).plan.tools.definitions
+    return tuple(tool for tool in tools if tool.name.startswith("mcp_"))

@@ -1,0 +1,147 @@
+"""An MCP server without manners, and without the SDK, so that it starts at once.
+
+It has one tool, whose call it answers in the way that its first argument names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+WAY = sys.argv[1] if __name__ == "__main__" else ""
+MEGABYTE = "x" * 1_000_000
+
+
+def main() -> None:
+    begin()
+    for line in sys.stdin:
+        message = json.loads(line)
+        answer = ANSWERS.get(message.get("method"))
+        if answer:
+            answer(message)
+    if WAY == "stays":
+        time.sleep(60)
+
+
+def initialized(message: dict[str, Any]) -> None:
+    about = {"name": "rude", "version": "0"}
+    version = message["params"]["protocolVersion"]
+    if WAY != "mute":
+        tell(message, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about})
+
+
+def listed(message: dict[str, Any]) -> None:
+    tell(message, {"tools": tools(), **({"nextCursor": "more"} if WAY == "endless" else {})})
+
+
+def tools() -> list[dict[str, Any]]:
+    """One tool, and with words in a file a second one, which they describe."""
+    schema = {"type": "object"}
+    plain = {"name": "do", "inputSchema": schema}
+    if WAY != "words":
+        return [plain]
+    with open(sys.argv[2]) as words:
+        return [plain, {"name": "fickle", "description": words.read(), "inputSchema": schema}]
+
+
+def begin() -> None:
+    if WAY == "chatty":
+        print("Welcome!\n\n{not json}", flush=True)
+        print("w" * 200_000, file=sys.stderr, flush=True)
+    elif WAY == "broken":
+        sys.exit("no such database")
+    elif WAY == "noted":
+        note(os.getpid())
+    elif WAY == "stays":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        note(os.getpid(), child.pid)
+
+
+def note(*pids: int) -> None:
+    with open(sys.argv[2], "w") as file:
+        file.write(" ".join(map(str, pids)))
+
+
+def called(message: dict[str, Any]) -> None:
+    if WAY == "words" and message["params"]["name"] == "do":
+        sys.exit(7)
+    CALLS.get(WAY, done)(message)
+
+
+def done(message: dict[str, Any]) -> None:
+    tell(message, text("done"))
+
+
+def never(_: dict[str, Any]) -> None:
+    pass
+
+
+def pid(message: dict[str, Any]) -> None:
+    tell(message, text(str(os.getpid())))
+
+
+def floods(_: dict[str, Any]) -> None:
+    while True:
+        print("no message")
+
+
+def no_end(_: dict[str, Any]) -> None:
+    while True:
+        sys.stdout.write(MEGABYTE)
+
+
+def notices(_: dict[str, Any]) -> None:
+    while True:
+        print('{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}')
+
+
+def large(message: dict[str, Any]) -> None:
+    tell(message, text(MEGABYTE * int(sys.argv[2])))
+
+
+def large_backwards(message: dict[str, Any]) -> None:
+    result = text(MEGABYTE * int(sys.argv[2]))
+    print(json.dumps({"result": result, "jsonrpc": "2.0", "id": message["id"]}), flush=True)
+
+
+def closes(_: dict[str, Any]) -> None:
+    os.close(1)
+    time.sleep(60)
+
+
+def nonsense(message: dict[str, Any]) -> None:
+    tell(message, {"content": "not a list"})
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}]}
+
+
+def tell(message: dict[str, Any], result: object) -> None:
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+
+
+Way: TypeAlias = Callable[[dict[str, Any]], None]
+
+ANSWERS: Final[Mapping[str, Way]] = {"initialize": initialized, "tools/list": listed, "tools/call": called}
+CALLS: Final[Mapping[str, Way]] = {
+    "closes": closes,
+    "floods": floods,
+    "large": large,
+    "large_backwards": large_backwards,
+    "never": never,
+    "no_end": no_end,
+    "nonsense": nonsense,
+    "notices": notices,
+    "pid": pid,
+}
+
+if __name__ == "__main__":
+    main()
