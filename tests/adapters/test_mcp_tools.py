@@ -188,16 +188,15 @@ def test_the_same_on_an_event_loop(runtime: str) -> None:
 
 def test_progress_is_heard_and_a_call_that_nobody_waits_for_is_taken_back(tmp_path: Path) -> None:
     log, heard = tmp_path / "log", Heard()
-    with McpTools([good("--log", str(log), deadline_ms=400)], listen=heard) as tools:
+    with McpTools([good("--log", str(log), deadline_ms=1000)], listen=heard) as tools:
         assert data(tools.run(called("mcp_good_count"))) == {"value": "counted"}
         soon(lambda: len(heard.of(CallProgressed)) == 2)
         assert heard.of(CallProgressed)[1] == CallProgressed("mcp_good_count", "call_a", 2, 2, "step 2")
 
         late = tools.run(called("mcp_good_hang"))
         assert codes(late) == ["TOOL_TIMEOUT"]
-        assert "did not return within 0.4 s" in message(late)
-        soon(log.exists)
-        assert log.read_text() == "the call was taken back"
+        assert "did not return within 1 s" in message(late)
+        soon(lambda: log.exists() and log.read_text() == "the call was taken back")
         assert data(tools.run(called("mcp_good_echo", text="still there"))) == {"value": "still there"}
 
 

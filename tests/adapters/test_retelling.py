@@ -13,6 +13,8 @@ import pytest
 from openai import OpenAI
 
 from tests.adapters.chat_server import Answer, chunk, replying, serving, streaming
+from tests.replay.sessions import CASSETTES as SESSIONS
+from tests.replay.sessions import REMOTE
 from tests.samples import complaint
 from toolreel.errors import ReplayMismatch
 from toolreel.jsontext import Json
@@ -30,7 +32,6 @@ from toolreel_adapters.retelling import Retold, retell
 from toolreel_adapters.scripted import calling, saying
 
 CASSETTES: Final = Path(__file__).resolve().parents[2] / "cassettes"
-OWN: Final = [path for path in sorted(CASSETTES.glob("*/*.yaml")) if companion(path).exists()]
 WEATHER: Final[list[dict[str, Any]]] = [
     {
         "type": "function",
@@ -51,7 +52,7 @@ def told(path: Path, **choices: Any) -> tuple[Retold, ...]:  # noqa: ANN401 - wh
     return retell(Recording.load(path), **choices)
 
 
-@pytest.mark.parametrize("path", OWN, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.parent.name)
 def test_the_cassette_and_the_plan_are_enough_for_the_journal_of_the_live_run(path: Path) -> None:
     recorded = read_journal(companion(path))
     (one,) = told(path, plans=[recorded.plan])
@@ -59,6 +60,14 @@ def test_the_cassette_and_the_plan_are_enough_for_the_journal_of_the_live_run(pa
     if recorded.plan.tools.definitions:
         (one,) = told(path, plans=[recorded.plan], tools=PythonTools(workspace()))
         assert one.recorded.text == recorded.text
+
+
+@pytest.mark.parametrize("path", REMOTE, ids=lambda path: path.parent.name)
+def test_what_tools_elsewhere_said_is_told_as_the_model_heard_it(path: Path) -> None:
+    """An envelope of theirs that says no more than its data comes back as the data alone."""
+    recorded = read_journal(companion(path))
+    (one,) = told(path, plans=[recorded.plan])
+    assert [record.fp for record in one.recorded.records] == [record.fp for record in recorded.records]
 
 
 def stock(part: str) -> int:
@@ -216,7 +225,7 @@ def test_another_history_is_drift_unless_only_replies_count(path: Path) -> None:
 
 
 def test_calls_that_were_written_as_text_need_what_reads_them() -> None:
-    path = next(path for path in OWN if path.parent.name == "workspace")
+    path = next(path for path in SESSIONS if path.parent.name == "workspace")
     said = complaint(ReplayMismatch, lambda: told(path))
     assert "interaction 2 has results of tools, but the reducer's run has ended before it" in said
     (one,) = told(path, settings={"text_dialects": ("json_fenced",)})
