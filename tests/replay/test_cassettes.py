@@ -31,6 +31,7 @@ from tests.replay.sessions import (
 from tests.samples import printed_under
 from toolreel.notes import ModelNudged, RecoveryTried
 from toolreel.outcome import Completed, EmptyFinal, ToolFailed
+from toolreel_adapters.claims import assert_reel
 from toolreel_adapters.demo.workspace import START, Workspace, workspace
 from toolreel_adapters.finished import Run
 from toolreel_adapters.replay import DRIVERS, Driver, companion, replay
@@ -207,6 +208,11 @@ def test_chat_has_no_tools_and_sends_none() -> None:
     assert "tools" not in path.read_text()
     assert isinstance(run.outcome, Completed)
     assert "JSON Pointer" in run.outcome.content
+
+
+def test_mcp_time_asks_a_server_for_the_time_elsewhere_and_says_it() -> None:
+    run = replay(cassette("mcp-time")).run
+    assert_reel(run).called("mcp_time_convert_time", target_timezone="Asia/Tokyo").completed()
 
 
 def test_streamed_came_in_pieces_and_is_one_reply() -> None:
