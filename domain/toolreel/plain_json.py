@@ -16,6 +16,8 @@ __all__ = ["canonical_object", "plain_object"]
 _BLANK: Final = " \t\r\n"
 _DOUBTFUL: Final = re.compile(r"\\u(?:[dD][89a-fA-F]|0022)")
 """An escape that may be a half of a character, or that is a quotation mark."""
+_BRACKETS: Final = {ord(char): None for char in map(chr, range(128))} | str.maketrans("[{]}", "[[]]")
+"""Leaves nothing of ASCII but brackets, of one kind: that they match is for the parser to see."""
 _ENCODER: Final = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )
@@ -31,9 +33,10 @@ def plain_object(text: str, *, max_depth: int) -> dict[str, Json] | None:
     (None, None)
     """
     bare = text.strip(_BLANK)
-    if len(bare) > max_depth and bare.count("{") + bare.count("[") > max_depth:
+    many = len(bare) > max_depth and bare.count("{") + bare.count("[") > max_depth
+    if many and not _is_as_shallow(bare, max_depth):
         return None
-    if ("\\" in bare and _DOUBTFUL.search(bare)) or not encodable(bare) or may_hold_a_long_number(bare):
+    if ("\\u" in bare and _DOUBTFUL.search(bare)) or not encodable(bare) or may_hold_a_long_number(bare):
         return None
     try:
         tree, end = DECODER.raw_decode(bare)
@@ -52,3 +55,15 @@ def canonical_object(text: str, tree: dict[str, Json]) -> JsonText | None:
     """
     written = _ENCODER.encode(tree)
     return JsonText(written) if written.count('"') == text.count('"') else None
+
+
+def _is_as_shallow(text: str, max_depth: int) -> bool:
+    """Whether a text without escapes nests that deep at most."""
+    if "\\" in text:
+        return False
+    brackets = "".join(text.split('"')[::2]).translate(_BRACKETS)
+    for _ in range(max_depth):
+        brackets = brackets.replace("[]", "")
+        if not brackets:
+            return True
+    return False

@@ -35,6 +35,11 @@ def texts(draw: st.DrawFn) -> str:
 @example("[]")
 @example('{"a": ' * 9 + "1" + "}" * 9)
 @example('{"a": "[[[[[[[[["}')
+@example('{"a": %s1%s}' % ("[" * 7, "]" * 7))
+@example('{"a": %s}' % ('{"b":[' * 4 + "1" + "]}" * 4))
+@example('{"rows": [%s]}' % ", ".join(['{"a": "]"}'] * 20))
+@example('{"rows": [%s]}' % ", ".join(['{"a": "\\n"}'] * 20))
+@example('{"rows": [%s]' % ", ".join(['{"a": 1}'] * 20))
 def test_what_is_found_is_what_reading_with_care_finds(text: str) -> None:
     tree = plain_object(text, max_depth=LEVELS)
     if tree is not None:
@@ -52,6 +57,7 @@ def test_what_is_found_is_what_reading_with_care_finds(text: str) -> None:
         '{"a": "é \\n \\u00e9 \\" \\\\"}',
         '{"a": {"b": "b", "c": {"b": "b"}}}',
         json.dumps({"text": "word " * 2000}),
+        json.dumps({"rows": [{"a": [1], "b": "]"}] * 20}),
     ],
 )
 def test_what_most_texts_are_is_found(text: str) -> None:
