@@ -11,6 +11,7 @@ module                 does
 ``python_tools``       ``RunTool`` by typed Python functions; ``apython_tools`` for async ones
 ``routing``            one tool host out of several, by prefixes of names
 ``mcp_tools``          ``RunTool`` by MCP servers; ``amcp_tools`` is its async twin
+``skills``             Agent Skills as Python tools
 ``call_context``       what a tool may know of its call, such as the idempotency key
 ``msgspec_schema``     tool schemas from msgspec structs
 ``tokenizer``          token estimates by a model's own tokenizer

@@ -15,6 +15,7 @@
         ├── ToolModuleError       a module that should hold tools cannot be used
         ├── McpConfigError        a configuration of MCP servers cannot be read or used
         ├── McpServerError        an MCP server cannot be started, or does not say what it offers
+        ├── SkillError            an Agent Skill cannot be used
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (bounded) a response body was not taken in
@@ -42,6 +43,7 @@ __all__ = [
     "MissingExtra",
     "SecretFound",
     "SecretRulesError",
+    "SkillError",
     "TokenizerError",
     "ToolModuleError",
 ]
@@ -99,6 +101,10 @@ class McpConfigError(AdapterError, ValueError):
 
 class McpServerError(AdapterError):
     """An MCP server that cannot be started, or does not say what it offers; names it, and what it said."""
+
+
+class SkillError(AdapterError, ValueError):
+    """An Agent Skill that cannot be read or used; names its folder, and all that is wrong with it."""
 
 
 class TokenizerError(AdapterError):

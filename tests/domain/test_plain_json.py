@@ -35,11 +35,11 @@ def texts(draw: st.DrawFn) -> str:
 @example("[]")
 @example('{"a": ' * 9 + "1" + "}" * 9)
 @example('{"a": "[[[[[[[[["}')
-@example('{"a": %s1%s}' % ("[" * 7, "]" * 7))
-@example('{"a": %s}' % ('{"b":[' * 4 + "1" + "]}" * 4))
-@example('{"rows": [%s]}' % ", ".join(['{"a": "]"}'] * 20))
-@example('{"rows": [%s]}' % ", ".join(['{"a": "\\n"}'] * 20))
-@example('{"rows": [%s]' % ", ".join(['{"a": 1}'] * 20))
+@example('{"a": ' + "[" * 7 + "1" + "]" * 7 + "}")
+@example('{"a": ' + '{"b":[' * 4 + "1" + "]}" * 4 + "}")
+@example(json.dumps({"rows": [{"a": "]"}] * 20}))
+@example(json.dumps({"rows": [{"a": "\n"}] * 20}))
+@example(json.dumps({"rows": [{"a": 1}] * 20})[:-1])
 def test_what_is_found_is_what_reading_with_care_finds(text: str) -> None:
     tree = plain_object(text, max_depth=LEVELS)
     if tree is not None:

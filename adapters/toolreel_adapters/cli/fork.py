@@ -26,6 +26,7 @@ from toolreel_adapters.cli.preset_options import (
 )
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
 from toolreel_adapters.cli.saving import cassette_path, check_free, save_fork
+from toolreel_adapters.cli.skills import SkillChoice, skill_options
 from toolreel_adapters.cli.surface import allow_option, deny_option
 from toolreel_adapters.errors import AdapterError, ForkError
 from toolreel_adapters.fork import Beginning, beginning, fork
@@ -72,6 +73,7 @@ __all__ = ["fork_command"]
     metavar="MODULE:ATTR",
     help="Who runs the calls of a live fork; definitions that differ from the recorded ones are a change.",
 )
+@skill_options
 @allow_option
 @deny_option
 @click.option("--recorded", is_flag=True, help="FILE itself answers from there on, as far as it carries.")
@@ -114,6 +116,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     settings: tuple[str, ...],
     tool_result: str | None,
     tool_names: tuple[str, ...],
+    skills: SkillChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     recorded: bool,
@@ -145,8 +148,9 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             "(another record), --recorded (this record, as far as it carries)"
         )
     source, path = opened(file), cassette_path(record)
+    chosen_skills = skills.read()
     with redirect_stdout(sys.stderr):
-        tools = load_tools(tool_names)
+        tools = [*load_tools(tool_names), *chosen_skills.tools]
     chosen = parse_settings(settings)
     preset = composed(
         with_files(catalogues),

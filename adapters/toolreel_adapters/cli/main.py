@@ -37,6 +37,7 @@ from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_
 from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
 from toolreel_adapters.cli.resume import resume_command
 from toolreel_adapters.cli.saving import Mode, cassette_path, durable_option, keeping_of, mode_option
+from toolreel_adapters.cli.skills import SkillChoice, skill_options
 from toolreel_adapters.cli.surface import allow_option, deny_option, surface_of, tools_command
 from toolreel_adapters.cli.text_calls import text_calls_command
 from toolreel_adapters.finished import Run, outcome_of
@@ -91,6 +92,7 @@ toolreel.add_command(resume_command)
     help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
 )
 @mcp_option
+@skill_options
 @allow_option
 @deny_option
 @provider_option
@@ -144,6 +146,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     system: str | None,
     tool_names: tuple[str, ...],
     mcp_file: Path | None,
+    skills: SkillChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     provider: str | None,
@@ -172,9 +175,11 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     from toolreel_adapters.cli.progress import Watching
     from toolreel_adapters.live import Target, go_live
 
-    tools = load_tools(tool_names)
+    chosen_skills = skills.read()
+    tools = [*load_tools(tool_names), *chosen_skills.tools]
     chosen = parse_settings(settings)
-    before: list[Message] = [SystemMessage(system)] if system else []
+    first = chosen_skills.after(system)
+    before: list[Message] = [SystemMessage(first)] if first else []
     preset = composed(
         with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
     )

@@ -17,6 +17,7 @@ from toolreel_adapters.cli.mcp import connected, mcp_option
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting, say
 from toolreel_adapters.cli.saving import durable_option, resumed_path
+from toolreel_adapters.cli.skills import SkillChoice, skill_options
 from toolreel_adapters.hints import told
 from toolreel_adapters.replay import DRIVERS, Driver
 from toolreel_adapters.tool_modules import load_tools
@@ -38,6 +39,7 @@ _FAILED: Final = 1
     help="Who runs the calls; they have to be what the model was shown. May be repeated.",
 )
 @mcp_option
+@skill_options
 @click.option(
     "--approve",
     type=click.Choice(APPROVALS),
@@ -62,6 +64,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     base_url: str,
     api_key_env: str | None,
     tool_names: tuple[str, ...],
+    skills: SkillChoice,
     mcp_file: Path | None,
     approve: Approval,
     driver: Driver,
@@ -82,8 +85,9 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     from toolreel_adapters.cli.progress import Watching
     from toolreel_adapters.live import Target, resume_live
 
+    chosen = skills.read()
     with redirect_stdout(sys.stderr):
-        tools = load_tools(tool_names)
+        tools = [*load_tools(tool_names), *chosen.tools]
     with redirect_stdout(sys.stderr), Watching() as watching, connected(mcp_file, watching.learn) as mcp:
         resumed = resume_live(
             resumed_path(file),

@@ -18,6 +18,7 @@ from toolreel.surface_limits import check_surface
 from toolreel_adapters.cli.console import labelled, out
 from toolreel_adapters.cli.mcp import accept_option, accepted, connected, mcp_option
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
+from toolreel_adapters.cli.skills import SkillChoice, skill_options
 from toolreel_adapters.python_tools import Given, Toolbox
 from toolreel_adapters.tool_modules import load_tools
 
@@ -49,6 +50,7 @@ deny_option = click.option(
 )
 @mcp_option
 @accept_option
+@skill_options
 @allow_option
 @deny_option
 @json_option
@@ -57,6 +59,7 @@ def tools_command(
     tool_names: tuple[str, ...],
     mcp_file: Path | None,
     accept: bool,
+    skills: SkillChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     as_machine: bool,
@@ -67,10 +70,14 @@ def tools_command(
     toolreel tools --tools toolreel_adapters.demo.workspace:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    if not tool_names and mcp_file is None:
-        raise click.UsageError("say where the tools come from: --tools MODULE:ATTR, or --mcp FILE")
+    if not tool_names and not skills.folders and mcp_file is None:
+        raise click.UsageError(
+            "say where the tools come from: --tools MODULE:ATTR, --skills FOLDER, or --mcp FILE"
+        )
+    chosen = skills.read()
     with redirect_stdout(sys.stderr), connected(mcp_file, accept=accept) as mcp:
-        surface = surface_of(load_tools(tool_names), mcp.definitions, allow, deny)
+        tools = [*load_tools(tool_names), *chosen.tools]
+        surface = surface_of(tools, mcp.definitions, allow, deny)
         accepted(mcp_file, mcp, accept=accept)
     if as_machine:
         click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())

@@ -1,0 +1,109 @@
+"""Files inside of a skill's folder, and nothing else: paths are a model's words, and folders are strangers'.
+
+A path is resolved first, links and all, and has to end inside the folder; then it is opened part by part
+from the folder on, following no link any more, so that a link that is put there meanwhile is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+__all__ = ["Unreadable", "read_inside"]
+
+_DRIVE: Final = re.compile(r"[a-zA-Z]:")
+_FLAGS: Final = (
+    os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)
+"""``O_NONBLOCK``, since opening a pipe would wait for somebody to write into it."""
+
+
+class Unreadable(Exception):
+    """A path that is not read; the text says why, and what would be."""
+
+    def __init__(self, message: str, *, missing: bool = False, too_large: bool = False) -> None:
+        super().__init__(message)
+        self.missing = missing
+        """There is nothing of that name."""
+        self.too_large = too_large
+        """There is, and it has too many bytes."""
+
+
+def read_inside(folder: Path, path: str, limit: int) -> bytes:
+    """The bytes of a file in a folder.
+
+    :param path: relative to the folder, with ``/`` between its parts
+    :param limit: bytes that a file may have
+    :raises Unreadable: if it leaves the folder, is no file, is larger, or cannot be read
+    """
+    _check(path)
+    try:
+        root = Path(os.path.realpath(folder, strict=True))
+        real = Path(os.path.realpath(root / PurePosixPath(path), strict=True))
+        if not real.is_relative_to(root):
+            raise Unreadable(f"{path!r} is a link that leaves the skill's folder, and is not followed")
+        with _opened(root, real.relative_to(root).parts) as file:
+            return _content(file, path, limit)
+    except FileNotFoundError:
+        raise Unreadable(f"there is no file {path!r}", missing=True) from None
+    except (OSError, ValueError) as error:  # ValueError: half a character
+        raise Unreadable(f"{path!r} cannot be read: {_why(error)}") from None
+
+
+def _check(path: str) -> None:
+    if not path.strip():
+        raise Unreadable("the path is empty; give that of a file, relative to the skill's folder")
+    if "\0" in path or "\\" in path:
+        raise Unreadable(f"{path!r}: a path has neither '\\' nor NUL; put '/' between its parts")
+    if path.startswith("/") or _DRIVE.match(path):
+        raise Unreadable(f"{path!r} is absolute; give a path relative to the skill's folder")
+    if ".." in path.split("/"):
+        raise Unreadable(f"{path!r} goes up with '..'; give a path inside of the skill's folder")
+
+
+@contextmanager
+def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
+    """The file at the end of these parts, no link among them."""
+    if os.open not in os.supports_dir_fd:  # Windows, where the path was resolved a moment ago
+        file = os.open(root.joinpath(*parts), _FLAGS)
+    else:
+        file = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        for part in parts:
+            above, flags = file, _FLAGS
+            try:
+                file = os.open(part, flags, dir_fd=above)
+            finally:
+                os.close(above)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _content(file: int, path: str, limit: int) -> bytes:
+    found = os.fstat(file)
+    if stat.S_ISDIR(found.st_mode):
+        raise Unreadable(f"{path!r} is a folder; give the path of a file in it")
+    if not stat.S_ISREG(found.st_mode):
+        raise Unreadable(f"{path!r} is no ordinary file")
+    content = b""
+    while len(content) <= limit and (piece := os.read(file, limit + 1 - len(content))):
+        content += piece
+    if len(content) > limit:
+        size = max(found.st_size, len(content))
+        raise Unreadable(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
+    return content
+
+
+def _why(error: OSError | ValueError) -> str:
+    if not isinstance(error, OSError):
+        return "its name cannot be one of a file"
+    if error.errno == errno.ELOOP:
+        return "it is a link"
+    return error.strerror or str(error)

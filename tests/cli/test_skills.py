@@ -1,0 +1,144 @@
+"""``--skills FOLDER``: what the model is sent, what is run, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.chat_server import replying, serving
+from tests.adapters.skills_here import PDF, front, write_skill
+from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
+from tests.cli.test_mcp import configured, rude
+from toolreel.plan import Plan
+from toolreel_adapters.live import Target, go_live
+from toolreel_adapters.python_tools import Toolbox
+from toolreel_adapters.scripted import calling
+from toolreel_adapters.skills import read_skills, skill_tools
+
+LOADING = calling(("skills_load", {"name": "pdf-forms"}))
+RUNNING = calling(("skills_run_script", {"name": "pdf-forms", "script": "scripts/say.sh", "args": ["hello"]}))
+ALLOWED = ("--skills", "skills", "--skills-allow-script", "pdf-forms/scripts/*")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    write_skill(tmp_path / "skills" / "pdf-forms", PDF, {"scripts/say.sh": "echo said: $1"})
+    return tmp_path
+
+
+def names(said: Said) -> list[str]:
+    return [str(tool["name"]) for tool in said.data["tools"]]
+
+
+def test_a_run_loads_a_skill_runs_its_script_and_replays_without_both(here: Path) -> None:
+    with serving(replying(LOADING), replying(RUNNING), replying(READY)) as server:
+        said = toolreel(
+            *("run", "Fill it.", "--model", "m", "--base-url", server.url, *ALLOWED, "--approve", "always"),
+            *("--system", "Be brief.", "--record", "kept", "--json"),
+            cwd=here,
+        )
+    assert said.code == 0
+    first = json.loads(server.seen[0].body)
+    (system,) = [message for message in first["messages"] if message["role"] == "system"]
+    assert system["content"].startswith("Be brief.\n\nSkills are instructions for particular tasks.")
+    assert system["content"].endswith("\n- pdf-forms: Fills PDF forms.")
+    assert "# Forms" not in server.seen[0].body.decode()
+    assert "# Forms" in server.seen[1].body.decode()
+    assert "said: hello" in server.seen[2].body.decode()
+
+    shutil.rmtree(here / "skills")
+    (again,) = said_by_each([("replay", "kept")], here)
+    assert again.code == 0
+    assert "identical" in again.stdout
+
+
+def test_a_run_with_an_mcp_server_and_skills_replays_without_either(here: Path) -> None:
+    file = configured(here, s=rude(""))
+    both = calling(("skills_load", {"name": "pdf-forms"}), ("mcp_s_do", {}))
+    with serving(replying(both), replying(READY)) as server:
+        base = ("run", "Fill it.", "--model", "m", "--base-url", server.url, "--record", "kept")
+        said = toolreel(*base, "--skills", "skills", "--mcp", file, cwd=here)
+    assert (said.code, '← {"value":"done"}' in said.stdout, "# Forms" in said.stdout) == (0, True, True)
+
+    shutil.rmtree(here / "skills")
+    (here / file).unlink()
+    (again,) = said_by_each([("replay", "kept")], here)
+    assert (again.code, "identical" in again.stdout) == (0, True)
+
+
+def test_scripts_are_not_offered_unless_they_are_allowed_nor_run_unless_approved(here: Path) -> None:
+    with serving(replying(RUNNING), replying(READY), replying(RUNNING), replying(READY)) as server:
+        base = ("run", "Fill it.", "--model", "m", "--base-url", server.url, "--approve", "never", "--json")
+        unknown, denied = said_by_each([(*base, "--skills", "skills"), (*base, *ALLOWED)], here)
+    assert "There is no tool 'skills_run_script'" in unknown.stdout
+    assert "TOOL_DENIED" in denied.stdout
+    assert "said: hello" not in unknown.stdout + denied.stdout
+
+
+def test_a_fork_goes_on_with_the_skills_of_its_run(here: Path) -> None:
+    with serving(replying(LOADING), replying(READY), replying(LOADING), replying(READY)) as server:
+        base = ("--base-url", server.url, "--skills", "skills")
+        kept, forked = said_by_each(
+            [
+                ("run", "Fill it.", "--model", "m", *base, "--record", "kept"),
+                ("fork", "kept", "--at", "0", "--model", "other", *base, "--json"),
+            ],
+            here,
+        )
+    assert (kept.code, forked.code) == (0, 0)
+    assert "# Forms" in server.seen[3].body.decode()
+
+
+def test_a_run_that_rests_is_resumed_with_its_skills(here: Path) -> None:
+    tools = skill_tools(read_skills(here / "skills"), allow_scripts=["*"])
+    plan = Plan.of(model="m", messages="Fill it.", tools=Toolbox(tools).surface)
+    with serving(replying(RUNNING), replying(READY)) as server:
+        go_live(plan, Target(server.url), tools, record=here / "kept.yaml")
+        base = ("resume", "kept", "--base-url", server.url, "--approve", "always")
+        other, said = said_by_each([(*base, "--skills", "skills"), (*base, *ALLOWED)], here)
+    assert other.code == 3
+    assert said.code == 0
+    assert "said: hello" in server.seen[1].body.decode()
+
+
+def test_the_surface_is_shown_beside_other_tools(here: Path) -> None:
+    skills, scripts, both = said_by_each(
+        [
+            ("tools", "--skills", "skills", "--json"),
+            ("tools", *ALLOWED, "--json"),
+            ("tools", *WORKSPACE, "--skills", "skills", "--deny", "skills_list", "--json"),
+        ],
+        here,
+    )
+    three = ["skills_list", "skills_load", "skills_read_file"]
+    assert names(skills) == three
+    assert names(scripts) == [*three, "skills_run_script"]
+    assert scripts.data["tools"][3]["flags"] == ["approval"]
+    assert names(both)[-2:] == three[1:]
+
+
+def test_mistakes_are_told(here: Path) -> None:
+    write_skill(here / "bad" / "zip", front(name="zap"))
+    write_skill(here / "bad" / "good", front(name="good"))
+    nowhere, bad, pattern, alone, nothing, skipped = said_by_each(
+        [
+            ("tools", "--skills", "nowhere"),
+            ("tools", "--skills", "bad"),
+            ("tools", "--skills", "skills", "--skills-allow-script", "pdf-forms/say.sh"),
+            ("tools", *WORKSPACE, "--skills-allow-script", "*"),
+            ("tools",),
+            ("tools", "--skills", "bad", "--skills-skip-invalid", "--json"),
+        ],
+        here,
+    )
+    assert_mistake(nowhere, "nowhere: there is no such folder")
+    assert_mistake(bad, "name: 'zap' is not the name of its folder, 'zip'; rename one of the two")
+    assert_mistake(pattern, "--skills-allow-script pdf-forms/say.sh: no skill has a file of that name")
+    assert_mistake(alone, "--skills-allow-script is for skills; say which: --skills FOLDER")
+    assert_mistake(nothing, "say where the tools come from", "--skills FOLDER")
+    assert skipped.code == 0
+    assert skipped.stderr.startswith("left out    ")
+    assert "name: 'zap' is not the name of its folder" in skipped.stderr
