@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from toolreel.effects import RunTool
 from toolreel.envelope import failed
+from toolreel.errors import ConfigError
 from toolreel.events import ToolReturned
 from toolreel.faults import tool_not_implemented
 from toolreel_adapters.ports import AsyncToolHost, ToolHost
@@ -23,12 +24,17 @@ class Router:
 
     ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; make the plan's surface out of the
     hosts' with :func:`toolreel.catalog.compose`.
+
+    :raises ConfigError: if a prefix has a ``*``, as patterns of masks do
     """
 
     hosts: Mapping[str, ToolHost]
     """By the prefix of the inner names that they take, such as ``files.``; they see the whole name."""
     default: ToolHost | None = None
     """Who takes what no prefix fits."""
+
+    def __post_init__(self) -> None:
+        _check_prefixes(self.hosts)
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Have the tool run by its host; what goes wrong there is the host's own affair."""
@@ -45,10 +51,20 @@ class AsyncRouter:
     default: AsyncToolHost | None = None
     """Who takes what no prefix fits."""
 
+    def __post_init__(self) -> None:
+        _check_prefixes(self.hosts)
+
     async def run(self, effect: RunTool) -> ToolReturned:
         """Have the tool run by its host; what goes wrong there is the host's own affair."""
         host = _host(effect.name, self.hosts, self.default)
         return _not_implemented(effect) if host is None else await host.run(effect)
+
+
+def _check_prefixes(hosts: Mapping[str, object]) -> None:
+    for prefix in hosts:
+        if "*" in prefix:
+            without = prefix.rstrip("*")
+            raise ConfigError(f"router: {prefix!r} is a pattern, expected a prefix; write {without!r}")
 
 
 def _host(name: str, hosts: Mapping[str, _Host], default: _Host | None) -> _Host | None:

@@ -1,7 +1,8 @@
 """Which calls may run: the checks that stand between a model and a tool.
 
-In this order, on one frozen value: the tool exists and is not masked, the arguments are small
-enough, they could be read, they fit the schema. What passes is byte for byte what runs.
+In this order, on one frozen value: the tool exists and is not masked, a call in text may run it, the
+arguments are small enough, they could be read, they fit the schema. What passes is byte for byte
+what runs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from toolreel.faults import (
     arguments_truncated,
     arguments_violate_schema,
     tool_not_allowed,
+    tool_not_allowed_as_text,
     tool_not_found,
 )
 from toolreel.intended import Intended, decoded, unwrapped
@@ -33,7 +35,7 @@ from toolreel.schemas import refused_nulls, violations
 from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel.warning_codes import WarningCode
 
-__all__ = ["Admission", "admit", "meant"]
+__all__ = ["Admission", "admit", "asks_first", "meant"]
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or what the model is told instead."""
@@ -42,7 +44,9 @@ Admission: TypeAlias = JsonText | Fault
 def admit(call: ToolCall, plan: Plan) -> Admission:
     """Check one call."""
     return either(
-        _known(call, plan.tools).bind(
+        _known(call, plan.tools)
+        .bind(lambda tool: _trusted(call, tool, plan.config))
+        .bind(
             lambda tool: (
                 _small_enough(call, plan.config)
                 .bind(lambda small: _shallow_enough(small, plan.config))
@@ -54,12 +58,24 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
     )
 
 
+def asks_first(call: ToolCall, plan: Plan) -> bool:
+    """Whether somebody is asked before an admitted call runs: for its tool's sake, or for its own."""
+    tool = plan.tools.by_name[call.name]
+    doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
+    return tool.needs_approval or doubtful
+
+
 def _known(call: ToolCall, tools: ToolSurface) -> Result[ToolDefinition, Fault]:
     tool = tools.by_name.get(call.name)
     if tool is not None:
         return Success(tool)
     fault = tool_not_allowed if call.name in tools.known else tool_not_found
     return Failure(fault(call.name, tools.names))
+
+
+def _trusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Result[ToolDefinition, Fault]:
+    barred = config.text_calls_for == "read_only" and call.from_text and not tool.read_only
+    return Failure(tool_not_allowed_as_text(tool.outward)) if barred else Success(tool)
 
 
 def _small_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]:

@@ -33,6 +33,11 @@ class ToolCall:
     carry: JsonText = NOTHING
     """The fields of its entry that must go back unchanged: an object to be merged deeply into the entry."""
 
+    @property
+    def from_text(self) -> bool:
+        """Whether it was read from text, where anybody may have put it whom the model has read."""
+        return self.provenance.startswith("text:")
+
 
 @dataclass(frozen=True, slots=True)
 class CallsRead:

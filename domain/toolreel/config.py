@@ -19,7 +19,7 @@ from toolreel.suggestions import unknown_name
 from toolreel.text_dialects import DIALECTS
 from toolreel.transforms import KINDS, transform
 
-__all__ = ["LoopConfig", "ToolFailurePolicy", "ToolUseMode"]
+__all__ = ["LoopConfig", "TextCallsFor", "ToolFailurePolicy", "ToolUseMode"]
 
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
 """``relaxed``: a run may do without tools; ``enforced``: at least one call, else ``no_tool_calls``;
@@ -28,6 +28,10 @@ ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
 ToolFailurePolicy: TypeAlias = Literal["fatal", "tolerated"]
 """What an enforced run makes of failed tools: ``fatal``, it ends as ``tool_error`` if the last result
 of any tool is a failure; ``tolerated``, one success is enough."""
+
+TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
+"""Which tools a call may run that was read from text: ``all``; ``approved``, all, but somebody is asked
+before one that is not declared read-only; ``read_only``, those that are declared so, and no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,13 @@ class LoopConfig:
     text_dialects: tuple[str, ...] = ()
     """Ways of writing a tool call as text that are read as calls; none unless asked for. ``marked`` stands
     for all those that nothing but a call looks like."""
+    untrusted_tools: tuple[str, ...] = ()
+    """Names or patterns, such as ``mcp_*``, of tools that return what strangers wrote; their results are
+    told to be data."""
     dialects_in_reasoning: bool = False
     """Read them in the reasoning too, where a reply has nothing else."""
+    text_calls_for: TextCallsFor = "all"
+    """What such a call may run: who can make a model repeat a text can make it call tools that way."""
     message_transforms: tuple[str, ...] = ()
     """Named functions that each message passes on its way out, in order."""
     tool_transforms: tuple[str, ...] = ()
@@ -200,6 +209,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "tool_use_mode": get_args(ToolUseMode),
     "tool_failure_policy": get_args(ToolFailurePolicy),
     "argument_repairs": get_args(ArgumentRepairs),
+    "text_calls_for": get_args(TextCallsFor),
 }
 
 _TEXTS: Final = ("fix_empty_final_text", "estimator")
@@ -207,6 +217,7 @@ _TEXTS: Final = ("fix_empty_final_text", "estimator")
 _NAMES: Final = (
     "history_policies",
     "text_dialects",
+    "untrusted_tools",
     "message_transforms",
     "tool_transforms",
     "response_transforms",

@@ -32,6 +32,7 @@ __all__ = [
     "result_unknown",
     "tool_changed",
     "tool_not_allowed",
+    "tool_not_allowed_as_text",
     "tool_not_found",
     "tool_not_implemented",
 ]
@@ -93,6 +94,15 @@ def tool_changed(name: str) -> Fault:
         "TOOL_NOT_ALLOWED",
         f"{name} was not run: its definition is no longer the one that was accepted. "
         "Do not call it again: use another tool, or answer in text.",
+    )
+
+
+def tool_not_allowed_as_text(name: str) -> Fault:
+    """The call was read from text, and such calls may only run what changes nothing."""
+    return Fault(
+        "TOOL_NOT_ALLOWED",
+        f"{name} was not run: the call was written as text, and a call in text may only use read-only tools. "
+        "If you mean it, make a tool call of it; otherwise go on without it.",
     )
 
 

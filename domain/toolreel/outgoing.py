@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from toolreel.jsontext import Json, JsonText, Tree, canonical
-from toolreel.messages import AssistantMessage, Message, wire_tree
+from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage, wire_tree
 from toolreel.provider import Provider
+from toolreel.special_tokens import neutralized
 from toolreel.transforms import apply_all
 from toolreel.transforms.messages import signature_skip_validator_if_missing
 
 __all__ = ["Form", "Written", "written"]
+
+_Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
 _ANY: Final = Provider()
 _REASONING: Final = ("reasoning_content", "reasoning")
@@ -49,13 +52,25 @@ def written(message: Message, form: Form) -> Written:
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
     tree, quirks = wire_tree(message), list[str]()
-    if isinstance(message, AssistantMessage) and form.provider != _ANY:
-        for name, quirk in _QUIRKS.items():
-            changed = quirk(tree, form.provider)
-            quirks += [name] if changed != tree else []
-            tree = changed
+    for name, quirk in _quirks(message, form.provider).items():
+        changed = quirk(tree, form.provider)
+        quirks += [name] if changed != tree else []
+        tree = changed
     applied = apply_all("message", form.message_transforms, tree)
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
+
+
+def _quirks(message: Message, provider: Provider) -> Mapping[str, _Quirk]:
+    """What a provider may want of such a message."""
+    match message:
+        case AssistantMessage():
+            return {} if provider == _ANY else _OF_WHAT_WAS_SAID
+        case ToolMessage():
+            return _OF_RESULTS
+        case SystemMessage() | UserMessage():
+            return {}
+        case _:
+            assert_never(message)
 
 
 def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
@@ -151,11 +166,20 @@ def _is_gemini_text(entry: Json) -> bool:
             return False
 
 
-_Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
+def _special_token_guard(tree: Tree, provider: Provider) -> Tree:
+    """Whoever writes what a tool returns could end its turn and speak as the user (ggml-org/llama.cpp#26273).
 
-_QUIRKS: Final[Mapping[str, _Quirk]] = {
+    No control token begins outside the strings of a JSON text, so a result stays JSON.
+    """
+    if not provider.special_token_guard:
+        return tree
+    return {**tree, "content": neutralized(str(tree["content"]))}
+
+
+_OF_WHAT_WAS_SAID: Final[Mapping[str, _Quirk]] = {
     "tool_turn_content": _tool_turn_content,
     "reasoning_field": _reasoning_field,
     "reasoning_required_on": _reasoning_required_on,
     "signature_channel": _signature_channel,
 }
+_OF_RESULTS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}

@@ -90,7 +90,7 @@ class Provider:
     temperature_rule: Literal["free", "drop", "max1"] = "free"
     """Send ``temperature`` as it is, not at all, or at most 1."""
     special_token_guard: bool = False
-    """Take the power from a chat template's control tokens in tool results."""
+    """Take the power from a chat template's control tokens in tool results, as they go out."""
 
     def __post_init__(self) -> None:
         for key in _TEXTS:

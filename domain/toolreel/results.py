@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from toolreel.admission import admit, meant
+from toolreel.admission import admit, asks_first, meant
 from toolreel.asking import ask
 from toolreel.calls import ToolCall
 from toolreel.dispatch import ask_approval, run_tool
@@ -16,7 +16,7 @@ from toolreel.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel.jsontext import JsonText
 from toolreel.limits import tool_calls_spent
 from toolreel.messages import ToolMessage
-from toolreel.naming import shown
+from toolreel.naming import matches, shown
 from toolreel.notes import (
     ApprovalAsked,
     CallAbandoned,
@@ -54,7 +54,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
             case JsonText():
                 if limit := tool_calls_spent(state):
                     return cut_short(state, calls[index:], limit, notes)
-                if state.plan.tools.by_name[call.name].needs_approval:
+                if asks_first(call, state.plan):
                     return _asked(state, call, admission, calls[index + 1 :], notes)
                 return _started(state, calls[index:], admission, notes)
             case _:
@@ -85,13 +85,19 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     """Keep the result until those of all running calls are there, then write them down and go on."""
     limit = state.plan.config.max_tool_output_bytes
     back = next(flight for flight in phase.running if flight.ref == event.ref)
-    result = envelope_of(back.call.name, event.output, limit=limit)
+    untrusted = _untrusted(state, back.call)
+    result = envelope_of(back.call.name, event.output, limit=limit, untrusted=untrusted)
     running = tuple(replace(flight, result=result) if flight is back else flight for flight in phase.running)
     ended = _ended(state, back, result, event.at_ms)
     results = tuple((flight.call, flight.result) for flight in running if flight.result is not None)
     if len(results) < len(running):
         return Step(replace(state, phase=replace(phase, running=running)), (), (ended,))
     return _written(state, results, phase.waiting, (ended,))
+
+
+def _untrusted(state: State, call: ToolCall) -> bool:
+    inner = state.plan.tools.inner(call.name)
+    return any(matches(pattern, inner) for pattern in state.plan.config.untrusted_tools)
 
 
 def cut_short(

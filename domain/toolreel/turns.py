@@ -179,6 +179,6 @@ def _sendable(call: ToolCall) -> str:
             return "{}"
         case JsonText() as arguments:
             own = read(call.original).map(lambda tree: isinstance(tree, dict)).value_or(False)
-            return call.original if own and not call.provenance.startswith("text:") else arguments
+            return call.original if own and not call.from_text else arguments
         case _:
             assert_never(call.arguments)

@@ -300,8 +300,10 @@ def test_a_thousand_tools_of_twenty_servers_take_no_time_and_the_limits_explain_
     told = complaint(ConfigError, lambda: check_surface(surface, LoopConfig()))
     took = time.process_time() - began
     assert told == (
-        "max_tool_definitions_count: 1000 tools would be sent, the limit is 128; the largest: "
-        "mcp_server10_tool_10 (580 bytes), mcp_server10_tool_11 (580 bytes), "
-        "mcp_server10_tool_12 (580 bytes); mask some, send fewer (exposed=False), or raise the limit"
+        "max_tool_definitions_count: 1000 tools would be sent, the limit is 128; the most from: "
+        "mcp 10 (50 tools, 28980 bytes), mcp 11 (50 tools, 28980 bytes), mcp 12 (50 tools, 28980 bytes) "
+        "and 17 more; the largest: mcp_server10_tool_10 (580 bytes), mcp_server10_tool_11 (580 bytes), "
+        "mcp_server10_tool_12 (580 bytes) and 997 more; "
+        "mask some, send fewer (exposed=False), or raise the limit"
     )
     assert took < 1.5, f"{took:.2f} s"  # a third of a second where nothing else runs

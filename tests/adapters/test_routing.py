@@ -9,8 +9,10 @@ from itertools import permutations
 import anyio
 import pytest
 
+from tests.samples import complaint
 from toolreel.catalog import ToolSource, compose
 from toolreel.effects import RunTool
+from toolreel.errors import ConfigError
 from toolreel.events import ToolReturned
 from toolreel.faults import tool_not_implemented
 from toolreel.jsontext import canonical
@@ -84,6 +86,12 @@ def test_the_empty_prefix_takes_what_no_other_does(answer: Answer) -> None:
     router = Router({"": Named("any"), "files.": Named("disk")}, Named("never"))
     assert answer(router, "fetch").output == "any: fetch"
     assert answer(router, "files.read").output == "disk: files.read"
+
+
+def test_a_pattern_is_no_prefix_and_would_never_fit() -> None:
+    why = "router: 'skills_*' is a pattern, expected a prefix; write 'skills_'"
+    assert complaint(ConfigError, lambda: Router({"skills_*": Named("skills")})) == why
+    assert complaint(ConfigError, lambda: AsyncRouter({"skills_*": ImmediateTools(Named("skills"))})) == why
 
 
 @in_both_colours

@@ -42,6 +42,16 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "a call passes its checks in one order, on one frozen value": (
         "test_calls_pass_mask_size_schema_and_approval_in_this_order",
     ),
+    "`text_calls_for`: what a call in text may run": (
+        "test_a_call_in_text_runs_nothing_that_changes_things_where_text_may_only_read",
+        "test_a_call_in_text_may_need_somebodys_word",
+    ),
+    "`special_token_guard`: control tokens in a result are broken in the copy that goes out": (
+        "test_control_tokens_in_a_result_are_broken_where_it_goes_out_and_nowhere_else",
+    ),
+    "`untrusted_tools`: results of strangers are told to be data": (
+        "test_results_of_tools_that_are_not_trusted_are_told_to_be_data",
+    ),
     "context budget: a request that does not fit is not sent": (
         "test_a_request_that_does_not_fit_the_window_is_not_sent",
     ),

@@ -31,6 +31,7 @@ TOOLS = [
 ]
 ALSO = [Tool.of(remove, name="files_read")]
 MANY = [Tool.of(read, name=f"t{n}") for n in range(129)]
+LONG = [Tool.of(read, name="long", description="x" * 500)]
 BROKEN = lambda x: x
 
 def odd() -> None:
@@ -76,6 +77,22 @@ def test_json_has_the_same_for_machines(here: Path) -> None:
     assert data["sent"] == {"count": 1, "bytes": tool["bytes"] + 2}
     assert data["limits"] == {"count": 128, "bytes": 200_000}
     assert data["fingerprint"] != listing(here, "--json").data["fingerprint"]
+
+
+def test_what_takes_the_room_is_shown_by_source_and_by_size(here: Path) -> None:
+    options = ("tools", "--tools", "mine:TOOLS", "--tools", "mine:LONG", "--by-size")
+    said, data = (toolreel(*options, *more, cwd=here) for more in ((), ("--json",)))
+    short, _, long = data.data["tools"]
+    assert data.data["sources"] == [
+        {"source": "mine:LONG", "count": 1, "bytes": long["bytes"]},
+        {"source": "mine:TOOLS", "count": 1, "bytes": short["bytes"]},
+    ]
+    lines = [" ".join(line.split()) for line in said.stdout.splitlines()]
+    assert [line.split()[0] for line in lines[:4]] == ["tool", "long", "files.read", "sent"]
+    assert lines[-3:-1] == [
+        f"most from mine:LONG (1 tool, {long['bytes']} bytes)",
+        f"mine:TOOLS (1 tool, {short['bytes']} bytes)",
+    ]
 
 
 def test_the_fingerprint_is_the_same_under_any_hash_seed(here: Path) -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from toolreel.admission import admit, meant
+from toolreel.admission import admit, asks_first, meant
 from toolreel.arguments import ArgumentError, Arguments, read_arguments
 from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
@@ -195,3 +196,44 @@ def test_what_was_done_to_arguments_has_codes() -> None:
     assert found.codes == ("ARGUMENTS_DECODED", "NULL_ARGUMENT_DROPPED")
     wrapped = meant(NESTED, JsonText('{"args":{"edits":[1]}}'), dropping)
     assert wrapped.codes == ("ARGUMENTS_UNWRAPPED",)
+
+
+LOOKING = replace(ADD, name="look", read_only=True)
+GUARDED = replace(ADD, name="wipe", needs_approval=True)
+UNTRUSTING = ToolSurface((ADD, LOOKING, GUARDED))
+
+
+def written(name: str, provenance: str = "text:hermes_json") -> ToolCall:
+    return replace(call(name), provenance=provenance)
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "provenance", "code", "asks"),
+    [
+        ("all", "add", "text:hermes_json", None, False),
+        ("all", "wipe", "text:hermes_json", None, True),
+        ("read_only", "add", "text:hermes_json", "TOOL_NOT_ALLOWED", None),
+        ("read_only", "wipe", "text:react", "TOOL_NOT_ALLOWED", None),
+        ("read_only", "look", "text:hermes_json", None, False),
+        ("read_only", "add", "structured", None, False),
+        ("read_only", "add", "legacy", None, False),
+        ("approved", "add", "text:hermes_json", None, True),
+        ("approved", "look", "text:hermes_json", None, False),
+        ("approved", "wipe", "structured", None, True),
+        ("approved", "add", "structured", None, False),
+        ("approved", "add", "legacy", None, False),
+    ],
+)
+def test_what_a_call_in_text_may_run_is_a_policy(
+    policy: str, name: str, provenance: str, code: str | None, asks: bool | None
+) -> None:
+    careful, made = plan(LoopConfig.of({"text_calls_for": policy}), UNTRUSTING), written(name, provenance)
+    admission = admit(made, careful)
+    assert (admission.code if isinstance(admission, Fault) else None) == code
+    assert asks is None or asks_first(made, careful) is asks
+
+
+def test_a_call_in_text_of_an_unknown_tool_is_told_so_first() -> None:
+    refused = admit(written("ad"), plan(LoopConfig(text_calls_for="read_only"), UNTRUSTING))
+    assert isinstance(refused, Fault)
+    assert refused.code == "TOOL_NOT_FOUND"

@@ -126,3 +126,11 @@ def test_strictly_a_name_is_what_it_says(name: str) -> None:
     found = read({"tool_calls": [entry(name=name)]}, "strict")
     assert [call.name for call in found.calls] == [name]
     assert found.warnings == ("NAME_UNKNOWN",)
+
+
+@pytest.mark.parametrize(
+    ("provenance", "expected"),
+    [("structured", False), ("legacy", False), ("text:hermes_json", True), ("text:react", True)],
+)
+def test_only_what_stood_in_text_is_from_text(provenance: str, expected: bool) -> None:
+    assert ToolCall("a", "ping", JsonText("{}"), "{}", provenance).from_text is expected

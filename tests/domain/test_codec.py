@@ -124,7 +124,9 @@ RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
 ASKED = AwaitingReply(1)
 REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
 WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
-RUNNING = AwaitingTools((InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({})))), (CUT,))
+RUNNING = AwaitingTools(
+    (InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({}), untrusted=True))), (CUT,)
+)
 STORED_CALL = (
     '{"type":"tool_call","id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}",'
     '"original":"{\\"text\\": \\"é\\"}","provenance":"legacy"}'
@@ -279,7 +281,8 @@ GOLDEN: list[tuple[object, str]] = [
         RUNNING,
         f'{{"type":"awaiting_tools","running":[{{"type":"in_flight","ref":2,"call":{STORED_CALL}}},'
         f'{{"type":"in_flight","ref":0,"call":{STORED_CUT},'
-        '"result":{"type":"envelope","ok":false,"tool_name":"echo","data":"{}"}}],'
+        '"result":{"type":"envelope","ok":false,"tool_name":"echo","data":"{}",'
+        '"untrusted":true}}],'
         f'"waiting":[{STORED_CUT}]}}',
     ),
     (

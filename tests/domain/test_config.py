@@ -49,6 +49,7 @@ SWITCHES = [
 NAMES = [
     "history_policies",
     "text_dialects",
+    "untrusted_tools",
     "message_transforms",
     "tool_transforms",
     "response_transforms",
@@ -57,6 +58,7 @@ NAMES = [
 ]
 OTHERS = [
     "argument_repairs",
+    "text_calls_for",
     "tool_use_mode",
     "tool_failure_policy",
     "max_cost",
@@ -105,6 +107,8 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "estimator": "bytes_per_4",
         "history_policies": (),
         "dialects_in_reasoning": False,
+        "text_calls_for": "all",
+        "untrusted_tools": (),
         "message_transforms": (),
         "tool_transforms": (),
         "response_transforms": (),
@@ -203,6 +207,10 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
             "tool_failure_policy: expected one of fatal, tolerated, got 'Fatal'",
         ),
         (
+            {"text_calls_for": "none"},
+            "text_calls_for: expected one of all, approved, read_only, got 'none'",
+        ),
+        (
             {"argument_repairs": "none"},
             "argument_repairs: expected one of strict, safe, lenient, got 'none'",
         ),
@@ -240,6 +248,7 @@ def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
 TWO_OF_THEM: dict[str, tuple[str, ...]] = {
     "history_policies": ("shorten_old_tool_results", "keep_newest_turns"),
     "text_dialects": ("json_fenced", "hermes_json"),
+    "untrusted_tools": ("web.fetch", "mcp_*"),
     "message_transforms": (
         "assistant_tool_calls_content_null_if_blank",
         "assistant_tool_calls_reasoning_content_empty_if_missing",
@@ -250,10 +259,7 @@ TWO_OF_THEM: dict[str, tuple[str, ...]] = {
         "assistant_function_call_to_tool_calls",
     ),
     "tool_call_transforms": ("assistant_tool_calls_arguments_blank_to_empty_object",) * 2,
-    "tool_result_transforms": (
-        "tool_result_special_tokens_neutralized",
-        "tool_result_compact_envelope",
-    ),
+    "tool_result_transforms": ("tool_result_compact_envelope",) * 2,
 }
 
 

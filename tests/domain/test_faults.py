@@ -21,6 +21,7 @@ from toolreel.faults import (
     result_unknown,
     tool_changed,
     tool_not_allowed,
+    tool_not_allowed_as_text,
     tool_not_found,
     tool_not_implemented,
 )
@@ -56,6 +57,14 @@ FAULTS = [
         Fault(
             "TOOL_NOT_ALLOWED",
             "delete was not run: it is not allowed here. This run may call no tools. Answer in text.",
+        ),
+    ),
+    (
+        tool_not_allowed_as_text("delete"),
+        Fault(
+            "TOOL_NOT_ALLOWED",
+            "delete was not run: the call was written as text, and a call in text may only use read-only "
+            "tools. If you mean it, make a tool call of it; otherwise go on without it.",
         ),
     ),
     (

@@ -38,6 +38,7 @@ from toolreel.faults import (
     call_denied,
     output_not_json,
     output_too_large,
+    tool_not_allowed_as_text,
     tool_not_found,
 )
 from toolreel.jsontext import Json, JsonText, canonical
@@ -49,6 +50,7 @@ from toolreel.notes import (
     CallRejected,
     CallRepeated,
     CallStarted,
+    QuirkApplied,
     RepairApplied,
 )
 from toolreel.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
@@ -568,3 +570,55 @@ def test_arguments_that_are_decoded_for_their_schema_are_noted_and_are_what_is_a
         *DONE,
     )
     assert played.notes.count(RepairApplied(1, "ARGUMENTS_DECODED")) == 1
+
+
+WRITTEN = replies('<tool_call>{"name":"add","arguments":{"a":1}}</tool_call>')
+AS_TEXT = ("call_1_0", "add", '{"a":1}')
+
+
+def reading_text(policy: str) -> Playbook:
+    config = LoopConfig.of({"text_dialects": ["hermes_json"], "text_calls_for": policy})
+    return Playbook(Plan.of(model="m", messages="hi", tools=(ADD, PING), config=config))
+
+
+def test_a_call_in_text_of_a_tool_that_changes_things_is_refused_where_text_may_only_read() -> None:
+    told = faults("call_1_0", "add", tool_not_allowed_as_text("add"))
+    played = reading_text("read_only").play(asks(), WRITTEN, asks(calling(AS_TEXT), told), *DONE)
+    rejected = [note for note in played.notes if isinstance(note, CallRejected)]
+    assert [(note.name, note.code) for note in rejected] == [("add", "TOOL_NOT_ALLOWED")]
+    assert played.state.tally.tool_calls == 0
+
+
+def test_or_somebody_is_asked_first() -> None:
+    played = reading_text("approved").play(
+        asks(),
+        WRITTEN,
+        seeks_approval("call_1_0", "add", {"a": 1}),
+        approves(),
+        runs("call_1_0", "add", {"a": 1}),
+        returns(2),
+        asks(calling(AS_TEXT), tells("call_1_0", "add", {"value": 2})),
+        *DONE,
+    )
+    assert ApprovalAsked(1, "call_1_0", "add") in played.notes
+
+
+@pytest.mark.parametrize(
+    ("patterns", "labelled"),
+    [([], False), (["mcp_*"], False), (["ping", "a*"], True), (["add"], True), (["*"], True)],
+)
+def test_results_of_tools_that_are_not_trusted_are_told_to_be_data(
+    patterns: list[str], labelled: bool
+) -> None:
+    config = LoopConfig.of({"untrusted_tools": patterns})
+    told = Envelope(True, "add", canonical({"value": 2}), untrusted=labelled).text()
+    playbook = Playbook(Plan.of(model="m", messages="hi", tools=(ADD, PING), config=config))
+    played = playbook.play(
+        asks(),
+        replies_calling(A),
+        runs("call_a", "add", {"a": 1}),
+        returns(2),
+        asks(calling(A), ToolMessage("call_a", told)),
+        *DONE,
+    )
+    assert (QuirkApplied(1, "untrusted_tools") in played.notes) is labelled

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.samples import PLAN
 from toolreel.config import LoopConfig
-from toolreel.envelope import Envelope
+from toolreel.envelope import Envelope, ToolFailure
 from toolreel.jsontext import canonical
 from toolreel.notes import QuirkApplied
 from toolreel.provider import Provider
@@ -30,11 +30,15 @@ def test_transforms_change_what_the_model_reads_and_leave_a_note() -> None:
     assert notes == (QuirkApplied(0, "tool_result_compact_envelope"),)
 
 
-def test_control_tokens_lose_their_power_where_the_provider_needs_it() -> None:
-    text, notes = told(run_with(provider=Provider(special_token_guard=True)), TEMPLATED)
-    assert "<|im_end|>" not in text
-    assert notes == (QuirkApplied(0, "tool_result_special_tokens_neutralized"),)
+def test_control_tokens_stay_in_the_history_since_only_what_goes_out_is_guarded() -> None:
+    assert told(run_with(provider=Provider(special_token_guard=True)), TEMPLATED) == (TEMPLATED.text(), ())
 
 
 def test_a_transform_that_changes_nothing_leaves_no_note() -> None:
-    assert told(run_with(provider=Provider(special_token_guard=True)), FINE) == (FINE.text(), ())
+    full = replace(FINE, warnings=("slow",), errors=(ToolFailure("X", "no"),))
+    assert told(run_with(COMPACT), full) == (full.text(), ())
+
+
+def test_a_result_of_strangers_is_noted() -> None:
+    labelled = replace(FINE, untrusted=True)
+    assert told(run_with(), labelled) == (labelled.text(), (QuirkApplied(0, "untrusted_tools"),))

@@ -17,6 +17,7 @@ SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {
         "assistant_tool_calls_content_null_if_blank",
         "assistant_tool_calls_reasoning_content_empty_if_missing",
         "assistant_tool_calls_signature_skip_validator_if_missing",
+        "user_special_tokens_neutralized",
     ),
     "tool": (
         "openai_tools_strip_function_descriptions",
@@ -31,7 +32,7 @@ SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {
         "assistant_tool_calls_object_to_array",
     ),
     "tool_call": ("assistant_tool_calls_arguments_blank_to_empty_object",),
-    "tool_result": ("tool_result_compact_envelope", "tool_result_special_tokens_neutralized"),
+    "tool_result": ("tool_result_compact_envelope",),
 }
 ALL: Final = [transform(kind, name) for kind in KINDS for name in SHIPPED[kind]]
 
@@ -54,7 +55,7 @@ _calls = st.fixed_dictionaries(
 _messages = st.fixed_dictionaries(
     {},
     optional={
-        "role": st.just("assistant") | _loose,
+        "role": st.sampled_from(["assistant", "user"]) | _loose,
         "content": _loose,
         "tool_calls": st.lists(_calls, max_size=2) | _calls | _loose,
         "function_call": _functions | _loose,

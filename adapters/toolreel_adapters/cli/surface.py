@@ -14,7 +14,7 @@ from toolreel.catalog import masked
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json
 from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel.surface_limits import check_surface
+from toolreel.surface_limits import check_surface, largest, shares
 from toolreel_adapters.cli.console import labelled, out
 from toolreel_adapters.cli.mcp import accept_option, accepted, connected, mcp_option
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
@@ -51,6 +51,7 @@ deny_option = click.option(
 @mcp_option
 @accept_option
 @skill_options
+@click.option("--by-size", is_flag=True, help="Show what is sent, the largest tools first.")
 @allow_option
 @deny_option
 @json_option
@@ -60,6 +61,7 @@ def tools_command(
     mcp_file: Path | None,
     accept: bool,
     skills: SkillChoice,
+    by_size: bool,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     as_machine: bool,
@@ -82,7 +84,7 @@ def tools_command(
     if as_machine:
         click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
     else:
-        _show(surface)
+        _show(surface, by_size=by_size)
     check_surface(surface, LoopConfig())
     return 0
 
@@ -98,8 +100,8 @@ def surface_of(
     return masked(whole, allow=allow or None, deny=deny)
 
 
-def _show(surface: ToolSurface) -> None:
-    rows = [_HEAD, *(_row(tool) for tool in surface.definitions)]
+def _show(surface: ToolSurface, *, by_size: bool) -> None:
+    rows = [_HEAD, *map(_row, largest(surface) if by_size else surface.definitions)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     for row in rows if surface.definitions else ():
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -110,6 +112,9 @@ def _show(surface: ToolSurface) -> None:
     limits = LoopConfig()
     labelled(out, "sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
     labelled(out, "", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
+    sources = shares(surface)
+    for number, share in enumerate(sources if len(sources) > 1 else ()):
+        labelled(out, "" if number else "most from", str(share))
     labelled(out, "fingerprint", surface.fingerprint)
 
 
@@ -147,6 +152,9 @@ def _tree(surface: ToolSurface) -> Mapping[str, Json]:
         "tools": tools,
         "masked": list(surface.masked),
         "sent": {"count": len(surface.names), "bytes": surface.size},
+        "sources": [
+            {"source": share.source, "count": share.count, "bytes": share.size} for share in shares(surface)
+        ],
         "limits": {
             "count": limits.max_tool_definitions_count,
             "bytes": limits.max_tool_definitions_bytes,

@@ -10,6 +10,7 @@ from toolreel.transforms.messages import (
     content_null_if_blank,
     reasoning_content_empty_if_missing,
     signature_skip_validator_if_missing,
+    user_special_tokens_neutralized,
 )
 from toolreel.transforms.registry import (
     KINDS,
@@ -28,7 +29,7 @@ from toolreel.transforms.responses import (
     function_call_to_tool_calls,
     tool_calls_object_to_array,
 )
-from toolreel.transforms.results import compact_envelope, special_tokens_neutralized
+from toolreel.transforms.results import compact_envelope
 from toolreel.transforms.tools import (
     SCHEMA_TRANSFORMS,
     SchemaTransform,
@@ -63,9 +64,9 @@ __all__ = [
     "schema_inline_defs",
     "schema_strip_strict",
     "signature_skip_validator_if_missing",
-    "special_tokens_neutralized",
     "strip_function_descriptions",
     "strip_strict",
     "tool_calls_object_to_array",
     "transform",
+    "user_special_tokens_neutralized",
 ]

@@ -1,4 +1,4 @@
-"""Transforms of messages that go out: what providers want to see on an assistant's tool calls.
+"""Transforms of messages that go out: what providers want to see on an assistant's tool calls, mostly.
 
 Each is opt-in, because what one provider demands another refuses.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel.jsontext import Tree
+from toolreel.special_tokens import neutralized
 from toolreel.transforms.registry import register_transform
 from toolreel.transforms.shapes import as_tree, calls_of, is_blank, items_of, tree_at
 
@@ -15,6 +16,7 @@ __all__ = [
     "content_null_if_blank",
     "reasoning_content_empty_if_missing",
     "signature_skip_validator_if_missing",
+    "user_special_tokens_neutralized",
 ]
 
 _UNSIGNED: Final = "skip_thought_signature_validator"
@@ -74,6 +76,24 @@ def signature_skip_validator_if_missing(message: Tree) -> Tree:
     google = {**tree_at(first, "extra_content", "google"), "thought_signature": _UNSIGNED}
     signed = {**first, "extra_content": {**tree_at(first, "extra_content"), "google": google}}
     return {**message, "tool_calls": [signed, *calls[1:]]}
+
+
+@register_transform(
+    "message",
+    "user_special_tokens_neutralized",
+    about="Control tokens of chat templates in a user's text get a space behind their first character.",
+    evidence=("ggml-org/llama.cpp#24382", "vllm-project/vllm#31735", "huggingface/transformers#29279"),
+)
+def user_special_tokens_neutralized(message: Tree) -> Tree:
+    """The user's message with ``<|im_end|>`` as ``< |im_end|>``, and so on; no other message changes.
+
+    For user messages that quote somebody else, such as a mail. A provider's ``special_token_guard`` does
+    the same for tool results.
+    """
+    content = message.get("content")
+    if message.get("role") != "user" or not isinstance(content, str):
+        return message
+    return {**message, "content": neutralized(content)}
 
 
 def _is_signed(message: Tree) -> bool:
