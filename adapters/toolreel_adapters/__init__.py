@@ -12,6 +12,7 @@ module                 does
 ``routing``            one tool host out of several, by prefixes of names
 ``mcp_tools``          ``RunTool`` by MCP servers; ``amcp_tools`` is its async twin
 ``skills``             Agent Skills as Python tools
+``openapi_tools``      ``RunTool`` by servers with an OpenAPI document; ``aopenapi_tools`` is its async twin
 ``call_context``       what a tool may know of its call, such as the idempotency key
 ``msgspec_schema``     tool schemas from msgspec structs
 ``tokenizer``          token estimates by a model's own tokenizer

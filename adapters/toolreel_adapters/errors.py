@@ -16,6 +16,7 @@
         ├── McpConfigError        a configuration of MCP servers cannot be read or used
         ├── McpServerError        an MCP server cannot be started, or does not say what it offers
         ├── SkillError            an Agent Skill cannot be used
+        ├── OpenApiError          an OpenAPI document cannot be read, or its operations be called
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (bounded) a response body was not taken in
@@ -41,6 +42,7 @@ __all__ = [
     "McpConfigError",
     "McpServerError",
     "MissingExtra",
+    "OpenApiError",
     "SecretFound",
     "SecretRulesError",
     "SkillError",
@@ -105,6 +107,10 @@ class McpServerError(AdapterError):
 
 class SkillError(AdapterError, ValueError):
     """An Agent Skill that cannot be read or used; names its folder, and all that is wrong with it."""
+
+
+class OpenApiError(AdapterError, ValueError):
+    """An OpenAPI document that cannot be read, or does not offer what was asked for; names the place."""
 
 
 class TokenizerError(AdapterError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
 
@@ -55,12 +55,15 @@ class Target:
     api_key_env: str | None = None
     timeout: float = 300.0
     """Seconds to wait for a reply, or for the next piece of one that is streamed."""
+    withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What else must not be written, such as the credentials of tools, each by a name."""
 
     @property
     def secrets(self) -> dict[str, str]:
         """What must not be written: the key, whatever its variable is called, and what looks like one."""
         key = os.environ.get(self.api_key_env or "", "").strip()
-        return known_secrets(os.environ) | ({str(self.api_key_env): key} if key else {})
+        named = {str(self.api_key_env): key} if key else {}
+        return known_secrets(os.environ) | named | dict(self.withheld)
 
     @property
     def patience(self) -> httpx.Timeout:

@@ -108,7 +108,7 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     assert not any(name.startswith("state_") for name in names(masked))
     assert_mistake(started, "MCP server 's': it ended with exit code 1", "no such database")
     assert_mistake(missing, "nowhere.json: cannot be read: No such file or directory")
-    assert_mistake(nothing, "say where the tools come from: --tools MODULE:ATTR, ", "or --mcp FILE")
+    assert_mistake(nothing, "say where the tools come from: --tools MODULE:ATTR, ", "--mcp FILE")
     assert_mistake(unaccepted, "--accept is for MCP tools; say which: --mcp FILE")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,15 +27,16 @@ from toolreel_adapters.cli.preset_options import (
 )
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
 from toolreel_adapters.cli.saving import cassette_path, check_free, save_fork
-from toolreel_adapters.cli.skills import SkillChoice, skill_options
+from toolreel_adapters.cli.sources import SourceChoice, Sources, source_options
 from toolreel_adapters.cli.surface import allow_option, deny_option
 from toolreel_adapters.errors import AdapterError, ForkError
 from toolreel_adapters.fork import Beginning, beginning, fork
 from toolreel_adapters.journal import Recorded
-from toolreel_adapters.python_tools import Given, Toolbox
 from toolreel_adapters.retracing import opened
 from toolreel_adapters.settings import parse_settings
-from toolreel_adapters.tool_modules import load_tools
+
+if TYPE_CHECKING:
+    from toolreel_adapters.live import Target
 
 __all__ = ["fork_command"]
 
@@ -66,14 +68,7 @@ __all__ = ["fork_command"]
     metavar="TEXT|@FILE",
     help="What the tool returned whose result is event N: JSON, or a text.",
 )
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="Who runs the calls of a live fork; definitions that differ from the recorded ones are a change.",
-)
-@skill_options
+@source_options
 @allow_option
 @deny_option
 @click.option("--recorded", is_flag=True, help="FILE itself answers from there on, as far as it carries.")
@@ -115,8 +110,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     catalogues: tuple[Path, ...],
     settings: tuple[str, ...],
     tool_result: str | None,
-    tool_names: tuple[str, ...],
-    skills: SkillChoice,
+    sources: SourceChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     recorded: bool,
@@ -142,15 +136,14 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 where a record does not carry on to the end of the run.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel_adapters.live import Target
+
     if sum((recorded, other is not None, base_url is not None)) != 1:
         raise click.UsageError(
             "say who answers after event N, by one of: --base-url URL (a live server), --from OTHER "
             "(another record), --recorded (this record, as far as it carries)"
         )
     source, path = opened(file), cassette_path(record)
-    chosen_skills = skills.read()
-    with redirect_stdout(sys.stderr):
-        tools = [*load_tools(tool_names), *chosen_skills.tools]
     chosen = parse_settings(settings)
     preset = composed(
         with_files(catalogues),
@@ -159,25 +152,29 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         names=presets,
         sampling=sampling,
     )
-    changes = Changes(
-        model=model,
-        prompt=prompt,
-        system=system,
-        preset=preset,
-        config=chosen.config,
-        provider=chosen.provider,
-        options=chosen.options,
-        tools=_other_surface(source, tools, allow, deny),
-        tool_result=None if tool_result is None else _output(tool_result),
-    )
     if path:
         check_free(path, overwrite=overwrite)
-    if base_url is None:
-        gone = _answered(source, _place(at), changes, other, path, overwrite=overwrite)
-    else:
-        begun = beginning(source, _place(at), changes)
-        live = _Live(base_url, api_key_env, timeout, approve, tools, path, overwrite)
-        gone = live.gone(begun)
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))
+        were = source.plan.tools.definitions
+        given = stack.enter_context(sources.opened()) if base_url else sources.recorded(were)
+        changes = Changes(
+            model=model,
+            prompt=prompt,
+            system=system,
+            preset=preset,
+            config=chosen.config,
+            provider=chosen.provider,
+            options=chosen.options,
+            tools=_other_surface(source, given if sources.made else None, allow, deny),
+            tool_result=None if tool_result is None else _output(tool_result),
+        )
+        if base_url is None:
+            gone = _answered(source, _place(at), changes, other, path, overwrite=overwrite)
+        else:
+            begun = beginning(source, _place(at), changes)
+            target = Target(base_url, api_key_env, timeout, given.secrets)
+            gone = _Live(target, approve, given, path, overwrite).gone(begun)
     show_gone(gone, as_machine=as_machine)
     return ended(gone, base_url or "", api_key_env)
 
@@ -186,28 +183,27 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 class _Live:
     """A live server, and all that a run against it needs."""
 
-    base_url: str
-    api_key_env: str | None
-    timeout: float
+    target: Target
     approve: Approval
-    tools: Sequence[Given]
+    given: Sources
     record: Path | None
     overwrite: bool
 
     def gone(self, begun: Beginning) -> Gone:
         """The fork, once it has gone on."""
         from toolreel_adapters.cli.progress import Watching
-        from toolreel_adapters.live import Target, go_live
+        from toolreel_adapters.live import go_live
 
         plan = begun.plan
-        if plan.sends_tools and plan.tools.definitions and not self.tools:
+        if plan.sends_tools and plan.tools.definitions and not (self.given.tools or self.given.hosts):
             names = ", ".join(tool.name for tool in plan.tools.definitions)
-            raise ForkError(f"the run has tools ({names}): name who runs them, --tools MODULE:ATTR")
+            raise ForkError(f"the run has tools ({names}): name who runs them, such as --tools MODULE:ATTR")
         with redirect_stdout(sys.stderr), Watching() as watching:
             live = go_live(
                 plan,
-                Target(self.base_url, self.api_key_env, self.timeout),
-                self.tools,
+                self.target,
+                self.given.tools,
+                hosts=self.given.hosts,
                 approver=approver(self.approve, watching),
                 record=self.record,
                 keeping="overwrite" if self.overwrite else "new",
@@ -254,9 +250,9 @@ def _output(given: str) -> str:
 
 
 def _other_surface(
-    source: Recorded, tools: Sequence[Given], allow: Sequence[str], deny: Sequence[str]
+    source: Recorded, given: Sources | None, allow: Sequence[str], deny: Sequence[str]
 ) -> ToolSurface | None:
     """The tools that the fork has, if they are not those of the recorded run."""
-    whole = Toolbox(tools).surface if tools else source.plan.tools
-    surface = masked(whole, allow=allow or None, deny=deny)
+    was = source.plan.tools
+    surface = given.surface(allow, deny) if given else masked(was, allow=allow or None, deny=deny)
     return None if surface.fingerprint == source.plan.tools.fingerprint else surface

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
@@ -13,17 +13,15 @@ from pathlib import Path
 import click
 
 from toolreel.jsontext import Json
-from toolreel.messages import Message, SystemMessage, UserMessage
+from toolreel.messages import SystemMessage, UserMessage
 from toolreel.outcome import Completed
 from toolreel.plan import Plan
-from toolreel.surface import ToolDefinition
 from toolreel_adapters.catalogue import with_files
 from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
 from toolreel_adapters.cli.cassettes import cassettes_command
 from toolreel_adapters.cli.console import complain, forgive_encodings, labelled, out
 from toolreel_adapters.cli.diff import diff_command
 from toolreel_adapters.cli.fork import fork_command
-from toolreel_adapters.cli.mcp import connected, mcp_option, recorded_mcp_tools
 from toolreel_adapters.cli.normalize import normalize_command
 from toolreel_adapters.cli.preset_options import (
     catalogue_option,
@@ -37,13 +35,14 @@ from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_
 from toolreel_adapters.cli.reporting import EPILOG, USAGE, json_option, reporting
 from toolreel_adapters.cli.resume import resume_command
 from toolreel_adapters.cli.saving import Mode, cassette_path, durable_option, keeping_of, mode_option
-from toolreel_adapters.cli.skills import SkillChoice, skill_options
-from toolreel_adapters.cli.surface import allow_option, deny_option, surface_of, tools_command
+from toolreel_adapters.cli.sources import SourceChoice, Sources, source_options
+from toolreel_adapters.cli.surface import allow_option, deny_option, tools_command
 from toolreel_adapters.cli.text_calls import text_calls_command
 from toolreel_adapters.finished import Run, outcome_of
 from toolreel_adapters.hints import told
+from toolreel_adapters.journal import read_journal
 from toolreel_adapters.reel_files import ReelFiles
-from toolreel_adapters.replay import DRIVERS, Driver, replay
+from toolreel_adapters.replay import DRIVERS, Driver, companion, replay
 from toolreel_adapters.settings import parse_settings
 from toolreel_adapters.tool_modules import load_tools
 
@@ -84,15 +83,7 @@ toolreel.add_command(resume_command)
 )
 @click.option("--api-key-env", metavar="VAR", help="The environment variable that holds the API key.")
 @click.option("--system", metavar="TEXT", help="A system message.")
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
-)
-@mcp_option
-@skill_options
+@source_options
 @allow_option
 @deny_option
 @provider_option
@@ -144,9 +135,7 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     base_url: str,
     api_key_env: str | None,
     system: str | None,
-    tool_names: tuple[str, ...],
-    mcp_file: Path | None,
-    skills: SkillChoice,
+    sources: SourceChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     provider: str | None,
@@ -175,39 +164,34 @@ def run(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     from toolreel_adapters.cli.progress import Watching
     from toolreel_adapters.live import Target, go_live
 
-    chosen_skills = skills.read()
-    tools = [*load_tools(tool_names), *chosen_skills.tools]
     chosen = parse_settings(settings)
-    first = chosen_skills.after(system)
-    before: list[Message] = [SystemMessage(first)] if first else []
     preset = composed(
         with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
     )
-    target = Target(base_url, api_key_env, timeout)
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
-    messages = [*before, UserMessage(_words(prompt))]
+    user = UserMessage(_words(prompt))
 
-    def planned(others: Iterable[ToolDefinition]) -> Plan:
+    def planned(given: Sources) -> Plan:
+        first = given.after(system)
         return preset.plan(
             model=model,
-            messages=messages,
-            tools=surface_of(tools, others, allow, deny),
+            messages=[SystemMessage(first), user] if first else [user],
+            tools=given.surface(allow, deny),
             options=chosen.options,
             settings={**chosen.config, **chosen.provider, **({"final_stream": True} if stream else {})},
         )
 
     if isinstance(keeping, Path):
-        # A recording needs no server, so what they offered is what it says.
-        others = recorded_mcp_tools(keeping) if mcp_file else ()
-        return _rerun(planned(others), keeping, driver, as_machine=as_machine)
-    with redirect_stdout(sys.stderr), Watching() as watching, connected(mcp_file, watching.learn) as mcp:
-        plan = planned(mcp.definitions)
+        journal = companion(keeping)
+        were = read_journal(journal).plan.tools.definitions if journal.exists() else ()
+        return _rerun(planned(sources.recorded(were)), keeping, driver, as_machine=as_machine)
+    with redirect_stdout(sys.stderr), Watching() as watching, sources.opened(watching.learn) as given:
         live = go_live(
-            plan,
-            target,
-            tools,
-            hosts=mcp.hosts,
+            planned(given),
+            Target(base_url, api_key_env, timeout, given.secrets),
+            given.tools,
+            hosts=given.hosts,
             driver=driver,
             approver=approver(approve, watching),
             record=path,

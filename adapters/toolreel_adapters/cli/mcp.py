@@ -13,13 +13,11 @@ import click
 
 from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel_adapters.cli.console import err, printable
-from toolreel_adapters.journal import read_journal
 from toolreel_adapters.mcp_config import read_mcp_servers
 from toolreel_adapters.mcp_news import McpListener
 from toolreel_adapters.ports import ToolHost
-from toolreel_adapters.replay import companion
 
-__all__ = ["Connected", "accept_option", "accepted", "connected", "mcp_option", "recorded_mcp_tools"]
+__all__ = ["Connected", "accept_option", "accepted", "connected", "mcp_option"]
 
 mcp_option = click.option(
     "--mcp",
@@ -88,12 +86,3 @@ def accepted(file: Path | None, found: Connected, *, accept: bool) -> None:
     pins = pins_beside(file)
     write_pins(pins, pins_of(ToolSurface(found.definitions)))
     err.print(printable(f"accepted    {len(found.definitions)} tools, kept in {pins}"))
-
-
-def recorded_mcp_tools(cassette: Path) -> tuple[ToolDefinition, ...]:
-    """What the servers offered when a run was recorded, so that its replay needs none.
-
-    :raises AdapterError: if there is no such recording, or it cannot be read
-    """
-    tools = read_journal(companion(cassette)).plan.tools.definitions
-    return tuple(tool for tool in tools if tool.name.startswith("mcp_"))

@@ -13,14 +13,12 @@ import click
 from toolreel.jsontext import Json
 from toolreel_adapters.cli.asking import APPROVALS, Approval, approver
 from toolreel_adapters.cli.console import complain, labelled, out
-from toolreel_adapters.cli.mcp import connected, mcp_option
 from toolreel_adapters.cli.render import as_json, show_outcome, show_plan, show_turns
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting, say
 from toolreel_adapters.cli.saving import durable_option, resumed_path
-from toolreel_adapters.cli.skills import SkillChoice, skill_options
+from toolreel_adapters.cli.sources import SourceChoice, source_options
 from toolreel_adapters.hints import told
 from toolreel_adapters.replay import DRIVERS, Driver
-from toolreel_adapters.tool_modules import load_tools
 
 __all__ = ["resume_command"]
 
@@ -31,15 +29,7 @@ _FAILED: Final = 1
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--base-url", required=True, metavar="URL", help="The server that answers from now on.")
 @click.option("--api-key-env", metavar="VAR", help="The environment variable that holds its API key.")
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="Who runs the calls; they have to be what the model was shown. May be repeated.",
-)
-@mcp_option
-@skill_options
+@source_options
 @click.option(
     "--approve",
     type=click.Choice(APPROVALS),
@@ -63,9 +53,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     file: Path,
     base_url: str,
     api_key_env: str | None,
-    tool_names: tuple[str, ...],
-    skills: SkillChoice,
-    mcp_file: Path | None,
+    sources: SourceChoice,
     approve: Approval,
     driver: Driver,
     timeout: float,
@@ -85,16 +73,13 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     from toolreel_adapters.cli.progress import Watching
     from toolreel_adapters.live import Target, resume_live
 
-    chosen = skills.read()
-    with redirect_stdout(sys.stderr):
-        tools = [*load_tools(tool_names), *chosen.tools]
-    with redirect_stdout(sys.stderr), Watching() as watching, connected(mcp_file, watching.learn) as mcp:
+    with redirect_stdout(sys.stderr), Watching() as watching, sources.opened(watching.learn) as given:
         resumed = resume_live(
             resumed_path(file),
-            Target(base_url, api_key_env, timeout),
-            tools,
-            others=mcp.definitions,
-            hosts=mcp.hosts,
+            Target(base_url, api_key_env, timeout, given.secrets),
+            given.tools,
+            others=given.others,
+            hosts=given.hosts,
             driver=driver,
             approver=approver(approve, watching),
             observe=watching,

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import redirect_stdout
-from pathlib import Path
 
 import click
 
-from toolreel.catalog import masked
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json
 from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel.surface_limits import check_surface, largest, shares
 from toolreel_adapters.cli.console import labelled, out
-from toolreel_adapters.cli.mcp import accept_option, accepted, connected, mcp_option
+from toolreel_adapters.cli.mcp import accept_option
 from toolreel_adapters.cli.reporting import EPILOG, json_option, reporting
-from toolreel_adapters.cli.skills import SkillChoice, skill_options
-from toolreel_adapters.python_tools import Given, Toolbox
-from toolreel_adapters.tool_modules import load_tools
+from toolreel_adapters.cli.sources import SourceChoice, source_options
 
-__all__ = ["allow_option", "deny_option", "surface_of", "tools_command"]
+__all__ = ["allow_option", "deny_option", "tools_command"]
 
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 
@@ -41,26 +37,16 @@ deny_option = click.option(
 
 
 @click.command("tools", epilog=EPILOG, short_help="Show the tools that a run would have.")
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
-)
-@mcp_option
+@source_options
 @accept_option
-@skill_options
 @click.option("--by-size", is_flag=True, help="Show what is sent, the largest tools first.")
 @allow_option
 @deny_option
 @json_option
 @reporting
 def tools_command(
-    tool_names: tuple[str, ...],
-    mcp_file: Path | None,
+    sources: SourceChoice,
     accept: bool,
-    skills: SkillChoice,
     by_size: bool,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
@@ -71,33 +57,19 @@ def tools_command(
     \b
     toolreel tools --tools toolreel_adapters.demo.workspace:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
+    toolreel tools --openapi pets.yaml --openapi-tag pets
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    if not tool_names and not skills.folders and mcp_file is None:
-        raise click.UsageError(
-            "say where the tools come from: --tools MODULE:ATTR, --skills FOLDER, or --mcp FILE"
-        )
-    chosen = skills.read()
-    with redirect_stdout(sys.stderr), connected(mcp_file, accept=accept) as mcp:
-        tools = [*load_tools(tool_names), *chosen.tools]
-        surface = surface_of(tools, mcp.definitions, allow, deny)
-        accepted(mcp_file, mcp, accept=accept)
+    if not sources.made:
+        known = "--tools MODULE:ATTR, --skills FOLDER, --mcp FILE, or --openapi FILE"
+        raise click.UsageError(f"say where the tools come from: {known}")
+    with redirect_stdout(sys.stderr), sources.opened(accept=accept) as given:
+        surface = given.surface(allow, deny)
     if as_machine:
         click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
     else:
         _show(surface, by_size=by_size)
     check_surface(surface, LoopConfig())
     return 0
-
-
-def surface_of(
-    tools: Sequence[Given], others: Iterable[ToolDefinition], allow: tuple[str, ...], deny: tuple[str, ...]
-) -> ToolSurface:
-    """One surface out of Python's tools and others, less what is masked.
-
-    :raises ConfigError: if two share a name, or a mask means no tool
-    """
-    whole = ToolSurface((*Toolbox(tools).surface.definitions, *others))
-    return masked(whole, allow=allow or None, deny=deny)
 
 
 def _show(surface: ToolSurface, *, by_size: bool) -> None:
