@@ -13,7 +13,7 @@ module                 does
 ``mcp_tools``          ``RunTool`` by MCP servers; ``amcp_tools`` is its async twin
 ``skills``             Agent Skills as Python tools
 ``openapi_tools``      ``RunTool`` by servers with an OpenAPI document; ``aopenapi_tools`` is its async twin
-``call_context``       what a tool may know of its call, such as the idempotency key
+``call_context``       what a tool may know of its run and call; ``isolation`` gives it a process
 ``msgspec_schema``     tool schemas from msgspec structs
 ``tokenizer``          token estimates by a model's own tokenizer
 ``journal``            events to and from JSON lines; ``journal_file`` on disk
@@ -38,17 +38,20 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from toolreel_adapters.adrive import ago_on, arun
-    from toolreel_adapters.call_context import CurrentCall, current_call
+    from toolreel_adapters.call_context import CurrentCall, RunContext, current_call
     from toolreel_adapters.claims import Claims, assert_reel
     from toolreel_adapters.drive import go_on, run
     from toolreel_adapters.expected_calls import ExpectedCall, call
     from toolreel_adapters.finished import Run
+    from toolreel_adapters.isolation import Isolation
     from toolreel_adapters.journal import MemoryJournal, read_journal
     from toolreel_adapters.journal_file import FileJournal, ReopenedJournal
     from toolreel_adapters.perform import AsyncPorts, Ports
-    from toolreel_adapters.python_tools import PythonTools, Tool, ToolError
+    from toolreel_adapters.python_tools import PythonTools
     from toolreel_adapters.resumption import aresume, resume
     from toolreel_adapters.scripted import ScriptedEndpoint, ScriptedTools
+    from toolreel_adapters.tool_errors import ToolError
+    from toolreel_adapters.tool_functions import Tool, tool
 
 __all__ = [
     "AsyncPorts",
@@ -56,11 +59,13 @@ __all__ = [
     "CurrentCall",
     "ExpectedCall",
     "FileJournal",
+    "Isolation",
     "MemoryJournal",
     "Ports",
     "PythonTools",
     "ReopenedJournal",
     "Run",
+    "RunContext",
     "ScriptedEndpoint",
     "ScriptedTools",
     "Tool",
@@ -75,6 +80,7 @@ __all__ = [
     "read_journal",
     "resume",
     "run",
+    "tool",
 ]
 
 _HOMES: Final = {
@@ -83,15 +89,17 @@ _HOMES: Final = {
     "CurrentCall": "call_context",
     "ExpectedCall": "expected_calls",
     "FileJournal": "journal_file",
+    "Isolation": "isolation",
     "MemoryJournal": "journal",
     "Ports": "perform",
     "PythonTools": "python_tools",
     "ReopenedJournal": "journal_file",
     "Run": "finished",
+    "RunContext": "call_context",
     "ScriptedEndpoint": "scripted",
     "ScriptedTools": "scripted",
-    "Tool": "python_tools",
-    "ToolError": "python_tools",
+    "Tool": "tool_functions",
+    "ToolError": "tool_errors",
     "ago_on": "adrive",
     "aresume": "resumption",
     "arun": "adrive",
@@ -102,6 +110,7 @@ _HOMES: Final = {
     "read_journal": "journal",
     "resume": "resumption",
     "run": "drive",
+    "tool": "tool_functions",
 }
 """The module that each name is in."""
 

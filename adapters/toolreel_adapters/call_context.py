@@ -1,4 +1,6 @@
-"""What a tool may know of the call that it is running: :func:`current_call`.
+"""What a tool may know of the call that it is running: :class:`RunContext`, and :func:`current_call`.
+
+A parameter that is annotated as ``RunContext[Deps]`` is given by the host and never told to the model.
 
 The key names the call for ever: a tool that hands it on (as ``Idempotency-Key``, or as the key of a row)
 acts once, even if the call is made again after a crash.
@@ -6,16 +8,21 @@ acts once, even if the call is made again after a crash.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import threading
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from toolreel.effects import RunTool
 from toolreel_adapters.errors import AdapterError
 
-__all__ = ["CurrentCall", "current_call", "running"]
+__all__ = ["CurrentCall", "Deps", "Progress", "ProgressListener", "RunContext", "current_call", "running"]
+
+Deps = TypeVar("Deps")
+"""What the tools of a host share: a database, a client, the user on whose behalf a run acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +35,78 @@ class CurrentCall:
     """The id that the model's provider gave; it may come again in another run."""
     key: str
     """Depends only on the plan, the turn and the place of the call in it."""
+    turn: int = 0
+    """The turn of the run that the call belongs to, from 1 on; 0 if nobody said."""
 
 
-_CURRENT: Final[ContextVar[CurrentCall]] = ContextVar("toolreel_current_call")
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a call has come, as its tool reports it."""
+
+    call: CurrentCall
+    message: str
+    done: float | None = None
+    """How much is done, in units of the tool's own."""
+    total: float | None = None
+    """How much there is to do, if it is known."""
+
+
+ProgressListener: TypeAlias = Callable[[Progress], None]
+"""Is shown what tools report; it may be called from several threads."""
+
+
+def _nobody(_: Progress) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext(Generic[Deps]):
+    """What a host gives to a tool that asks for it by a parameter of this type.
+
+    >>> RunContext(["shelf"], CurrentCall("count", "call_a", "")).deps
+    ['shelf']
+    """
+
+    deps: Deps
+    """What the host was given as ``deps``; ``None`` if it was given nothing."""
+    call: CurrentCall
+    """Which call this is."""
+    deadline: float | None = None
+    """When nobody waits any longer, on ``time.monotonic``; ``None`` for never."""
+    on_progress: ProgressListener = _nobody
+    _over: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+
+    @property
+    def key(self) -> str:
+        """The key of the call, the same whenever it is made again."""
+        return self.call.key
+
+    @property
+    def turn(self) -> int:
+        """The turn that the call belongs to."""
+        return self.call.turn
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until nobody waits any longer; ``None`` where there is no deadline."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the result any longer; a tool that takes long looks at it now and then."""
+        return self._over.is_set()
+
+    def progress(self, message: str = "", *, done: float | None = None, total: float | None = None) -> None:
+        """Report how far the call has come; what comes after its end is not heard."""
+        if not self.cancelled:
+            self.on_progress(Progress(self.call, message, done, total))
+
+    def end(self) -> None:
+        """Let the tool know that nobody waits any longer; the host does it."""
+        self._over.set()
+
+
+_CURRENT: Final[ContextVar[RunContext[Any]]] = ContextVar("toolreel_current_call")
 
 
 def current_call() -> CurrentCall:
@@ -40,19 +116,21 @@ def current_call() -> CurrentCall:
 
     :raises AdapterError: outside of a tool that a host is running
     """
-    call = _CURRENT.get(None)
-    if call is None:
+    context = _CURRENT.get(None)
+    if context is None:
         raise AdapterError(
             "current_call: no call is being run here; ask inside a tool that PythonTools or AsyncPythonTools "
             "runs, and hand contextvars.copy_context() to threads of your own"
         )
-    return call
+    return context.call
 
 
 @contextmanager
-def running(effect: RunTool) -> Generator[None, None, None]:
+def running(context: RunContext[Any] | RunTool) -> Generator[None, None, None]:
     """Make the call known to the tool that runs it."""
-    token = _CURRENT.set(CurrentCall(effect.name, effect.call_id, effect.key))
+    if isinstance(context, RunTool):
+        context = RunContext(None, CurrentCall(context.name, context.call_id, context.key, context.turn))
+    token = _CURRENT.set(context)
     try:
         yield
     finally:

@@ -2,54 +2,77 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import math
-import re
-import types
-from collections.abc import Callable, Container, Mapping, Sequence
-from enum import Enum
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    NotRequired,
-    Required,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
 from toolreel.errors import ConfigError
 from toolreel.jsontext import Json
 from toolreel.surface import ToolDefinition
+from toolreel_adapters.call_context import RunContext
+from toolreel_adapters.docstrings import words_of
+from toolreel_adapters.json_constraints import is_field
+from toolreel_adapters.json_types import Types, default_of, hints_of
+from toolreel_adapters.json_values import JsonType, Unreadable
+from toolreel_adapters.tool_errors import ToolError
 
-__all__ = ["definition_of", "documented"]
+__all__ = ["Arguments", "Signature", "definition_of", "documented", "signature_of", "untyped_arguments"]
 
-_SCALARS: Final[Mapping[object, str]] = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
+_COMPLAINTS = 3
+_REFUSED = {
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+    inspect.Parameter.POSITIONAL_ONLY,
 }
-_SECTION: Final = re.compile(
-    r"(Args|Arguments|Parameters|Returns|Raises|Yields|Example|Examples|Note|Notes):"
-)
-_ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-_ARGUMENTS: Final = {"Args", "Arguments", "Parameters"}
-_FIELD: Final = re.compile(r":param\s+(?:[^:]*\s)?(\w+):\s*(.*)")
-_OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """How the arguments of a call become those of a function."""
+
+    kinds: Mapping[str, JsonType] = field(default_factory=dict)
+    """How the arguments are read; others are handed over as JSON."""
+    defaults: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    """What is filled in for arguments that were left out, where the function itself would not do it."""
+    context: str | None = None
+    """The parameter that gets the :class:`~toolreel_adapters.call_context.RunContext`."""
+
+    def read(
+        self, name: str, given: Mapping[str, Json], context: RunContext[Any] | None
+    ) -> dict[str, object]:
+        """The keyword arguments for the function of a tool.
+
+        :raises ToolError: if a value does not read as its type; says where, what was expected and what came
+        """
+        values: dict[str, object] = {key: make() for key, make in self.defaults.items() if key not in given}
+        complaints = list[str]()
+        for key, value in given.items():
+            try:
+                values[key] = self.kinds[key].read(value) if key in self.kinds else value
+            except Unreadable as error:
+                complaints.append(str(error.under(key)))
+        if complaints:
+            told = "; ".join(complaints[:_COMPLAINTS])
+            raise ToolError(f"{told}. Call {name} again with the corrected arguments.")
+        return values if self.context is None else {**values, self.context: context}
+
+
+class Signature(NamedTuple):
+    """What a function says of itself as a tool."""
+
+    definition: ToolDefinition
+    arguments: Arguments
 
 
 def definition_of(function: Callable[..., object]) -> ToolDefinition:
     """The definition of a tool whose arguments are the function's parameters.
 
-    Types become a schema: ``str int float bool None list dict tuple Literal``, enums, unions,
-    ``TypedDict`` and ``Annotated[…, "description"]``. The first paragraphs of the docstring become the
-    description; ``Args:`` sections and ``:param name:`` fields describe parameters.
+    Types become a schema: ``str int float bool None list dict tuple set Literal``, enums, unions,
+    ``TypedDict``, dataclasses, named tuples, pydantic models, ``datetime date time timedelta UUID Decimal
+    Path``, and ``Annotated`` with a description or constraints. The first paragraphs of the docstring become
+    the description; its sections and fields describe parameters.
 
     >>> def roll(sides: int, times: int = 1) -> list[int]:
     ...     '''Roll a die.
@@ -63,170 +86,120 @@ def definition_of(function: Callable[..., object]) -> ToolDefinition:
 
     :raises ConfigError: if a parameter has no annotation, or one that JSON cannot carry
     """
-    tool = _name(function)
-    hints = _hints(function, f"tool {tool!r}")
-    parameters = _parameters(function, f"tool {tool!r}")
-    about, described = _words(inspect.getdoc(function) or "", parameters)
-    properties: dict[str, Json] = {}
-    for name, parameter in parameters.items():
-        place = f"tool {tool!r}, parameter {name!r}"
-        if name not in hints:
-            raise ConfigError(f"{place}: has no type; annotate it, for example `{name}: str`")
-        properties[name] = _property(hints[name], parameter.default, described.get(name), place)
-    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    return signature_of(function).definition
+
+
+def signature_of(function: Callable[..., object], name: str | None = None) -> Signature:
+    """The definition, and how the arguments of a call are read; see :func:`definition_of`.
+
+    :param name: the tool's inner name, where it is not that of the function
+    """
+    tool = name if name is not None else _name(function)
+    place = f"tool {tool!r}"
+    hints, types = hints_of(_plain(function), place), Types()
+    properties, required = dict[str, Json](), list[str]()
+    kinds, defaults = dict[str, JsonType](), dict[str, Callable[[], object]]()
+    parameters, context = _parameters(function, place), None
+    words = words_of(_docstring(function), parameters)
+    for key, parameter in parameters.items():
+        at = f"{place}, parameter {key!r}"
+        if key not in hints:
+            raise ConfigError(f"{at}: has no type; annotate it, for example `{key}: str`")
+        hint, default = hints[key], parameter.default
+        if _is_context(hint):
+            context = key
+            continue
+        if is_field(default):
+            hint, default = Annotated[hint, default], _default_of_field(default, key, defaults)
+        kinds[key], properties[key] = _property(types, hint, default, words.described.get(key), at)
+        required += [key] if default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
-    if required:
-        tree["required"] = required
-    return ToolDefinition.of(tool, about, {**tree, "additionalProperties": False})
+    tree |= {"$defs": types.shared} if types.shared else {}
+    tree |= {"required": required} if required else {}
+    definition = ToolDefinition.of(tool, words.about, {**tree, "additionalProperties": False})
+    return Signature(definition, Arguments(kinds, defaults, context))
+
+
+def untyped_arguments(function: Callable[..., object]) -> Arguments:
+    """Arguments that are handed over as JSON, because the tool has a schema of its own."""
+    try:
+        hints = hints_of(_plain(function), "")
+    except ConfigError:
+        return Arguments()
+    return Arguments(context=next((name for name, hint in hints.items() if _is_context(hint)), None))
 
 
 def documented(function: Callable[..., object]) -> str:
     """What the docstring of a function says about it as a whole."""
-    about, _ = _words(inspect.getdoc(function) or "", ())
-    return about
+    return words_of(_docstring(function), ()).about
 
 
-def _property(hint: object, default: object, words: str | None, place: str) -> Mapping[str, Json]:
+def _docstring(function: Callable[..., object]) -> str:
+    if isinstance(function, functools.partial):
+        return _docstring(function.func)
+    return inspect.getdoc(function) or ""
+
+
+def _plain(function: Callable[..., object]) -> Any:  # noqa: ANN401 - whatever has the annotations
+    """What has the annotations: of a partial its function, of an object its ``__call__``."""
+    if isinstance(function, functools.partial):
+        return _plain(function.func)
+    if inspect.isclass(function):
+        return function.__init__
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _property(
+    types: Types, hint: object, default: object, words: str | None, place: str
+) -> tuple[JsonType, Mapping[str, Json]]:
     try:
-        schema = dict(_schema(hint, place))
+        kind = types.of(hint, place)
     except RecursionError:
         raise ConfigError(f"{place}: its type holds itself, and a schema cannot; use dict") from None
+    schema = dict(kind.schema)
     if words is not None:
         schema.setdefault("description", words)
     if default is not inspect.Parameter.empty and default is not None:
-        schema["default"] = _plain(default, f"{place}: its default")
-    return schema
+        schema["default"] = default_of(default, f"{place}: its default")
+    return kind, schema
+
+
+def _default_of_field(default: object, name: str, defaults: dict[str, Callable[[], object]]) -> object:
+    """What pydantic's ``Field`` stands for, noted down, since Python would pass the field itself."""
+    given = cast("Any", default)
+    if given.is_required():
+        return inspect.Parameter.empty
+    defaults[name] = functools.partial(given.get_default, call_default_factory=True)
+    return None if given.default_factory is not None else given.default
 
 
 def _parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
+    """The parameters that are left to the model; what a partial has bound is not its business."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError as error:
         raise ConfigError(f"{place}: {error}; wrap it in a function of your own") from None
+    bound = function.keywords if isinstance(function, functools.partial) else {}
     for name, parameter in parameters.items():
-        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
+        if parameter.kind in _REFUSED:
             raise ConfigError(
                 f"{place}, parameter {name!r}: models pass arguments by name; make it a plain parameter"
             )
-    return parameters
+    return {name: parameter for name, parameter in parameters.items() if name not in bound}
 
 
 def _name(function: Callable[..., object]) -> str:
+    if isinstance(function, functools.partial):
+        return _name(function.func)
     name = getattr(function, "__name__", "")
     if not isinstance(name, str) or not name.isidentifier():
         raise ConfigError(f"{function!r} has no name that a model could call; give it one with def")
     return name
 
 
-def _hints(annotated: Callable[..., object], place: str) -> Mapping[str, Any]:
-    try:
-        return get_type_hints(annotated, include_extras=True)
-    except (NameError, AttributeError, SyntaxError, TypeError) as error:
-        raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
-
-
-def _plain(value: object, place: str) -> Json:
-    match value:
-        case Enum():
-            return _plain(value.value, place)
-        case None | bool() | int() | str():
-            return value
-        case float():
-            if math.isfinite(value):
-                return value
-        case list() | tuple():
-            return [_plain(item, place) for item in value]
-        case dict():
-            return {str(key): _plain(item, place) for key, item in value.items()}
-        case _:
-            pass
-    raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside")
-
-
-def _schema(hint: Any, place: str) -> Mapping[str, Json]:  # noqa: ANN401 - a type hint can be anything
-    arguments = get_args(hint)
-    origin = get_origin(hint) or hint
-    if origin is Annotated:
-        words = next((extra for extra in arguments[1:] if isinstance(extra, str)), None)
-        return {**_schema(arguments[0], place), **({"description": words} if words else {})}
-    if origin in {Required, NotRequired}:
-        return _schema(arguments[0], place)
-    if hint in _SCALARS:
-        return {"type": _SCALARS[hint]}
-    if hint is Any:
-        return {}
-    if origin in {Union, types.UnionType}:
-        return _union(arguments, place)
-    if origin is Literal:
-        return {"enum": [_plain(choice, f"{place}: the choice") for choice in arguments]}
-    if origin in {list, tuple, set, frozenset, Sequence}:
-        return _array(origin, arguments, place)
-    if origin in {dict, Mapping}:
-        return {
-            "type": "object",
-            **({"additionalProperties": _schema(arguments[1], place)} if arguments else {}),
-        }
-    if inspect.isclass(hint) and issubclass(hint, Enum):
-        return {"enum": [_plain(member, f"{place}: the choice") for member in hint]}
-    if is_typeddict(hint):
-        return _typed_dict(hint, place)
-    raise ConfigError(
-        f"{place}: {hint!r} cannot be carried by JSON; use str, int, float, bool, list, dict or TypedDict"
-    )
-
-
-def _union(choices: Sequence[Any], place: str) -> Mapping[str, Json]:
-    schemas = [_schema(choice, place) for choice in choices]
-    if all(set(schema) == {"type"} for schema in schemas):
-        return {"type": [schema["type"] for schema in schemas]}
-    return {"anyOf": schemas}
-
-
-def _array(origin: object, arguments: Sequence[Any], place: str) -> Mapping[str, Json]:
-    items = [argument for argument in arguments if argument is not Ellipsis]
-    if origin is tuple and items and Ellipsis not in arguments:
-        schemas = [_schema(item, place) for item in items]
-        return {"type": "array", "prefixItems": schemas, "minItems": len(items), "maxItems": len(items)}
-    return {"type": "array", **({"items": _schema(items[0], place)} if items else {})}
-
-
-def _typed_dict(hint: Any, place: str) -> Mapping[str, Json]:  # noqa: ANN401
-    keys = _hints(hint, place)
-    properties = {name: _schema(kind, f"{place}, key {name!r}") for name, kind in keys.items()}
-    needed = [name for name, kind in keys.items() if _is_needed(name, kind, hint)]
-    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-
-
-def _is_needed(name: str, kind: Any, typed_dict: Any) -> bool:  # noqa: ANN401
-    """Whether a key must be there; Python itself does not know where annotations are postponed."""
-    if get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
-    if get_origin(kind) in {Required, NotRequired}:
-        return get_origin(kind) is Required
-    return name in typed_dict.__required_keys__
-
-
-def _words(docstring: str, names: Container[str]) -> tuple[str, Mapping[str, str]]:
-    """The description, and the words for each parameter (Google's ``Args:`` or Sphinx's ``:param:``)."""
-    about: list[str] = []
-    described: dict[str, str] = {}
-    section, current = "", ""
-    for line in docstring.splitlines():
-        text = line.strip()
-        if found := _FIELD.match(text):
-            section, current = "fields", found[1]
-            described[current] = found[2]
-        elif found := _SECTION.fullmatch(text):
-            section, current = found[1], ""
-        elif _OTHER_FIELD.match(text):
-            section, current = "fields", ""
-        elif not section:
-            about.append(line)
-        elif section in _ARGUMENTS and (found := _ENTRY.match(text)) and found[1] in names:
-            current = found[1]
-            described[current] = found[2]
-        elif text and not line[0].isspace():
-            current = ""
-        elif current and text:
-            described[current] = f"{described[current]} {text}".strip()
-    return " ".join("\n".join(about).split()), described
+def _is_context(hint: Any) -> bool:  # noqa: ANN401
+    if (get_origin(hint) or hint) is RunContext:
+        return True
+    origin = get_origin(hint)
+    is_choice = origin in {Annotated, Union} or getattr(origin, "__name__", "") == "UnionType"
+    return is_choice and any(_is_context(part) for part in get_args(hint))

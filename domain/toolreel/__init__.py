@@ -38,7 +38,7 @@ from toolreel.preset import Preset
 from toolreel.presets import Presets
 from toolreel.recommendations import Model, Recommendation
 from toolreel.reply import Reply, normalize_reply
-from toolreel.resuming import pending
+from toolreel.resuming import pending, uncertain
 from toolreel.sampling import SamplingProfile
 from toolreel.state import (
     AwaitingApproval,
@@ -133,4 +133,5 @@ __all__ = [
     "step",
     "text_calls",
     "transform",
+    "uncertain",
 ]

@@ -48,7 +48,7 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
         .bind(lambda tool: _trusted(call, tool, plan.config))
         .bind(
             lambda tool: (
-                _small_enough(call, plan.config)
+                _small_enough(call, tool, plan.config)
                 .bind(lambda small: _shallow_enough(small, plan.config))
                 .bind(lambda small: _readable(small, plan))
                 .map(lambda arguments: meant(tool, arguments, plan.config).arguments)
@@ -78,8 +78,9 @@ def _trusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Result
     return Failure(tool_not_allowed_as_text(tool.outward)) if barred else Success(tool)
 
 
-def _small_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]:
-    size, limit = len(call.original.encode()), config.max_tool_args_bytes
+def _small_enough(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Result[ToolCall, Fault]:
+    limit = config.max_tool_args_bytes if tool.max_args_bytes is None else tool.max_args_bytes
+    size = len(call.original.encode())
     return Success(call) if size <= limit else Failure(arguments_too_large(call.name, size, limit))
 
 

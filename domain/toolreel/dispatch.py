@@ -15,7 +15,7 @@ __all__ = ["ask_approval", "call_key", "run_tool"]
 def run_tool(state: State, ref: int, call: ToolCall, arguments: JsonText) -> RunTool:
     """The effect that runs a call of the present turn."""
     name = state.plan.tools.inner(call.name)
-    return RunTool(ref, call.id, name, arguments, call_key(state, call))
+    return RunTool(ref, call.id, name, arguments, call_key(state, call), state.tally.turns)
 
 
 def ask_approval(state: State, ref: int, call: ToolCall, arguments: JsonText) -> AskApproval:

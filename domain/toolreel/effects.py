@@ -40,6 +40,8 @@ class RunTool:
     key: str = field(default="", compare=False)
     """Names the call for ever, so that a tool that is asked twice can act once. It follows from the plan,
     the turn and the place of the call, so it is no part of what the effect is."""
+    turn: int = field(default=0, compare=False)
+    """The turn that the call belongs to, from 1 on; 0 if nobody said."""
 
 
 @dataclass(frozen=True, slots=True)

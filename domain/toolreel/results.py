@@ -83,9 +83,8 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
 
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
     """Keep the result until those of all running calls are there, then write them down and go on."""
-    limit = state.plan.config.max_tool_output_bytes
     back = next(flight for flight in phase.running if flight.ref == event.ref)
-    untrusted = _untrusted(state, back.call)
+    untrusted, limit = _untrusted(state, back.call), _output_limit(state, back.call)
     result = envelope_of(back.call.name, event.output, limit=limit, untrusted=untrusted)
     running = tuple(replace(flight, result=result) if flight is back else flight for flight in phase.running)
     ended = _ended(state, back, result, event.at_ms)
@@ -241,6 +240,11 @@ def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ..
 
 def _begun(state: State, call: ToolCall) -> CallStarted:
     return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
+
+
+def _output_limit(state: State, call: ToolCall) -> int:
+    own = state.plan.tools.by_name[call.name].max_output_bytes
+    return state.plan.config.max_tool_output_bytes if own is None else own
 
 
 def _ended(state: State, back: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:

@@ -20,7 +20,7 @@ from toolreel.state import (
     Waiting,
 )
 
-__all__ = ["pending"]
+__all__ = ["pending", "uncertain"]
 
 
 def pending(state: State) -> tuple[Effect, ...]:
@@ -47,6 +47,17 @@ def pending(state: State) -> tuple[Effect, ...]:
             return (Finish(phase.outcome),)
         case _:
             assert_never(state.phase)
+
+
+def uncertain(state: State) -> tuple[RunTool, ...]:
+    """The calls under way that may have had effects already, if the state was stored and its run broke off.
+
+    Going on makes them again, with the same keys. That does no harm where a tool is read-only or idempotent;
+    of the others, which are told here, whoever goes on may want to ask somebody first.
+    """
+    tools = state.plan.tools.by_name
+    runs = [effect for effect in pending(state) if isinstance(effect, RunTool)]
+    return tuple(run for run in runs if not (tools[run.name].read_only or tools[run.name].idempotent))
 
 
 def _run(state: State, flight: InFlight) -> RunTool:

@@ -19,6 +19,7 @@ from toolreel.sendable import sendable
 __all__ = ["ToolDefinition", "ToolFlags", "ToolSurface"]
 
 _NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
+_LIMITS: Final = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
 
 
 class ToolFlags(TypedDict, total=False):
@@ -29,13 +30,16 @@ class ToolFlags(TypedDict, total=False):
     needs_approval: bool
     exposed: bool
     deadline_ms: int | None
+    idempotent: bool
+    max_args_bytes: int | None
+    max_output_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """One tool: what the model is told about it, and how it is run.
 
-    :raises ConfigError: if the name, the words, the schema or the deadline cannot be used
+    :raises ConfigError: if the name, the words, the schema or a limit cannot be used
     """
 
     name: str
@@ -54,15 +58,23 @@ class ToolDefinition:
     """It is sent to the model; one that is not can be called all the same by who knows its name."""
     deadline_ms: int | None = None
     """Milliseconds that a call may take; what the tool's host allows, if nothing is said."""
+    idempotent: bool = False
+    """Called again with the same arguments or the same key, it changes nothing more; see
+    :func:`toolreel.resuming.uncertain`."""
+    max_args_bytes: int | None = None
+    """UTF-8 bytes of arguments that a call may have, in place of what the run's configuration says."""
+    max_output_bytes: int | None = None
+    """UTF-8 bytes of output that the model may see, in place of what the run's configuration says."""
     source: str = field(default="", compare=False)
     """Where it comes from, for people; it plays no part in what the definition is."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        limit = self.deadline_ms
-        if limit is not None and (type(limit) is not int or limit < 1):
-            why = f"expected whole milliseconds of at least 1, or None, got {limit!r}"
-            raise ConfigError(f"tool {self.name!r}: deadline_ms: {why}")
+        for limit, unit in _LIMITS.items():
+            value = getattr(self, limit)
+            if value is not None and (type(value) is not int or value < 1):
+                why = f"expected whole {unit} of at least 1, or None, got {value!r}"
+                raise ConfigError(f"tool {self.name!r}: {limit}: {why}")
         for part, text in (("description", self.description), ("parameters", self.parameters)):
             if sound(text) != text:
                 raise ConfigError(f"tool {self.name!r}: {part}: holds a lone surrogate, which cannot be sent")
@@ -125,7 +137,10 @@ class ToolDefinition:
     def fingerprint(self) -> str:
         """SHA-256 over what the model is told about it and how it is run."""
         flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.deadline_ms]
-        return chain("tool", self.name, self.description, self.parameters, canonical(flags))
+        digest = chain("tool", self.name, self.description, self.parameters, canonical(flags))
+        # What was added later counts only where it is used, so that older surfaces keep their fingerprints.
+        later = (self.idempotent, self.max_args_bytes, self.max_output_bytes)
+        return digest if later == (False, None, None) else chain(digest, canonical(later))
 
 
 @dataclass(frozen=True, slots=True)

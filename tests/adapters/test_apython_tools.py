@@ -22,6 +22,7 @@ from tests.adapters.test_python_tools import (
     fetch,
     refuse,
     time_out_by_itself,
+    unexpected,
     wait,
     which,
 )
@@ -31,6 +32,7 @@ from toolreel.events import ToolReturned
 from toolreel.surface import ToolDefinition
 from toolreel_adapters import apython_tools
 from toolreel_adapters.apython_tools import AsyncPythonTools
+from toolreel_adapters.call_context import Progress, RunContext
 from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.python_tools import DEADLINE, Tool
 
@@ -60,17 +62,14 @@ async def test_whatever_a_tool_raises_is_told_to_the_model(deadline: float | Non
     tools = AsyncPythonTools([refuse, arefuse, crash, acrash, time_out_by_itself], deadline=deadline)
     told = failing("ARGUMENT_ERROR", "There is no such room; ask for a list first.")
     assert [await tools.run(call(name)) for name in ("refuse", "arefuse")] == [told, told]
-    assert await tools.run(call("crash")) == failing("INTERNAL_ERROR", "crash failed with KeyError: 'room'")
-    assert await tools.run(call("acrash")) == failing("INTERNAL_ERROR", "acrash failed with KeyError: 'room'")
-    assert await tools.run(call("time_out_by_itself")) == failing(
-        "INTERNAL_ERROR", "time_out_by_itself failed with TimeoutError: the far side is slow"
-    )
+    for name, kind in (("crash", "KeyError"), ("acrash", "KeyError"), ("time_out_by_itself", "TimeoutError")):
+        assert await tools.run(call(name)) == unexpected(name, kind)
 
 
 @pytest.mark.anyio
 async def test_an_output_that_is_not_json_is_told() -> None:
-    async def give() -> set[int]:
-        return {1}
+    async def give() -> bytes:
+        return b"x"
 
     event = await AsyncPythonTools([Tool(ToolDefinition.of("give"), give)]).run(call("give"))
     assert json.loads(event.output)["errors"][0]["code"] == "TOOL_OUTPUT_NOT_JSON"
@@ -256,3 +255,38 @@ async def test_a_masked_tool_is_neither_sent_nor_run() -> None:
     assert AsyncPythonTools([add, fetch], allow=["add"]).surface == tools.surface
     with pytest.raises(ConfigError, match="this host has no tool 'fetch'"):
         await tools.run(call("fetch"))
+
+
+@pytest.mark.anyio
+async def test_async_tools_get_their_context_too_and_learn_when_it_is_over() -> None:
+    contexts: list[RunContext[str]] = []
+
+    async def hang(run: RunContext[str]) -> str:
+        contexts.append(run)
+        await anyio.sleep(60)
+        return run.deps
+
+    async def who(run: RunContext[str]) -> str:
+        run.progress("asked")
+        return run.deps
+
+    heard: list[Progress] = []
+    tools = AsyncPythonTools([hang, who], deadline=0.05, deps="ada", on_progress=heard.append)
+    assert await tools.run(call("who")) == ToolReturned(4, '"ada"')
+    assert [progress.message for progress in heard] == ["asked"]
+    assert await tools.run(call("hang")) == TOO_LATE
+    assert [context.cancelled for context in contexts] == [True]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_run_lets_its_tools_in_threads_know() -> None:
+    seen = threading.Event()
+
+    def hang(run: RunContext[None]) -> None:
+        while not run.cancelled:
+            time.sleep(0.01)
+        seen.set()
+
+    with anyio.move_on_after(0.05):
+        await AsyncPythonTools([hang]).run(call("hang"))
+    assert seen.wait(5)

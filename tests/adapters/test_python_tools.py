@@ -7,7 +7,9 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
+from queue import Queue
 
 import pytest
 
@@ -16,9 +18,10 @@ from toolreel.effects import RunTool
 from toolreel.errors import ConfigError
 from toolreel.events import ToolReturned
 from toolreel.jsontext import Json, canonical
-from toolreel.surface import ToolDefinition
-from toolreel_adapters.call_context import current_call
+from toolreel.surface import ToolDefinition, ToolFlags
+from toolreel_adapters.call_context import CurrentCall, Progress, RunContext, current_call
 from toolreel_adapters.python_tools import DEADLINE, Given, PythonTools, Tool, Toolbox, ToolError
+from toolreel_adapters.signature import definition_of
 
 
 def call(name: str, **arguments: Json) -> RunTool:
@@ -29,6 +32,12 @@ def failing(code: str, message: str) -> ToolReturned:
     return ToolReturned(
         4, canonical({"ok": False, "data": {}, "errors": [{"code": code, "message": message}]})
     )
+
+
+def unexpected(name: str, kind: str) -> ToolReturned:
+    """What the model is told of an exception that was not meant for it."""
+    rest = "Do not repeat the call as it was: try other arguments, or another way."
+    return failing("INTERNAL_ERROR", f"{name} failed with an unexpected {kind}. {rest}")
 
 
 def add(a: int, b: int = 40) -> int:
@@ -81,11 +90,6 @@ def test_whatever_is_json_comes_back_as_it_is(value: Json) -> None:
     assert tools.run(call("give")) == ToolReturned(4, canonical(value))
 
 
-@dataclass
-class Point:
-    x: int
-
-
 def endless() -> list[object]:
     values: list[object] = []
     values.append(values)
@@ -102,9 +106,12 @@ def deep() -> Json:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        (Point(1), "Object of type Point is not JSON serializable"),
-        (b"x", "Object of type bytes is not JSON serializable"),
-        ({1, 2}, "Object of type set is not JSON serializable"),
+        (object(), "Object of type object is not JSON serializable; return what JSON can carry"),
+        (b"x", "Object of type bytes is not JSON serializable; return base64 text, or a path"),
+        (
+            (n for n in "ab"),
+            "Object of type generator is not JSON serializable; return a list of ",
+        ),
         ({(1, 2): 3}, "keys must be str, int, float, bool or None, not tuple"),
         (math.nan, "Out of range float values are not JSON compliant"),
         (endless(), "Circular reference detected"),
@@ -146,12 +153,9 @@ def test_a_tool_error_is_told_to_the_model_in_its_own_words(deadline: float | No
 @in_and_out_of_a_thread
 def test_any_other_exception_is_an_internal_error(deadline: float | None) -> None:
     tools = PythonTools([crash, time_out_by_itself, add], deadline=deadline)
-    assert tools.run(call("crash")) == failing("INTERNAL_ERROR", "crash failed with KeyError: 'room'")
-    assert tools.run(call("time_out_by_itself")) == failing(
-        "INTERNAL_ERROR", "time_out_by_itself failed with TimeoutError: the far side is slow"
-    )
-    told = tools.run(call("add", c=1)).output
-    assert "add failed with TypeError: add() got an unexpected keyword argument 'c'" in told
+    assert tools.run(call("crash")) == unexpected("crash", "KeyError")
+    assert tools.run(call("time_out_by_itself")) == unexpected("time_out_by_itself", "TimeoutError")
+    assert tools.run(call("add", c=1)) == unexpected("add", "TypeError")
 
 
 @in_and_out_of_a_thread
@@ -321,3 +325,119 @@ def test_tools_of_two_sources_that_clash_are_told_apart() -> None:
     assert complaint(ConfigError, lambda: PythonTools([one, other])) == (
         "tool 'add' comes from 'here' and from 'there'; rename one of the two, or leave one source out"
     )
+
+
+def count(run: RunContext[dict[str, int]], part: str) -> list[Json]:
+    """How many of a part are in stock."""
+    return [run.deps[part], run.call.name, run.key, run.turn, run.call == current_call()]
+
+
+def test_a_tool_gets_what_its_host_was_given_and_the_model_learns_nothing_of_it() -> None:
+    tools = PythonTools([count], deps={"pin": 4})
+    assert tools.surface.by_name["count"].parameters == definition_of(plain_count).parameters
+    effect = replace(call("count", part="pin"), key="k", turn=2)
+    assert tools.run(effect) == ToolReturned(4, '[4,"count","k",2,true]')
+
+
+def plain_count(part: str) -> None:
+    """How many of a part are in stock."""
+
+
+def test_a_model_cannot_put_a_context_of_its_own_in_place() -> None:
+    tools = PythonTools([Tool.of(count, parameters={})], deps={"pin": 4})
+    assert tools.run(call("count", part="pin", run={"deps": {"pin": 9}})).output.startswith("[4,")
+
+
+def test_a_tool_can_find_out_that_nobody_waits_any_longer() -> None:
+    found: Queue[tuple[bool, float | None]] = Queue()
+
+    def hang(run: RunContext[None]) -> None:
+        found.put((run.cancelled, run.seconds_left))
+        while not run.cancelled:
+            time.sleep(0.01)
+        run.progress("too late")
+        found.put((run.cancelled, run.seconds_left))
+
+    heard: list[Progress] = []
+    tools = PythonTools([hang], deadline=0.05, on_progress=heard.append)
+    assert "hang did not return within 0.05 s" in tools.run(call("hang")).output
+    cancelled, left = found.get(timeout=5)
+    assert not cancelled
+    assert left is not None
+    assert 0 < left <= 0.05
+    assert found.get(timeout=5) == (True, 0.0)
+    assert heard == []
+
+
+def test_progress_reaches_whoever_wants_it() -> None:
+    def work(run: RunContext[None]) -> float | None:
+        run.progress("half", done=1, total=2)
+        run.progress()
+        return run.seconds_left
+
+    heard: list[Progress] = []
+    assert PythonTools([work], deadline=None, on_progress=heard.append).run(call("work")).output == "null"
+    told = CurrentCall("work", "call_a", "")
+    assert heard == [Progress(told, "half", 1, 2), Progress(told, "")]
+    assert PythonTools([work], deadline=None).run(call("work")).output == "null"
+
+
+@in_and_out_of_a_thread
+def test_what_the_model_is_not_told_is_kept_for_people(
+    deadline: float | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    effect = replace(call("crash"), turn=3)
+    PythonTools([crash], deadline=deadline).run(effect)
+    (record,) = caplog.records
+    assert record.getMessage() == "tool crash failed, call call_a of turn 3"
+    assert "KeyError: 'room'" in caplog.text
+
+    seen: list[tuple[CurrentCall, Exception]] = []
+    tools = PythonTools([crash, refuse], deadline=deadline, on_error=lambda *told: seen.append(told))
+    tools.run(effect)
+    tools.run(call("refuse"))
+    ((told, error),) = seen
+    assert (told.turn, type(error)) == (3, KeyError)
+    assert error.__traceback__ is not None
+
+
+@pytest.mark.parametrize("flags", [{"idempotent": True}, {"read_only": True}])
+def test_a_call_that_may_be_made_again_is_told_so_when_it_is_late(flags: ToolFlags) -> None:
+    tools = PythonTools([Tool.of(wait, **flags)], deadline=0.02)
+    assert tools.run(call("wait", seconds=5)) == failing(
+        "TOOL_TIMEOUT",
+        "wait did not return within 0.02 s. Calling it again with the same arguments does no harm.",
+    )
+
+
+def test_a_class_and_an_object_are_tools_like_functions() -> None:
+    tools = PythonTools([Point, Tool.of(Shouting(), name="shout")])
+    assert tools.run(call("Point", x=1)) == ToolReturned(4, '{"x":1}')
+    assert tools.run(call("shout", text="a")) == ToolReturned(4, '"A"')
+
+
+class Shouting:
+    """Says it louder."""
+
+    def __call__(self, text: str) -> str:
+        return text.upper()
+
+
+def test_arguments_are_values_of_their_types() -> None:
+    def plan(day: date, at: Point) -> Mapping[str, object]:
+        return {"day": f"{day:%A}", "x": at.x, "at": at}
+
+    tools = PythonTools([plan])
+    assert tools.run(call("plan", day="2026-11-22", at={"x": 1})) == ToolReturned(
+        4, '{"day":"Sunday","x":1,"at":{"x":1}}'
+    )
+    assert tools.run(call("plan", day="22.11.", at={"x": 1})) == failing(
+        "ARGUMENT_ERROR",
+        '/day: expected a date such as "2026-11-22", got "22.11.". '
+        "Call plan again with the corrected arguments.",
+    )
+
+
+@dataclass
+class Point:
+    x: int

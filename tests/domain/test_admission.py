@@ -9,7 +9,7 @@ from toolreel.admission import admit, asks_first, meant
 from toolreel.arguments import ArgumentError, Arguments, read_arguments
 from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
-from toolreel.faults import Fault
+from toolreel.faults import Fault, arguments_too_large
 from toolreel.jsontext import Json, JsonText
 from toolreel.plan import Plan
 from toolreel.surface import ToolDefinition, ToolSurface
@@ -61,6 +61,13 @@ def test_arguments_may_be_as_large_as_the_limit_in_bytes() -> None:
     found = fault(call(arguments=arguments), LoopConfig(max_tool_args_bytes=size - 1))
     assert found.code == "ARGUMENTS_TOO_LARGE"
     assert found.data == f'{{"bytes":{size},"limit":{size - 1}}}'
+
+
+@pytest.mark.parametrize(("own", "of_run", "fits"), [(7, 1, True), (6, 7, False)])
+def test_a_limit_of_the_tool_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
+    tools = ToolSurface((ToolDefinition.of("add", parameters={}, max_args_bytes=own),))
+    found = admit(call(arguments='{"a":1}'), plan(LoopConfig(max_tool_args_bytes=of_run), tools))
+    assert found == ('{"a":1}' if fits else arguments_too_large("add", 7, own))
 
 
 def test_blanks_around_arguments_count_as_what_the_model_wrote() -> None:

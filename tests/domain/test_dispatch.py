@@ -241,6 +241,16 @@ def test_effects_are_named_by_the_inner_name() -> None:
     assert run_tool(state, 3, CALL, arguments).key == call_key(state, CALL)
 
 
+def test_a_call_knows_its_turn_which_is_no_part_of_it() -> None:
+    at = start(plan())
+    for turn in (1, 2):
+        at = step(at.state, ReplyReceived(at.state.next_ref - 1, 200, reply(reading(f"call_{turn}"))))
+        (effect,) = at.effects
+        assert isinstance(effect, RunTool)
+        assert (effect.turn, effect) == (turn, replace(effect, turn=9))
+        at = step(at.state, ToolReturned(effect.ref, "1"))
+
+
 def test_a_call_that_the_model_did_not_say_last_is_named_by_its_id() -> None:
     state = State.idle(plan())
     elsewhere = state.said(AssistantMessage("", (SentCall("other", "files_read", "{}"),)))

@@ -313,6 +313,20 @@ def test_output_may_be_as_large_as_the_limit_in_bytes() -> None:
     assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (1, 1)
 
 
+@pytest.mark.parametrize(("own", "of_run", "fits"), [(4, 1, True), (3, 4, False)])
+def test_a_limit_of_the_tool_on_output_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
+    fault = faults("call_a", "add", output_too_large("add", 4, own))
+    message = tells("call_a", "add", {"value": 1000}) if fits else fault
+    book((replace(ADD, max_output_bytes=own),), max_tool_output_bytes=of_run).play(
+        asks(),
+        replies_calling(A),
+        runs("call_a", "add", {"a": 1}),
+        returns_text("1000"),
+        asks(calling(A), message),
+        *DONE,
+    )
+
+
 def test_output_that_is_not_json_is_a_failure() -> None:
     fault = output_not_json("add", "Expecting value at line 1, column 1")
     told("Segmentation fault", faults("call_a", "add", fault))

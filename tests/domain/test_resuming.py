@@ -13,9 +13,9 @@ from toolreel.events import ApprovalGiven, CancelRequested, ReplyReceived, Reque
 from toolreel.jsontext import JsonText, canonical
 from toolreel.loop import fold, start
 from toolreel.plan import Plan
-from toolreel.resuming import pending
+from toolreel.resuming import pending, uncertain
 from toolreel.state import AwaitingTools, InFlight, State
-from toolreel.surface import ToolDefinition
+from toolreel.surface import ToolDefinition, ToolFlags, ToolSurface
 
 PING = ToolDefinition("ping", read_only=True)
 WIPE = ToolDefinition("wipe", needs_approval=True)
@@ -58,6 +58,27 @@ def test_what_came_back_is_no_longer_waited_for() -> None:
     assert pending(fold(PLAN, [TWO]).state) == (one, two)
     assert pending(fold(PLAN, [TWO, ToolReturned(2, "1")]).state) == (two,)
     assert pending(fold(PLAN, [TWO, ToolReturned(3, "1")]).state) == (one,)
+
+
+@pytest.mark.parametrize(
+    ("flags", "known"), [({}, False), ({"read_only": True}, True), ({"idempotent": True}, True)]
+)
+def test_a_call_under_way_may_have_had_effects_unless_its_tool_says_it_does_no_harm(
+    flags: ToolFlags, known: bool
+) -> None:
+    tools = [ToolDefinition.of("ping", **flags), WIPE]
+    at = fold(replace(PLAN, tools=ToolSurface(tuple(tools))), [ReplyReceived(1, 200, ONE)])
+    assert uncertain(at.state) == (() if known else at.effects)
+
+
+def test_what_is_not_under_way_is_certain() -> None:
+    for events in ((), (GUARDED,), (CancelRequested(),)):
+        assert uncertain(fold(PLAN, events).state) == ()
+    approved = fold(PLAN, [GUARDED, ApprovalGiven(2, True)])
+    assert uncertain(approved.state) == approved.effects
+
+
+ONE = canonical(body_of(None, A_PING))
 
 
 def test_a_call_without_arguments_can_be_in_no_state_that_a_run_reaches() -> None:

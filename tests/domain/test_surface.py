@@ -144,8 +144,21 @@ def test_a_deadline_is_a_whole_number_of_milliseconds(limit: object) -> None:
     )
 
 
-def test_a_deadline_of_one_is_allowed() -> None:
-    assert ToolDefinition("t", deadline_ms=1).deadline_ms == 1
+@pytest.mark.parametrize("key", ["max_args_bytes", "max_output_bytes"])
+def test_a_limit_of_bytes_is_a_whole_number(key: str) -> None:
+    limits: Mapping[str, Any] = {key: 0}
+    assert complaint(ConfigError, lambda: ToolDefinition("t", **limits)) == (
+        f"tool 't': {key}: expected whole bytes of at least 1, or None, got 0"
+    )
+
+
+def test_limits_of_one_are_allowed() -> None:
+    tool = ToolDefinition("t", deadline_ms=1, max_args_bytes=1, max_output_bytes=1)
+    assert (tool.deadline_ms, tool.max_args_bytes, tool.max_output_bytes) == (1, 1, 1)
+
+
+def test_what_was_added_later_leaves_the_fingerprints_of_older_surfaces_alone() -> None:
+    assert READ.fingerprint == "9213d23e403bb78447b0bfe27f411d98dc0180b75eb81aa25638c908d8d15ed3"
 
 
 def test_what_is_sent_has_the_outward_name_and_no_empty_list_of_required_names() -> None:
@@ -231,6 +244,9 @@ def test_a_tool_is_not_masked_and_callable_at_once() -> None:
         {"needs_approval": True},
         {"exposed": False},
         {"deadline_ms": 5},
+        {"idempotent": True},
+        {"max_args_bytes": 5},
+        {"max_output_bytes": 5},
     ],
 )
 def test_the_fingerprint_differs_with_all_that_counts(change: Mapping[str, Any]) -> None:
@@ -272,6 +288,7 @@ def test_the_fingerprint_is_the_same_in_every_process() -> None:
         (ToolSurface((ECHO, READ)), False),
         (ToolSurface((SECRET,)), False),
         (ToolSurface((replace(ECHO, deadline_ms=1),)), False),
+        (ToolSurface((replace(ECHO, idempotent=True),)), False),
         (ToolSurface((ToolDefinition.of("t", "", {"required": []}),)), False),
     ],
 )

@@ -102,6 +102,9 @@ def _flags(tool: ToolDefinition) -> list[str]:
         "polling": tool.polling,
         "approval": tool.needs_approval,
         "hidden": not tool.exposed,
+        "idempotent": tool.idempotent,
+        f"args at most {tool.max_args_bytes} bytes": tool.max_args_bytes is not None,
+        f"output at most {tool.max_output_bytes} bytes": tool.max_output_bytes is not None,
     }
     return [name for name, there in flags.items() if there]
 
