@@ -67,7 +67,7 @@ def asks_first(call: ToolCall, plan: Plan) -> bool:
 
 def _known(call: ToolCall, tools: ToolSurface) -> Result[ToolDefinition, Fault]:
     tool = tools.by_name.get(call.name)
-    if tool is not None:
+    if tool is not None and tool.exposed:
         return Success(tool)
     fault = tool_not_allowed if call.name in tools.known else tool_not_found
     return Failure(fault(call.name, tools.names))

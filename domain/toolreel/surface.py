@@ -55,7 +55,7 @@ class ToolDefinition:
     needs_approval: bool = False
     """Somebody is asked before it runs."""
     exposed: bool = True
-    """It is sent to the model; one that is not can be called all the same by who knows its name."""
+    """It is sent to the model and may be called; one that is not counts as masked."""
     deadline_ms: int | None = None
     """Milliseconds that a call may take; what the tool's host allows, if nothing is said."""
     idempotent: bool = False

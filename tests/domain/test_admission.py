@@ -124,13 +124,13 @@ READ = ToolDefinition.of("files.read")
 MASKED = ToolSurface((READ, ToolDefinition.of("hidden", exposed=False)), ("files.delete",))
 
 
-@pytest.mark.parametrize("name", ["files.read", "files_read", "hidden"])
-def test_a_tool_is_called_by_either_name_and_whether_it_is_sent_or_not(name: str) -> None:
+@pytest.mark.parametrize("name", ["files.read", "files_read"])
+def test_a_tool_is_called_by_either_name(name: str) -> None:
     assert admit(call(name, "{}"), plan(tools=MASKED)) == "{}"
 
 
-@pytest.mark.parametrize("name", ["files.delete", "files_delete"])
-def test_a_masked_tool_is_not_allowed_by_either_name(name: str) -> None:
+@pytest.mark.parametrize("name", ["files.delete", "files_delete", "hidden"])
+def test_a_tool_that_is_masked_or_not_exposed_is_not_allowed_by_either_name(name: str) -> None:
     found = admit(call(name, "not even JSON"), plan(tools=MASKED))
     assert isinstance(found, Fault)
     assert found.code == "TOOL_NOT_ALLOWED"

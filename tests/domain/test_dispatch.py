@@ -95,14 +95,13 @@ def test_what_is_masked_or_hidden_is_not_sent() -> None:
 
 
 @pytest.mark.parametrize("written", ["secret_door", "secret.door"])
-def test_a_hidden_tool_runs_when_it_is_called(written: str) -> None:
+def test_a_tool_that_is_not_exposed_never_runs(written: str) -> None:
     call = ("call_a", written, "{}")
+    refused = tool_not_allowed(written, ["files_read"])
     Playbook(plan()).play(
         asks(),
         replies_calling(call),
-        runs("call_a", "secret.door", {}),
-        returns({}),
-        asks(calling(call), tells("call_a", written, {})),
+        asks(calling(call), faults("call_a", written, refused)),
         *DONE,
     )
 

@@ -177,7 +177,7 @@ def test_sizes_count_bytes() -> None:
     assert ToolSurface((ToolDefinition("t", "é"),)).size == ToolDefinition("t", "é").size + len("[]")
 
 
-def test_what_is_not_exposed_can_be_called_and_is_not_sent() -> None:
+def test_what_is_not_exposed_is_known_and_is_not_sent() -> None:
     assert SURFACE.names == ("echo", "files_read")
     assert SURFACE.text == canonical([ECHO.tree(), READ.tree()])
     assert SURFACE.by_name["secret_door"] is SECRET

@@ -11,12 +11,17 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 import pytest
 
 from tests.adapters.chat_server import ChatServer, replying, serving
 from tests.adapters.mcp_servers_here import good
+from tests.adapters.pet_shop import open_shop, replied
+from tests.adapters.pet_shop import source as shop_source
+from tests.adapters.skills_here import write_skill
 from toolreel.catalog import ToolSource, compose, masked
 from toolreel.config import LoopConfig
 from toolreel.effects import RunTool
@@ -30,11 +35,13 @@ from toolreel.surface import ToolDefinition, ToolSurface
 from toolreel_adapters.drive import run
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.mcp_tools import McpTools
+from toolreel_adapters.openapi_tools import OpenApiTools
 from toolreel_adapters.perform import Ports
 from toolreel_adapters.ports import ToolHost
 from toolreel_adapters.python_tools import PythonTools, Tool
 from toolreel_adapters.routing import Router
 from toolreel_adapters.scripted import ScriptedTools, calling, saying
+from toolreel_adapters.skills import read_skills, skill_tools
 
 HIDDEN: Final = "facts_commit"
 SEEN: Final = "state_get"
@@ -112,23 +119,32 @@ def mcp() -> Generator[Source]:
         yield Source(tools.surface.definitions, tools, seen="_pid", hidden="_die")
 
 
+@contextmanager
+def skills() -> Generator[Source]:
+    """Agent Skills; no file of theirs may be read."""
+    with TemporaryDirectory() as folder:
+        write_skill(Path(folder) / "pdf-forms")
+        host = PythonTools(skill_tools(read_skills(folder)))
+        yield Source(host.surface.definitions, host, seen="_list", hidden="_read_file")
+
+
+@contextmanager
+def openapi() -> Generator[Source]:
+    """The operations of a server, which would answer the hidden one."""
+    with open_shop(replied([])) as shop, OpenApiTools([shop_source(shop.url)]) as tools:
+        yield Source(tools.surface.definitions, tools, seen="_listPets", hidden="_getPet")
+
+
 SOURCES: Final[Mapping[str, Callable[[], AbstractContextManager[Source]]]] = {
     "python": python,
     "python with dots": partial(python, "ws."),
     "raw schema": raw,
     "composed and routed": composed,
     "mcp": mcp,
+    "skills": skills,
+    "openapi": openapi,
 }
 """One line a source: what opens it."""
-
-HIDINGS: Final[Mapping[str, Hiding]] = {
-    "denied": lambda surface, hidden: masked(surface, deny=[hidden]),
-    "denied by its outward name": lambda surface, hidden: masked(surface, deny=[outward_name(hidden)]),
-    "denied and allowed": lambda surface, hidden: masked(surface, allow=["*"], deny=[hidden]),
-    "not allowed": lambda surface, hidden: masked(surface, allow=_others(surface, hidden)),
-    "not exposed either": lambda surface, hidden: masked(_unexposed(surface, hidden), deny=[hidden]),
-    "composed": lambda surface, hidden: compose(ToolSource("all", surface.definitions), deny=[hidden]),
-}
 
 
 def _others(surface: ToolSurface, hidden: str) -> list[str]:
@@ -137,6 +153,17 @@ def _others(surface: ToolSurface, hidden: str) -> list[str]:
 
 def _unexposed(surface: ToolSurface, hidden: str) -> ToolSurface:
     return ToolSurface(tuple(replace(tool, exposed=tool.name != hidden) for tool in surface.definitions))
+
+
+HIDINGS: Final[Mapping[str, Hiding]] = {
+    "denied": lambda surface, hidden: masked(surface, deny=[hidden]),
+    "denied by its outward name": lambda surface, hidden: masked(surface, deny=[outward_name(hidden)]),
+    "denied and allowed": lambda surface, hidden: masked(surface, allow=["*"], deny=[hidden]),
+    "not allowed": lambda surface, hidden: masked(surface, allow=_others(surface, hidden)),
+    "not exposed either": lambda surface, hidden: masked(_unexposed(surface, hidden), deny=[hidden]),
+    "not exposed": _unexposed,
+    "composed": lambda surface, hidden: compose(ToolSource("all", surface.definitions), deny=[hidden]),
+}
 
 
 def named(definitions: Iterable[ToolDefinition], end: str) -> ToolDefinition:
