@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -198,6 +200,24 @@ def test_progress_is_heard_and_a_call_that_nobody_waits_for_is_taken_back(tmp_pa
         assert "did not return within 1 s" in message(late)
         soon(lambda: log.exists() and log.read_text() == "the call was taken back")
         assert data(tools.run(called("mcp_good_echo", text="still there"))) == {"value": "still there"}
+
+
+def test_the_public_git_server_commits_to_a_repository_and_says_so(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    assert git, "this test and the server need git: install it"
+    for words in ("init -q", "config user.name Ada", "config user.email ada@example.org"):
+        subprocess.run([git, *words.split()], cwd=tmp_path, check=True)
+    (tmp_path / "a.txt").write_text("one")
+    here = {"repo_path": str(tmp_path)}
+    with McpTools([public("git", "--repository", str(tmp_path), allow=("git_add", "git_commit"))]) as tools:
+        assert tools.surface.names == ("mcp_git_git_commit", "mcp_git_git_add")
+        tools.run(called("mcp_git_git_add", **here, files=["a.txt"]))
+        told = data(tools.run(called("mcp_git_git_commit", **here, message="Begin.")))
+        assert "Changes committed successfully" in str(told)
+        elsewhere = tools.run(called("mcp_git_git_add", repo_path="/", files=["a"]))
+        assert codes(elsewhere) == ["TOOL_ERROR"]
+    log = subprocess.run([git, "log", "--format=%s"], cwd=tmp_path, capture_output=True, check=True)
+    assert log.stdout == b"Begin.\n"
 
 
 def test_a_cancelled_run_takes_its_call_back(tmp_path: Path) -> None:
