@@ -4,8 +4,9 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 UV    ?= $(BIN)/uv
-# A process for each core; PYTEST=.venv/bin/pytest runs the tests in one.
-PYTEST ?= $(BIN)/pytest -q -n auto
+# Two processes for each core, since many tests wait for others that they have started;
+# PYTEST=.venv/bin/pytest runs the tests in one.
+PYTEST ?= $(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 
 # The first interpreter that is new enough and can make a virtual environment.
 FITS   := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))

@@ -183,8 +183,13 @@ class Session(ClientSession):
     ) -> None:
         if isinstance(message, ServerNotification) and isinstance(message.root, ToolListChangedNotification):
             self._on_change()
-        elif isinstance(message, Exception) and len(self._waiting) == 1:
+        elif isinstance(message, Exception) and not _is_late(message) and len(self._waiting) == 1:
             self.lose(None, AnswerLost(f"its answer cannot be read: {_in_short(message)}"))
+
+
+def _is_late(error: Exception) -> bool:
+    """Whether it is the answer to a call that was taken back; the SDK has nothing but words for it."""
+    return str(error).startswith("Received response with an unknown request ID")
 
 
 def _in_short(error: Exception) -> str:
