@@ -17,7 +17,7 @@ __all__ = ["SourceShare", "check_surface", "largest", "shares"]
 
 _NAMED: Final = 3
 """Sources, and tools, that a refusal names."""
-_REMEDY: Final = "mask some, send fewer (exposed=False), or raise the limit"
+_REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,6 +304,6 @@ def test_a_thousand_tools_of_twenty_servers_take_no_time_and_the_limits_explain_
         "mcp 10 (50 tools, 28980 bytes), mcp 11 (50 tools, 28980 bytes), mcp 12 (50 tools, 28980 bytes) "
         "and 17 more; the largest: mcp_server10_tool_10 (580 bytes), mcp_server10_tool_11 (580 bytes), "
         "mcp_server10_tool_12 (580 bytes) and 997 more; "
-        "mask some, send fewer (exposed=False), or raise the limit"
+        "mask some (allow, deny, or exposed=False), or raise the limit"
     )
     assert took < 1.5, f"{took:.2f} s"  # a third of a second where nothing else runs

@@ -29,7 +29,7 @@ def test_one_tool_more_is_refused_with_the_largest() -> None:
     assert complaint(ConfigError, lambda: check_surface(tools, config)) == (
         "max_tool_definitions_count: 4 tools would be sent, the limit is 3; "
         f"the largest: t1 ({size + 3} bytes), t2 ({size + 2} bytes), t3 ({size + 1} bytes) and 1 more; "
-        "mask some, send fewer (exposed=False), or raise the limit"
+        "mask some (allow, deny, or exposed=False), or raise the limit"
     )
 
 
@@ -46,7 +46,7 @@ def test_one_byte_more_is_refused_with_the_largest() -> None:
     assert complaint(ConfigError, lambda: check_surface(tools, config)) == (
         f"max_tool_definitions_bytes: {tools.size} bytes of tools would be sent, "
         f"the limit is {tools.size - 1}; the largest: t0 ({tools.size - 2} bytes); "
-        "mask some, send fewer (exposed=False), or raise the limit"
+        "mask some (allow, deny, or exposed=False), or raise the limit"
     )
 
 
@@ -99,7 +99,7 @@ def test_too_many_tools_of_several_sources_are_told_by_source_and_what_would_hel
         f"the most from: disk (3 tools, {3 * one} bytes), mail (2 tools, {2 * one} bytes), "
         f"web (1 tool, {one + 998} bytes) and 1 more; "
         f"the largest: web_0 ({one + 998} bytes), mail_0 ({one} bytes), mail_1 ({one} bytes) and 4 more; "
-        "leaving out mail would do; mask some, send fewer (exposed=False), or raise the limit"
+        "leaving out mail would do; mask some (allow, deny, or exposed=False), or raise the limit"
     )
 
 
