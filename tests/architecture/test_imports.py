@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXTRAS = {"click", "httpx", "rich", "tokenizers", "trio", "vcr", "yaml"}
+EXTRAS = {"click", "httpx", "rich", "scipy", "statsmodels", "tokenizers", "trio", "vcr", "yaml"}
 RUNTIME = {"anyio", "socket", "ssl"}
 
 

@@ -3,3 +3,5 @@
 Scenarios and their worlds, strategies, plans, verdicts and summaries are data and pure functions
 here; :mod:`toolreel_adapters.evals` runs them, keeps their records and computes intervals.
 """
+
+__all__: list[str] = []
