@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from toolreel.evals.evidence import Evidence
+from toolreel.evals.scripts import Rehearsals
 from toolreel.evals.worlds import World
 from toolreel.messages import Message
 from toolreel.preset import Preset
@@ -16,6 +17,8 @@ __all__ = ["Check", "Layer", "Scenario", "Setting"]
 
 Layer: TypeAlias = Literal["outcome", "exercise"]
 """``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""
+
+_CONTROLS: Final = frozenset({"chat_only", "chat_only_capped"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,10 @@ class Scenario:
     checks: tuple[Check, ...]
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
+    rehearsals: Rehearsals | None = None
+    """Models in a few lines that show what its oracle makes of them."""
 
     @property
     def control(self) -> bool:
         """Whether it is a plain conversation, which tells about a model but not about its tools."""
-        return self.name == "chat_only"
+        return self.name in _CONTROLS

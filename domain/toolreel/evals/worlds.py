@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from toolreel.jsontext import Json, JsonText, Tree
+from toolreel.digest import chain
+from toolreel.envelope import Envelope, ToolFailure
+from toolreel.jsontext import Json, JsonText, Tree, canonical
 
-__all__ = ["World"]
+__all__ = ["World", "did", "identifier", "refused"]
 
 
 class World(Protocol):
@@ -26,3 +28,28 @@ class World(Protocol):
     def told(self) -> Json:
         """What there is in it, for oracles and records."""
         ...
+
+
+def did(tool: str, data: Tree) -> JsonText:
+    """The output of a call that worked."""
+    return Envelope(True, tool, canonical(data)).text()
+
+
+def refused(tool: str, code: str, message: str) -> JsonText:
+    """The output of a call that did not.
+
+    >>> refused("add", "ARGUMENT_ERROR", "a is missing.")
+    '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
+"message":"a is missing."}]}'
+    """
+    return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
+
+
+def identifier(seed: str, what: str) -> str:
+    """An identifier in the form of a UUID: the same for the same seed, so that requests are the same too.
+
+    >>> identifier("1", "workspace")
+    '972a3eca-b8fd-a383-0a36-afbcdfd15320'
+    """
+    digits = chain("identifier", what, seed)
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))

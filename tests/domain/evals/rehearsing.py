@@ -1,0 +1,62 @@
+"""A run of a scenario with a scripted model, on nothing but the core."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolreel.config import LoopConfig
+from toolreel.effects import RunTool, SendRequest
+from toolreel.evals.evidence import Evidence, evidence_of
+from toolreel.evals.scenarios import Scenario
+from toolreel.evals.scripts import Script, spoken
+from toolreel.evals.verdicts import Verdict, judge
+from toolreel.events import ReplyReceived, ToolReturned
+from toolreel.jsontext import Json, canonical, parse
+from toolreel.loop import start, step
+from toolreel.plan import Plan
+
+__all__ = ["Rehearsed", "rehearse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A run that is over."""
+
+    evidence: Evidence
+    verdict: Verdict
+    bodies: tuple[Mapping[str, Any], ...]
+    """The bodies of its requests."""
+
+
+def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: Json) -> Rehearsed:
+    """Run a scenario with a script; what is configured gives way to what the scenario changes."""
+    setting, changes = scenario.begin(seed), scenario.changes.changes()
+    plan = Plan.of(
+        model="scripted",
+        messages=setting.messages,
+        tools=setting.tools,
+        config=LoopConfig.of({"tool_use_mode": "enforced", **changes["config"], **config}),
+        overrides=changes["request_overrides"],
+    )
+    world, bodies = setting.world, list[Mapping[str, Any]]()
+    at = start(plan)
+    notes = [*at.notes]
+    while at.effects:
+        effect = at.effects[0]
+        if isinstance(effect, SendRequest):
+            bodies.append(json.loads(effect.request.body))
+            reply = spoken(script, bodies[-1]["messages"])
+            at = step(at.state, ReplyReceived(effect.ref, 200, canonical(reply)))
+        elif isinstance(effect, RunTool):
+            arguments = parse(effect.arguments)
+            assert isinstance(arguments, Mapping)
+            world, output = world.called(effect.name, arguments)
+            at = step(at.state, ToolReturned(effect.ref, output))
+        else:
+            break
+        notes += at.notes
+    evidence = evidence_of(plan, at.state, notes, world, setting.world.told())
+    return Rehearsed(evidence, judge(scenario, evidence), tuple(bodies))
