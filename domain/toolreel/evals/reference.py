@@ -25,13 +25,12 @@ from toolreel.preset import Preset
 __all__ = ["CHAT_ONLY", "HAPPY_PATH", "LONG_ARGUMENTS_GUARD", "REFERENCE"]
 
 _JOB: Final = """\
-You edit a workspace, and you do it with tools alone.
-- Read the workspace with state_get before anything else.
-- Set /draft/foo to the string "bar" with state_patch, and change nothing else.
-- Never ask for permission; nobody is there to give it.
-- Look at "ok" in every result. If it is false, read "errors", mend the call and make it again.
-- You are not finished before a state_patch has come back with "ok": true.
-- When you are, answer with the one sentence: Done."""
+You edit a workspace, and you do it with tools alone: each message of yours is made of tool calls, until the \
+work is done.
+1. Call state_get, and read what it returns.
+2. Call state_patch to set /draft/foo to the string "bar". Change nothing else, and ask for no permission.
+3. Look at "ok" in the result. If it is false, read "errors", mend the call and make it again.
+4. Only after a state_patch has come back with "ok": true, write the one sentence: Done."""
 _ONE_BY_ONE: Final = "- Make one tool call in a message, then wait for its result."
 _EXAMPLES: Final = """\
 Arguments look like this:

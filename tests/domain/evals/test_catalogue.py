@@ -112,13 +112,13 @@ def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
 
 
 FROZEN = {
-    "happy_path": (1, "4ad7bdb08f18"),
-    "partial_success_failure": (1, "2f6850c9949d"),
-    "missing_workspace_id": (1, "f6cf75299c0f"),
-    "type_error_recovery": (1, "57a58bbb3e24"),
-    "happy_path_parallel": (1, "9c18fe075637"),
+    "happy_path": (1, "194b7577e457"),
+    "partial_success_failure": (1, "f74fd3ecb975"),
+    "missing_workspace_id": (1, "d5e3209b96a7"),
+    "type_error_recovery": (1, "23e681e35f48"),
+    "happy_path_parallel": (1, "77af95f834e1"),
     "long_arguments_guard": (1, "e6a70438cd18"),
-    "tool_output_truncation": (1, "346cb349f33f"),
+    "tool_output_truncation": (1, "0f61390dfea6"),
     "chat_only": (1, "1ae11ad761cd"),
     "patch_fails_once": (1, "368d801cb4b5"),
     "first_read_cut": (1, "5bc7c694406d"),
