@@ -11,12 +11,14 @@
         ├── SecretRulesError      a project's own rules about secrets cannot be used
         ├── JournalError          a journal cannot be read, trusted or written
         ├── CatalogueError        a catalogue of presets cannot be read or used
+        ├── EvalPlanError         the plan of an evaluation cannot be read or used
         ├── ForkError             a recorded run cannot be forked where or as it was asked for
         ├── ToolModuleError       a module that should hold tools cannot be used
         ├── McpConfigError        a configuration of MCP servers cannot be read or used
         ├── McpServerError        an MCP server cannot be started, or does not say what it offers
         ├── SkillError            an Agent Skill cannot be used
         ├── OpenApiError          an OpenAPI document cannot be read, or its operations be called
+        ├── ResultsError          the results of an evaluation cannot be read, gone on with or written
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
         └── BodyError             (bounded) a response body was not taken in
@@ -37,12 +39,14 @@ __all__ = [
     "CassetteError",
     "CatalogueError",
     "EndpointConfigError",
+    "EvalPlanError",
     "ForkError",
     "JournalError",
     "McpConfigError",
     "McpServerError",
     "MissingExtra",
     "OpenApiError",
+    "ResultsError",
     "SecretFound",
     "SecretRulesError",
     "SkillError",
@@ -89,6 +93,10 @@ class CatalogueError(AdapterError, ValueError):
     """A catalogue of presets that cannot be read or used; names the file, the line and what is allowed."""
 
 
+class EvalPlanError(AdapterError, ValueError):
+    """The plan of an evaluation that cannot be read or used; names the file, the option or the variable."""
+
+
 class ForkError(AdapterError):
     """A recorded run that cannot be forked where or as it was asked for; says where it can be."""
 
@@ -111,6 +119,10 @@ class SkillError(AdapterError, ValueError):
 
 class OpenApiError(AdapterError, ValueError):
     """An OpenAPI document that cannot be read, or does not offer what was asked for; names the place."""
+
+
+class ResultsError(AdapterError, ValueError):
+    """The results of an evaluation that cannot be read, gone on with or written; names file and line."""
 
 
 class TokenizerError(AdapterError):

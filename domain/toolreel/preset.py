@@ -141,6 +141,11 @@ class Preset:
         trees["config"] = _plain(trees["config"])
         return trees
 
+    def options(self, provider: Provider) -> Tree:
+        """The options of the request that it asks for, as far as a provider is known to take them."""
+        asked = _tree(self.request)
+        return {key: value for key, value in asked.items() if _takes(provider, key, value)}
+
     def plan(
         self,
         *,
@@ -169,7 +174,7 @@ class Preset:
         choices = {key: value for key, value in given.items() if key in _SETTINGS}
         config = LoopConfig.of({**own["config"], **choices})
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
-        taken = {key: value for key, value in own["request"].items() if _takes(provider, key, value)}
+        taken = self.options(provider)
         if not surface.names:
             taken = {key: value for key, value in taken.items() if key not in _OF_TOOLS}
         return Plan.of(

@@ -133,8 +133,12 @@ class Presets:
 
         An unknown provider is taken to support nothing, an unknown model to need nothing.
         """
-        base = self.merged([_BASE] if _BASE in self.names else [])
-        return base.merged(self.defaults(provider)).merged(self.workaround(provider, model))
+        return self.base.merged(self.defaults(provider)).merged(self.workaround(provider, model))
+
+    @property
+    def base(self) -> Preset:
+        """What every composition begins with: ``default_tool_calling``, where there is one."""
+        return self.merged([_BASE] if _BASE in self.names else [])
 
     def workaround(self, provider: str, model: str) -> Preset:
         """What a model needs beside its provider's defaults."""

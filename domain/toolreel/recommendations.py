@@ -65,6 +65,8 @@ class Model:
     presets: tuple[str, ...] = ()
     """Names of the presets that it needs, in the order in which they are merged."""
     recommendation: Recommendation | None = None
+    tags: tuple[str, ...] = ()
+    """Words that a filter chooses it by, such as ``stable``."""
 
     @classmethod
     def of(cls, name: str, tree: object) -> Model:
@@ -73,14 +75,20 @@ class Model:
         :raises PlaceError: at the first thing that is wrong, such as ``model.mine.presets``
         """
         table = Table.of(tree, "model", name)
-        table.only("patterns", "provider", "presets", "recommendation")
+        table.only("patterns", "provider", "presets", "recommendation", "tags")
         return cls(
             name,
             table.names("patterns", (name,)),
             table.text("provider"),
             table.names("presets"),
             _recommendation(table.table("recommendation")) if "recommendation" in table.values else None,
+            table.names("tags"),
         )
+
+    @property
+    def family(self) -> bool:
+        """Whether it stands for many models, so that nobody can be sent a request by its name."""
+        return "*" in self.name
 
     def exactness(self, model: str) -> tuple[bool, int] | None:
         """How exactly its patterns mean a model, as a value to compare; ``None`` if they do not."""

@@ -7,6 +7,7 @@ place, the value and what is allowed, so that whoever knows the file can add fil
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -102,6 +103,29 @@ class Table:
         value = self.values.get(key, 0)
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self.complaint(f"expected a whole number of at least 0, got {value!r}", key)
+        return value
+
+    def whole(self, key: str, least: int, default: int) -> int:
+        """A whole number of at least so much."""
+        value = self.values.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.complaint(f"expected a whole number of at least {least}, got {value!r}", key)
+        return value
+
+    def amount(self, key: str, default: float | None = None) -> float | None:
+        """A number of at least 0, such as seconds or money."""
+        value = self.values.get(key, default)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise self.complaint(f"expected a number of at least 0, got {value!r}", key)
+        return float(value)
+
+    def switch(self, key: str, default: bool) -> bool:
+        """On or off."""
+        value = self.values.get(key, default)
+        if not isinstance(value, bool):
+            raise self.complaint(f"expected true or false, got {value!r}", key)
         return value
 
     def names(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:

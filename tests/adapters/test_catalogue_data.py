@@ -139,9 +139,46 @@ def test_the_providers_are_those_that_are_promised() -> None:
         assert SHIPPED.for_(name).changes()["provider"]["name"] == name
 
 
+TAGS_OF: Final[Mapping[str, str]] = {
+    "deepseek/deepseek-v3.2:nitro": "deepseek ds",
+    "deepseek/deepseek-chat-v3-0324:nitro": "deepseek ds chat",
+    "x-ai/grok-4.1-fast": "x_ai grok",
+    "google/gemini-2.5-flash:nitro": "google gemini stable",
+    "google/gemini-3-flash-preview:nitro": "google gemini",
+    "google/gemini-3-pro-preview:nitro": "google gemini",
+    "anthropic/claude-opus-4.6:nitro": "anthropic claude stable",
+    "openai/gpt-5.2-chat:nitro": "openai gpt",
+    "openai/gpt-5.2:nitro": "openai gpt stable",
+    "minimax/minimax-m2-her": "minimax",
+    "minimax/minimax-m2.1:nitro": "minimax",
+    "qwen/qwen3-30b-a3b-instruct-2507:nitro": "qwen stable",
+    "qwen/qwen3-next-80b-a3b-instruct:nitro": "qwen stable",
+    "qwen/qwen3-235b-a22b-2507:nitro": "qwen stable",
+    "z-ai/glm-4.7:nitro": "z_ai glm",
+    "z-ai/glm-4.7-flash:nitro": "z_ai glm",
+    "moonshotai/kimi-k2.5:nitro": "moonshot kimi",
+}
+"""In the order in which an evaluation takes them."""
+
+
+def test_the_models_stand_in_the_order_of_evaluations_with_the_tags_of_their_filters() -> None:
+    found = [(model.name, " ".join(model.tags)) for model in SHIPPED.models if not model.family]
+    assert found == [*TAGS_OF.items()]
+
+
+@pytest.mark.parametrize(
+    "model", ["Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", "Qwen/Qwen2.5-Coder-7B-Instruct"]
+)
+def test_a_model_that_writes_its_calls_as_text_has_its_workaround_wherever_it_runs(model: str) -> None:
+    for provider in ("llama_cpp", "ollama"):
+        assert SHIPPED.workaround(provider, model).names == ("qwen2_5_coder",)
+
+
 def test_there_are_17_models_with_what_the_case_study_found() -> None:
     found = {}
     for model in SHIPPED.models:
+        if model.family:
+            continue
         known = model.recommendation
         assert known is not None
         assert known.measured.runs == 20

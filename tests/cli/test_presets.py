@@ -148,7 +148,7 @@ def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Pat
     )
     head, *rows, _ = lines(listed)
     assert head.split() == ["model", "for", "tools", "tool", "runs", "p95"]
-    assert len(rows) == 17
+    assert len(rows) == 18
     assert max(map(len, rows)) <= 80
     assert "z-ai/glm-4.7-flash:nitro                no              12/20 (60%)   13.0 s" in rows
     note, *said = reversed(lines(one))
@@ -163,9 +163,16 @@ def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Pat
         "model       deepseek/deepseek-v3.2:nitro",
     ]
     assert lines(own) == ["model       my/model", "provider    any", "presets     mine"]
-    *_, minimax, mine = machine.data["models"]
-    assert mine == {"name": "my/model", "patterns": ["my/model"], "provider": "", "presets": ["mine"]}
-    assert minimax["recommendation"]["verdict"] == "no"
+    *_, kimi, _family, mine = machine.data["models"]
+    assert mine == {
+        "name": "my/model",
+        "patterns": ["my/model"],
+        "provider": "",
+        "presets": ["mine"],
+        "tags": [],
+    }
+    assert kimi["recommendation"]["verdict"] == "yes_for_tools"
+    assert kimi["tags"] == ["moonshot", "kimi"]
 
 
 def test_the_sampling_profiles_are_listed_for_all_models_or_one(here: Path) -> None:

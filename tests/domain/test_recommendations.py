@@ -20,18 +20,30 @@ LEAST = {"verdict": "no", "runs": 1}
 
 
 def test_a_model_is_read_as_it_stands() -> None:
-    tree = {"patterns": ["a/m*"], "provider": "p", "presets": ["one", "two"], "recommendation": MEASURED}
+    tree = {
+        "patterns": ["a/m*"],
+        "provider": "p",
+        "presets": ["one", "two"],
+        "recommendation": MEASURED,
+        "tags": ["stable"],
+    }
     assert Model.of("a/m:nitro", tree) == Model(
         "a/m:nitro",
         ("a/m*",),
         "p",
         ("one", "two"),
         Recommendation("conditional", ("cool",), Measured("cool", 19, 20, 47625), "2026-02-08", "Slow."),
+        ("stable",),
     )
 
 
 def test_a_model_of_which_nothing_is_said_is_meant_by_its_name() -> None:
     assert Model.of("a/m:nitro", {}) == Model("a/m:nitro", ("a/m:nitro",))
+
+
+def test_a_name_with_a_star_is_that_of_a_family() -> None:
+    assert Model.of("qwen3-*", {}).family
+    assert not Model.of("qwen3-8b", {"patterns": ["qwen3-*"]}).family
 
 
 def test_what_is_not_measured_is_nought_and_the_profile_the_default() -> None:

@@ -18,6 +18,7 @@ TABLE = Table.of(
         "day": "2026-11-22",
         "inner": {"x": {"y": 1}},
         "bad": [nan],
+        "on": True,
     },
     "preset",
     "mine",
@@ -30,6 +31,9 @@ def test_what_is_there_is_read() -> None:
     assert TABLE.names("names") == ("a", "b")
     assert TABLE.choice("word", ("yes", "no")) == "yes"
     assert TABLE.day("day") == "2026-11-22"
+    assert TABLE.whole("number", 1, 0) == 3
+    assert TABLE.amount("number") == 3.0
+    assert TABLE.switch("on", default=False)
     assert TABLE.table("inner").table("x").values == {"y": 1}
     assert TABLE.table("inner").json() == '{"x":{"y":1}}'
 
@@ -39,6 +43,9 @@ def test_what_is_not_there_has_a_default() -> None:
     assert TABLE.count("other") == 0
     assert TABLE.names("other", ("c",)) == ("c",)
     assert TABLE.day("other") == ""
+    assert TABLE.whole("other", 1, 5) == 5
+    assert (TABLE.amount("other"), TABLE.amount("other", 1.5)) == (None, 1.5)
+    assert not TABLE.switch("other", default=False)
     assert TABLE.table("other").values == {}
 
 
@@ -52,6 +59,15 @@ def test_only_keys_that_are_known_may_be_there() -> None:
 
 
 READINGS: Mapping[str, tuple[Callable[[], object], str]] = {
+    "a whole number": (
+        lambda: TABLE.whole("number", 4, 4),
+        "preset.mine.number: expected a whole number of at least 4, got 3",
+    ),
+    "an amount": (lambda: TABLE.amount("on"), "preset.mine.on: expected a number of at least 0, got True"),
+    "a switch": (
+        lambda: TABLE.switch("number", default=True),
+        "preset.mine.number: expected true or false, got 3",
+    ),
     "a key": (
         lambda: TABLE.table("inner").only("xx"),
         "preset.mine.inner: there is no key 'x'; did you mean 'xx'?",

@@ -113,6 +113,7 @@ def _model(model: Model) -> dict[str, Json]:
         "patterns": [*model.patterns],
         "provider": model.provider,
         "presets": [*model.presets],
+        "tags": [*model.tags],
     }
     if known is None:
         return tree

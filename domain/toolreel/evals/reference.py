@@ -79,6 +79,17 @@ def _failed_patch(seen: Evidence) -> str:
     return "" if failed else "no state_patch ever failed, so there was nothing to recover from"
 
 
+def _several_calls(scenario: str) -> Preset:
+    """Several calls in a reply are asked for, and heard, whatever a strategy would rather have."""
+    return Preset.of(
+        scenario,
+        {
+            "config": {"max_tool_calls_per_turn": "off"},
+            "request_overrides": {"parallel_tool_calls": True},
+        },
+    )
+
+
 HAPPY_PATH: Final = Scenario(
     "happy_path",
     "reference",
@@ -104,7 +115,7 @@ PARTIAL_SUCCESS_FAILURE: Final = Scenario(
         _EXAMPLES,
     ),
     (DONE, DRAFT, outcome("partial", _partly), _BOTH_FIRST),
-    Preset.of("partial_success_failure", {"request_overrides": {"parallel_tool_calls": True}}),
+    _several_calls("partial_success_failure"),
     Rehearsals(
         script(_READ + _ELSEWHERE, _WRITE, "Done."),
         script(_READ, _WRITE, "Done."),
@@ -163,7 +174,7 @@ HAPPY_PATH_PARALLEL: Final = Scenario(
         _EXAMPLES,
     ),
     (DONE, DRAFT, outcome("together", made_together), _BOTH_FIRST),
-    Preset.of("happy_path_parallel", {"request_overrides": {"parallel_tool_calls": True}}),
+    _several_calls("happy_path_parallel"),
     Rehearsals(
         script(_READ + _WRITE, "Done."),
         script(_READ, _WRITE, "Done."),

@@ -113,10 +113,10 @@ def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
 
 FROZEN = {
     "happy_path": (1, "194b7577e457"),
-    "partial_success_failure": (1, "f74fd3ecb975"),
+    "partial_success_failure": (1, "b91b5941677b"),
     "missing_workspace_id": (1, "d5e3209b96a7"),
     "type_error_recovery": (1, "23e681e35f48"),
-    "happy_path_parallel": (1, "77af95f834e1"),
+    "happy_path_parallel": (1, "4e56bbec9d2f"),
     "long_arguments_guard": (1, "e6a70438cd18"),
     "tool_output_truncation": (1, "0f61390dfea6"),
     "chat_only": (1, "1ae11ad761cd"),

@@ -1,0 +1,125 @@
+"""``toolreel eval run``: make the runs of a plan, and go on with those that are missing."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+import click
+
+from toolreel.evals.planning import EvalPlan
+from toolreel_adapters.cli.console import err, out
+from toolreel_adapters.cli.evals_options import plan_options
+from toolreel_adapters.cli.evals_progress import EvaluationProgress
+from toolreel_adapters.cli.reporting import DRIFT, json_option, reporting, say
+from toolreel_adapters.evals.evaluation import Ending, evaluate
+from toolreel_adapters.evals.origins import header_of, line_of
+
+__all__ = ["run_command"]
+
+_EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
+
+
+@click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")
+@click.option(
+    "--out",
+    "folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where the results are kept. If some of the plan's runs are there, only the others are made.",
+)
+@click.option("--no-cassettes", is_flag=True, help="Record nothing; runs can then not be replayed.")
+@click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="Make runs anew whose configuration or scenario has changed since.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
+@plan_options
+@json_option
+@reporting
+def run_command(
+    plan: EvalPlan,
+    folder: Path,
+    no_cassettes: bool,
+    accept_changes: bool,
+    verbose: bool,
+    as_machine: bool,
+) -> int:
+    """Make all runs of PLAN that are not in DIR yet, and keep a record and a recording of each.
+
+    Run it again to go on after an interruption, to have void runs tried again, and to extend the evaluation
+    by more trials, models or scenarios.
+    """
+    stop = Event()
+    with EvaluationProgress(plan.count, lines=verbose) as progress, _stoppable(stop, progress):
+        line = line_of(plan)
+        ending = evaluate(
+            plan,
+            folder,
+            line,
+            header_of(plan, datetime.now(UTC)),
+            progress,
+            stop,
+            cassettes=not no_cassettes,
+            accept_changes=accept_changes,
+        )
+    if as_machine:
+        say({"out": str(folder), **_tree(ending)})
+    else:
+        _tell(ending, folder, progress)
+    return 0 if ending.complete else DRIFT
+
+
+@contextmanager
+def _stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:
+    """Ctrl-C lets what is under way end; a second one gives it up."""
+
+    def interrupted(_signal: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        progress.stopping()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.print("Given up; every run that had ended is kept.")
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _tree(ending: Ending) -> dict[str, bool | int | str]:
+    return {
+        "asked_for": ending.asked_for,
+        "made": ending.made,
+        "left": ending.left,
+        "void": ending.void,
+        "complete": ending.complete,
+        "stopped": ending.stopped,
+    }
+
+
+def _tell(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
+    out.print(f"{ending.made} runs made: {progress.told}" if ending.made else "Nothing was left to be run.")
+    if ending.stopped:
+        err.print(f"Stopped: {ending.stopped}.", style="yellow")
+    for why in ending.without_cassette[:3]:
+        err.print(f"Not recorded: {why}", style="yellow")
+    if not ending.complete:
+        err.print(
+            f"Incomplete: {ending.left} runs were not made, {ending.void} are void; "
+            "run the same command again.",
+            style="yellow",
+        )
+    out.print(f"toolreel eval summarize {folder}")
+    out.print(f"toolreel eval report {folder}")

@@ -1,0 +1,79 @@
+"""Runs of an evaluation in a few threads, each to its record."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+__all__ = ["Ended", "Runs"]
+
+_Job = TypeVar("_Job")
+_Came = TypeVar("_Came")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[_Job, _Came]):
+    """A job that has ended, with what came of it or with what went wrong in this program."""
+
+    job: _Job
+    came: _Came | None = None
+    error: BaseException | None = None
+
+
+class Runs(Generic[_Job, _Came]):
+    """Runs jobs in a few threads.
+
+    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
+
+    :param run: called in a thread, with one job at a time
+    :param stop: once it is set, no further job is begun; those under way still end
+    """
+
+    def __init__(
+        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Came], stop: threading.Event
+    ) -> None:
+        self._jobs = jobs
+        self._run = run
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[Ended[_Job, _Came] | None] = queue.SimpleQueue()
+        self._working = threads
+        self._stop = stop
+        self.under_way = 0
+        """Jobs that have begun and not ended."""
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def next_ended(self) -> Ended[_Job, _Came] | None:
+        """Wait for the next job that ends; ``None`` when all have."""
+        while self._working:
+            ended = self._ended.get()
+            if ended is not None:
+                return ended
+            self._working -= 1
+        return None
+
+    def _work(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                self._put(job)
+        finally:
+            self._ended.put(None)
+
+    def _put(self, job: _Job) -> None:
+        ended: Ended[_Job, _Came]
+        try:
+            ended = Ended(job, self._run(job))
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
+            ended = Ended(job, error=error)
+        with self._lock:
+            self.under_way -= 1
+        self._ended.put(ended)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            job = None if self._stop.is_set() else next(self._jobs, None)
+            self.under_way += job is not None
+            return job

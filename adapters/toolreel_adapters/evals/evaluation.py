@@ -1,0 +1,186 @@
+"""An evaluation: all runs of a plan that have not ended yet, and what is kept of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from pathlib import Path
+from threading import Event
+from typing import Final, Protocol, cast
+
+from toolreel.evals.cells import Sample
+from toolreel.evals.planning import EvalPlan
+from toolreel.evals.records import Record
+from toolreel.evals.retrying import Tries
+from toolreel_adapters.errors import ResultsError
+from toolreel_adapters.evals.changes import differences
+from toolreel_adapters.evals.evaluating import Runs
+from toolreel_adapters.evals.results import Header, Journal, Results
+from toolreel_adapters.evals.running import Job, run_job
+from toolreel_adapters.evals.spending import Spent
+from toolreel_adapters.evals.tapes import Line, Taped
+
+__all__ = ["Ending", "Found", "Watcher", "cassette_name", "evaluate", "found_in", "job_of"]
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands in a directory of what a plan asks for."""
+
+    ended: frozenset[str] = frozenset()
+    """Keys of the runs that need not be made again."""
+    void: int = 0
+    """Runs that the provider or a budget ended; they are made again."""
+    others: int = 0
+    """Records of runs that the plan does not ask for."""
+    spent: Spent = field(default_factory=Spent)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an evaluation stands when it ends."""
+
+    asked_for: int
+    """Runs of the plan."""
+    made: int
+    """Runs that were made this time."""
+    left: int
+    """Runs that were not."""
+    void: int
+    """Runs that were made, and that the provider or a budget ended."""
+    stopped: str = ""
+    """Why some were not made; empty: somebody wanted it so, or all were."""
+    without_cassette: tuple[str, ...] = ()
+    """Why some runs were not recorded."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to be done."""
+        return not self.left and not self.void
+
+
+class Watcher(Protocol):
+    """Somebody who watches an evaluation; called from one thread."""
+
+    def found(self, found: Found, /) -> None:
+        """Hear what there is already."""
+        ...
+
+    def ended(self, record: Record, /) -> None:
+        """Hear of a run that has ended; its record is on the disk."""
+        ...
+
+
+def evaluate(
+    plan: EvalPlan,
+    out: Path,
+    line: Line,
+    header: Header,
+    watcher: Watcher,
+    stop: Event,
+    *,
+    cassettes: bool = True,
+    accept_changes: bool = False,
+) -> Ending:
+    """Make all runs of a plan that have not ended yet.
+
+    :param out: the directory of the results, new or of an earlier run of the plan
+    :param stop: once it is set, nothing further is begun, and the runs under way still end
+    :param accept_changes: whether runs may be made anew whose configuration has changed
+    :raises ResultsError: if the directory cannot be used, or its runs have another configuration
+    """
+    found = found_in(out, plan, accept_changes=accept_changes)
+    watcher.found(found)
+    taped, spent = Taped(line, out if cassettes else None), found.spent
+
+    def run_one(job: Job) -> Record:
+        with taped.outside(job, cassette_name(job.sample)) as (outside, saved):
+            record = run_job(job, outside)
+            return replace(record, cassette=saved())
+
+    made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
+    why = spent.over(plan.budget, 0)
+    todo = (job_of(plan, sample) for sample in _fair(plan) if sample.key not in found.ended)
+    with Journal(out, header, line.secrets) as journal:
+        runs = Runs(todo if not why else iter(()), plan.jobs, run_one, stop)
+        while (one := runs.next_ended()) is not None:
+            if one.error is not None:
+                stop.set()
+                raise one.error
+            record = cast("Record", one.came)
+            journal.append(record)
+            made, void = made + 1, void + (record.verdict.result == "void")
+            spent = spent.after(record, prices)
+            watcher.ended(record)
+            if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
+                stop.set()
+    left = plan.count - len(found.ended) - made
+    return Ending(plan.count, made, left, void, why, tuple(map(str, taped.refused)))
+
+
+def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Found:
+    """What a directory has of a plan.
+
+    :raises ResultsError: if runs there were made under another configuration, with what differs
+    """
+    if not (out / "header.json").exists():
+        return Found()
+    asked_for = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    ended, void, others, spent = set[str](), 0, 0, Spent()
+    for record in Results.open(out).records():
+        spent = spent.after(record, dict(plan.options.prices))
+        sample = asked_for.get((record.cell, record.trial))
+        if sample is None:
+            others += 1
+        elif sample.key != record.key:
+            if not accept_changes:
+                raise ResultsError(_changed(out, plan, sample, record))
+        elif record.verdict.result == "void":
+            void += 1
+        else:
+            ended.add(record.key)
+    return Found(frozenset(ended), void, others, spent)
+
+
+def cassette_name(sample: Sample) -> str:
+    """Where the recording of a run stands, relative to the directory of the results.
+
+    The end of the name is the beginning of its key, so that a run under another configuration leaves the
+    old recording as it is.
+    """
+    cell = sample.cell
+    last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
+    parts = (cell.model, cell.strategy, f"{last}__{sample.key[:8]}")
+    return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
+
+
+def job_of(plan: EvalPlan, sample: Sample) -> Job:
+    """All that decides about one run of a plan."""
+    cell = sample.cell
+    tries = Tries(plan.empty_response_retries, plan.void_retries)
+    strict = plan.options.language_strict
+    return Job(sample, plan.scenario(cell.scenario), plan.configuration(cell), tries, strict)
+
+
+def _fair(plan: EvalPlan) -> Iterator[Sample]:
+    """All samples, taken from each model in turn, so that none has to wait for the others."""
+    for of_each in zip_longest(*(plan.samples(model) for model in plan.models)):
+        yield from filter(None, of_each)
+
+
+def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
+    """What has changed since a record was made, in words."""
+    cell = sample.cell
+    what = f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run"
+    if sample.version != record.version:
+        how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
+    else:
+        changes = differences(record.configuration, plan.configuration(cell).text)
+        how = "\n  ".join((" under another configuration:", *changes))
+    remedy = "evaluate into another directory, or have what has changed made anew (--accept-changes)"
+    return f"{what}{how}\n{remedy}"

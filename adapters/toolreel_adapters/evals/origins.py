@@ -1,0 +1,68 @@
+"""What an evaluation begins with: its header, and the way to the provider."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.metadata import version
+
+import httpx
+
+from toolreel.digest import chain
+from toolreel.evals.planning import EvalPlan
+from toolreel.evals.taxonomy import TAXONOMY
+from toolreel.presets import Presets
+from toolreel_adapters.evals.limiting import Limits
+from toolreel_adapters.evals.results import Header
+from toolreel_adapters.evals.tapes import Line
+from toolreel_adapters.exchange import request_headers
+from toolreel_adapters.secret_scan import known_secrets
+
+__all__ = ["header_of", "line_of"]
+
+_PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
+
+
+def header_of(plan: EvalPlan, now: datetime) -> Header:
+    """The header of an evaluation that begins now."""
+    return Header(
+        plan=plan.tree(),
+        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        catalogue=_digest(plan.presets),
+        taxonomy=TAXONOMY,
+    )
+
+
+def line_of(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Line:
+    """The way to a plan's endpoint, for as many threads as it has jobs.
+
+    :raises EndpointConfigError: if the key's variable is not set
+    """
+    endpoint = plan.endpoint
+    key_env = endpoint.api_key_env or None
+    request_headers(key_env, environ)  # says at once what is wrong with the key
+    key = environ.get(endpoint.api_key_env, "").strip()
+    return Line(
+        endpoint.url,
+        key_env,
+        dict(endpoint.headers),
+        httpx.Timeout(
+            endpoint.timeout or None,
+            connect=endpoint.open_timeout or None,
+            read=endpoint.read_timeout or None,
+        ),
+        known_secrets(environ) | ({endpoint.api_key_env: key} if key else {}),
+        Limits(plan.jobs),
+        httpx.HTTPTransport(
+            limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
+        ),
+    )
+
+
+def _digest(presets: Presets) -> str:
+    """SHA-256 of a catalogue, as its values are written."""
+    items = (*presets.presets, *presets.models, *presets.profiles)
+    return chain("catalogue", *map(repr, items))

@@ -1,0 +1,129 @@
+"""Where the requests of an evaluation go: one connection pool for all runs, a cassette for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolreel.evals.models import kind_of
+from toolreel_adapters.cassette_session import Session
+from toolreel_adapters.clock import InstantClock, SystemClock
+from toolreel_adapters.errors import CassetteError, MissingExtra
+from toolreel_adapters.evals.limiting import Limited, Limits
+from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
+from toolreel_adapters.evals.running import Job, Outside
+from toolreel_adapters.exchange import TIMEOUT
+from toolreel_adapters.http import HttpEndpoint
+from toolreel_adapters.ports import Observer
+
+try:
+    import httpx
+except ImportError as error:
+    raise MissingExtra.of("http", "httpx") from error
+
+__all__ = ["Line", "Taped", "replayed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The way to the provider, shared by all threads."""
+
+    base_url: str
+    api_key_env: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with each request, and never recorded."""
+    timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values by name that must not be written."""
+    limits: Limits = field(default_factory=lambda: Limits(1))
+    network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
+
+    def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
+        """What sends the requests of one run."""
+        return HttpEndpoint(
+            self.base_url, api_key_env=self.api_key_env, timeout=self.timeout, transport=transport
+        )
+
+
+class Taped:
+    """Gives each run what it needs from the world, and keeps its recording.
+
+    :param folder: where the cassettes go; ``None``: nothing is recorded
+    """
+
+    def __init__(self, line: Line, folder: Path | None) -> None:
+        self._line = line
+        self._folder = folder
+        self.refused: list[CassetteError] = []
+        """Why runs have no cassette that should have one, such as a secret in a reply."""
+
+    @contextmanager
+    def outside(self, job: Job, name: str) -> Generator[tuple[Outside, Callable[[], str]]]:
+        """The world for one run, and what saves its recording and says where that is.
+
+        :param name: the path of the cassette, relative to the folder
+        """
+        line, model = self._line, job.sample.cell.model
+        if kind := kind_of(model):
+            yield Outside(RehearsedEndpoint(kind, job.scenario.name), SystemClock()), lambda: ""
+            return
+        shared = _Shared(line.network, line.headers)
+        session = Session.of(self._folder / name, "record") if self._folder else None
+        transport = session.transport(shared) if session else shared
+        with line.endpoint(transport) as endpoint:
+            limited = Limited(endpoint, line.limits.of(model))
+            yield Outside(limited, SystemClock()), lambda: self._saved(session, name)
+
+    def _saved(self, session: Session | None, name: str) -> str:
+        if session is None:
+            return ""
+        try:
+            return name if session.save(self._line.secrets) else ""
+        except CassetteError as error:
+            self.refused.append(error)
+            return ""
+
+
+@contextmanager
+def replayed(
+    folder: Path, name: str, base_url: str, job: Job, observe: Observer | None = None
+) -> Generator[Outside]:
+    """The world of one run, out of its cassette; a scripted model needs none.
+
+    :param name: the path of the cassette, relative to the folder
+    :raises CassetteError: if there is no cassette, or it cannot be read or trusted
+    :raises toolreel.ReplayMismatch: if the run is not the recorded one
+    """
+    if kind := kind_of(job.sample.cell.model):
+        yield Outside(RehearsedEndpoint(kind, job.scenario.name), InstantClock(), _at_once, _no_time, observe)
+        return
+    if not name:
+        raise CassetteError(
+            f"{folder}: the run {job.sample.key[:12]} was not recorded, so it cannot be replayed"
+        )
+    session = Session.of(folder / name, "replay")
+    with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
+        yield Outside(endpoint, InstantClock(), _at_once, _no_time, observe)
+        session.finish()
+
+
+def _at_once(seconds: float) -> None:
+    """Waits for nothing: what was waited for has been."""
+
+
+def _no_time() -> float:
+    return 0.0
+
+
+class _Shared(httpx.BaseTransport):
+    """A transport of all runs, which outlives each of them."""
+
+    def __init__(self, inner: httpx.BaseTransport, headers: Mapping[str, str]) -> None:
+        self._inner = inner
+        self._headers = headers
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers.update(self._headers)
+        return self._inner.handle_request(request)

@@ -1,0 +1,70 @@
+"""Records that never ran, for tests of what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolreel.evals.cells import Cell
+from toolreel.evals.records import Asked, Attempt, Record
+from toolreel.evals.verdicts import Result, Verdict
+from toolreel.jsontext import canonical
+
+__all__ = ["CELL", "cell", "record"]
+
+CELL = Cell("vendor/model", "default", "raw", "best_effort", "off", "happy_path")
+_CATEGORIES: dict[Result, str] = {
+    "pass": "",
+    "pass_unexercised": "task.exercise:state_get_first",
+    "fail": "task.outcome:draft",
+    "unsupported": "wire.no_tool_use_endpoint",
+    "void": "transport.rate_limit",
+}
+
+
+def cell(**changes: str) -> Cell:
+    """The usual cell with another value on some axes."""
+    values = {axis: getattr(CELL, axis) for axis in CELL.__dataclass_fields__}
+    return Cell(**{**values, **changes})
+
+
+def record(  # noqa: PLR0913 - a record has that many parts, each by its name
+    result: Result = "pass",
+    at: Cell = CELL,
+    trial: int = 1,
+    *,
+    ms: Sequence[int] = (100,),
+    category: str | None = None,
+    reasons: tuple[str, ...] | None = None,
+    asked: Sequence[Asked] | None = None,
+    status: int | None = None,
+    shape: str = "",
+    dialects: Sequence[str] = (),
+    digest: str = "d",
+    hint: str = "",
+    cassette: str = "",
+) -> Record:
+    """A record; each number of ``ms`` is an attempt."""
+    told = () if result == "pass" else ("because",)
+    name = _CATEGORIES[result] if category is None else category
+    verdict = Verdict(result, name, told if reasons is None else reasons)
+    requests = tuple(asked if asked is not None else [Asked(1, 10, 200, finish="stop", model="served")])
+    return Record(
+        key=f"{'/'.join((*at.task, at.scenario))}#{trial}",
+        cell=at,
+        trial=trial,
+        version=1,
+        configuration=canonical({"config": {"text_dialects": list(dialects)} if dialects else {}}),
+        digest=digest,
+        tools_sent=True,
+        verdict=verdict,
+        loop="completed",
+        final="Done.",
+        world={},
+        language_shape=shape,
+        turns=3,
+        calls=2,
+        attempts=tuple(Attempt(each, verdict, requests) for each in ms),
+        error_status=status,
+        error_hint=hint,
+        cassette=cassette,
+    )

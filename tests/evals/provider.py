@@ -1,0 +1,172 @@
+"""A provider on this machine that plays the scripted models, and fails now and then as providers do."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from typing import Any, Final, TypeAlias
+
+from toolreel.evals.catalogue import SCENARIOS
+from toolreel.evals.models import reply_of
+from toolreel.evals.scripts import Kind
+from toolreel.jsontext import canonical
+from toolreel.messages import Message
+
+__all__ = ["Provider", "provider"]
+
+_Body: TypeAlias = dict[str, Any]
+
+_KINDS: Final[tuple[Kind, ...]] = ("good", "good", "bad", "skipping")
+_TROUBLES: Final = 4
+"""Rate limiting, a server error, a cut answer, silence."""
+
+
+@dataclass(slots=True)
+class Provider:
+    """What it does, and what it has seen."""
+
+    url: str = ""
+    outages: bool = False
+    """Whether every fourth request fails when it comes for the first time."""
+    down: bool = False
+    """Whether every request does."""
+    seen: list[tuple[dict[str, str], _Body]] = field(default_factory=list)
+    """Headers and body of each request."""
+    ended: Counter[str] = field(default_factory=Counter)
+    """How often each conversation came to its last reply, by its first request."""
+    _troubled: set[str] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+    _closing: Event = field(default_factory=Event)
+
+    def trouble(self, body: bytes) -> int | None:
+        """Which trouble a request gets, if any."""
+        digest = sha256(body).hexdigest()
+        with self._lock:
+            if self.down:
+                return 1
+            if not self.outages or digest in self._troubled:
+                return None
+            self._troubled.add(digest)
+        kind = int(digest[:4], 16) % (4 * _TROUBLES)
+        return kind if kind < _TROUBLES else None
+
+    def keep(self, headers: dict[str, str], asked: _Body, *, last: bool) -> None:
+        """Remember a request that was answered."""
+        with self._lock:
+            self.seen.append((headers, asked))
+            if last:
+                self.ended[_conversation(asked)] += 1
+
+    def hang(self) -> None:
+        """Say nothing for longer than anybody waits."""
+        self._closing.wait(5)
+
+    def close(self) -> None:
+        """Let go of whoever hangs."""
+        self._closing.set()
+
+
+@contextmanager
+def provider(*, outages: bool = False) -> Generator[Provider]:
+    """A provider that runs while the block does."""
+    told = Provider(outages=outages)
+
+    class Answering(_Answering):
+        provider = told
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as http:
+        http.daemon_threads = True
+        http.block_on_close = False
+        told.url = f"http://127.0.0.1:{http.server_address[1]}"
+        thread = Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield told
+        finally:
+            told.close()
+            http.shutdown()
+            thread.join()
+
+
+class _Answering(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    provider: Provider
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # whoever is killed hangs up
+            super().handle()
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        trouble = self.provider.trouble(body)
+        match trouble:
+            case None:
+                self._reply(body)
+            case 0:
+                self._say(429, b'{"error": {"message": "slow down"}}', {"retry-after": "0"})
+            case 1:
+                self._say(503, b'{"error": {"message": "down for the moment"}}')
+            case 2:
+                self._cut()
+            case _:
+                self.provider.hang()
+                self.close_connection = True
+
+    def _reply(self, body: bytes) -> None:
+        asked = json.loads(body)
+        kind = _KINDS[int(sha256(asked["messages"][1]["content"].encode()).hexdigest()[:4], 16) % 4]
+        reply = reply_of(kind, _scenario(asked["messages"]), asked["messages"])
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
+        self._say(200, canonical(reply).encode())
+
+    def _say(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _cut(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", "1000")
+        self.end_headers()
+        self.wfile.write(b'{"choices": [')
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@cache
+def _openings() -> dict[str, str]:
+    """The scenarios by the first line of their conversation."""
+    return {_words(scenario.begin("x").messages[0]): scenario.name for scenario in SCENARIOS}
+
+
+def _words(message: Message) -> str:
+    return message.content
+
+
+def _scenario(messages: Sequence[Any]) -> str:
+    return _openings()[messages[0]["content"]]
+
+
+def _conversation(asked: _Body) -> str:
+    """What tells one run from the others: model, strategy and world, which are in its first messages."""
+    first = {**asked, "messages": asked["messages"][:2]}
+    return sha256(canonical(first).encode()).hexdigest()
