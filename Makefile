@@ -3,6 +3,7 @@
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BFCL  := .bfcl/.installed
 UV    ?= $(BIN)/uv
 # Two processes for each core, since many tests wait for others that they have started;
 # PYTEST=.venv/bin/pytest runs the tests in one.
@@ -22,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock nightly fuzz bench conformance check-install clean
+.PHONY: help setup demo test lint format lock nightly fuzz bench conformance bfcl check-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -68,8 +69,9 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 		--generate-hashes --custom-compile-command "make lock" \
 		--quiet $(UPGRADE) --output-file requirements.lock
 
-nightly: setup ## the long tests: many more random histories, what is marked slow, and fuzzing
+nightly: setup ## the long tests: many more random histories, what is marked slow, all of bfcl, and fuzzing
 	TOOLREEL_HYPOTHESIS=nightly $(BIN)/pytest
+	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"
 	$(MAKE) fuzz
 
 # What it finds is kept under tests/fuzz/found/, to be mended; make test replays it from then on.
@@ -83,10 +85,19 @@ bench: setup ## run the benchmarks
 conformance: setup ## put toolreel and its peers through the conformance suite (ONLY="--peer llm" for one)
 	$(BIN)/python -m benchmarks.conformance.run $(ONLY)
 
+# The package comes from its registry into .bfcl/, without its dependencies, and is used by this alone.
+bfcl: setup $(BFCL) ## play the Berkeley leaderboard's multi-turn cases (ONLY="--shape stream" for a shape)
+	$(BIN)/python -m benchmarks.bfcl $(ONLY)
+
+$(BFCL): benchmarks/bfcl/requirements.txt | $(STAMP)
+	rm -rf .bfcl
+	$(BIN)/pip install -qq --no-deps --require-hashes --target .bfcl -r $<
+	@touch $@
+
 check-install: setup ## build the wheel and try it in a fresh environment
 	$(BIN)/python tests/check_install.py
 
 clean: ## remove all that make has made
-	rm -rf $(VENV) .conformance .fuzz build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .bfcl .conformance .fuzz build dist htmlcov .coverage .coverage.* .hypothesis \
+		.import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from toolreel.jsontext import Json, Tree, canonical
+from toolreel.numbered import in_order
 from toolreel.text_dialects import TextCall, text_calls
 from toolreel.transforms.registry import register_transform
 from toolreel.transforms.shapes import as_tree, is_blank, items_of, tree_at
@@ -38,7 +39,7 @@ def function_call_to_tool_calls(body: Tree) -> Tree:
 @register_transform(
     "response",
     "assistant_tool_calls_object_to_array",
-    about="A single call that stands in the place of the list of calls becomes a list of one.",
+    about="A single call in the place of the list of calls becomes a list of one; calls by number, a list.",
     evidence=("sgl-project/sglang#34609",),
 )
 def tool_calls_object_to_array(body: Tree) -> Tree:
@@ -102,7 +103,8 @@ def _with_call_list(message: Tree) -> Tree:
     single = message.get("tool_calls")
     if not isinstance(single, Mapping):
         return message
-    return {**message, "tool_calls": [single] if single else []}
+    numbered = [*in_order(single).values()]
+    return {**message, "tool_calls": [single] if single and not numbered else numbered}
 
 
 def _with_argument_texts(message: Tree) -> Tree:

@@ -84,6 +84,12 @@ def test_a_single_call_becomes_a_list_of_one_and_none_an_empty_list() -> None:
     assert message_of(tool_calls_object_to_array(body({"tool_calls": {}}))) == {"tool_calls": []}
 
 
+def test_calls_under_their_numbers_become_a_list_in_that_order() -> None:
+    other: Tree = {**CALL, "id": "b"}
+    response = body({"tool_calls": {"10": other, "2": CALL}})
+    assert message_of(tool_calls_object_to_array(response)) == {"tool_calls": [CALL, other]}
+
+
 def test_arguments_that_are_an_object_become_its_text() -> None:
     given: Tree = {"id": "a", "type": "function", "function": {"name": "add", "arguments": {"n": 1}}}
     assert message_of(arguments_json_string_if_hash(body({"tool_calls": [None, given, CALL]}))) == {

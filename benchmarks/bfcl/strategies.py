@@ -1,0 +1,45 @@
+"""Strategies: how the loop is set up by shipped presets, as an application would and with nothing mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from benchmarks.bfcl.model import Way
+from toolreel.messages import Message
+from toolreel.plan import Plan
+from toolreel.preset import Preset
+from toolreel.surface import ToolSurface
+from toolreel_adapters.catalogue import shipped
+
+__all__ = ["STRATEGIES", "Strategy", "plan"]
+
+Strategy: TypeAlias = Literal["raw", "production"]
+"""``raw``: the control group, every repair off; ``production``: what an application starts with, and calls
+in text; each is the same for all shapes."""
+
+STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
+
+_PRESETS: Final[Mapping[Strategy, tuple[str, ...]]] = {
+    "raw": ("raw",),
+    "production": ("default_tool_calling", "content_tag_tool_call_fallback"),
+}
+_PATIENT: Final[dict[str, Any]] = {"max_turns": 36}
+"""A turn of the user has up to 34 calls."""
+
+_SEVERAL: Final[dict[str, Any]] = {"max_tool_calls_per_turn": None}
+"""Whoever wants several calls a reply says so; the presets hear one."""
+
+
+def plan(
+    strategy: Strategy, way: Way, *, model: str, messages: Iterable[Message], tools: ToolSurface
+) -> Plan:
+    """The plan of one turn of the user."""
+    settings = {**_PATIENT, **(_SEVERAL if way == "batched" else {})}
+    return _preset(strategy).plan(model=model, messages=messages, tools=tools, settings=settings)
+
+
+@cache
+def _preset(strategy: Strategy) -> Preset:
+    return shipped().merged(_PRESETS[strategy])
