@@ -13,11 +13,12 @@ def main() -> None:
     """Run the command line, or say which extra it needs."""
     try:
         from toolreel_adapters.cli.main import toolreel
+
+        toolreel()
     except ImportError as error:
         if error.name not in {"click", "rich", "httpx"}:
             raise
         sys.exit(_without_extra(MissingExtra.of("cli", error.name)))
-    toolreel()
 
 
 def _without_extra(error: MissingExtra) -> int:

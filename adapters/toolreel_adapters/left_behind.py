@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["in_thread"]
 
@@ -18,6 +20,8 @@ def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
 
     The call sees the caller's context variables; what it raises is raised to whoever asks for the result.
     """
+    from concurrent.futures import Future
+
     returned: Future[_Result] = Future()
     context = contextvars.copy_context()
 

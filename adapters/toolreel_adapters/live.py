@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -247,6 +246,8 @@ class _Session:
             case "sync":
                 return self._run()
             case "asyncio":
+                import asyncio
+
                 return asyncio.run(self._arun())
             case "trio":
                 done: Run = load_trio().run(self._arun)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
@@ -94,6 +93,8 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
         case "sync":
             done = _replay(recorded, cassette, tools, journal)
         case "asyncio":
+            import asyncio
+
             done = asyncio.run(_areplay(recorded, cassette, tools, journal))
         case "trio":
             done = load_trio().run(partial(_areplay, recorded, cassette, tools, journal))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import assert_never
 
@@ -27,6 +26,8 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
         case "sync":
             done = reel.run(plan, observe=observe)
         case "asyncio":
+            import asyncio
+
             done = asyncio.run(reel.arun(plan, observe=observe))
         case "trio":
             done = load_trio().run(partial(reel.arun, plan, observe=observe))

@@ -7,7 +7,6 @@ the same in every run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from toolreel.events import Event
 from toolreel_adapters.errors import MissingExtra
@@ -21,6 +20,8 @@ def answers(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[W
     if len(effects) == 1:
         yield effects[0], performer.perform(effects[0])
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(effects) or 1, thread_name_prefix="toolreel") as pool:
         yield from zip(effects, pool.map(performer.perform, effects), strict=True)
 

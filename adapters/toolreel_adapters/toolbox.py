@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from toolreel.catalog import masked
 from toolreel.effects import RunTool
@@ -24,11 +23,12 @@ __all__ = ["Call", "ErrorListener", "Toolbox"]
 ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
 """Is shown what a tool raised that was not meant for the model, with its traceback."""
 
-_LOG: Final = logging.getLogger("toolreel.tools")
-
 
 def _logged(call: CurrentCall, error: Exception) -> None:
-    _LOG.error("tool %s failed, call %s of turn %s", call.name, call.call_id, call.turn, exc_info=error)
+    import logging  # here, since few runs have anything to log
+
+    log = logging.getLogger("toolreel.tools")
+    log.error("tool %s failed, call %s of turn %s", call.name, call.call_id, call.turn, exc_info=error)
 
 
 def _unseen(_: object) -> None:

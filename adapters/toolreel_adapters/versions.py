@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version as version_of
 from typing import Generic, TypeVar
 
 from toolreel_adapters.errors import AdapterError
@@ -43,6 +42,8 @@ class Versions(Generic[_Document]):
         if not isinstance(found, int) or isinstance(found, bool) or found < 1:
             raise self.error(f"{place}: {found!r} is no version of a {self.name}; record it again")
         if found > self.newest:
+            from importlib.metadata import version as version_of
+
             up_to = "version 1" if self.newest == 1 else f"versions 1 to {self.newest}"
             raise self.error(
                 f"{place}: a {self.name} of version {found}, which a newer toolreel wrote; this one, "

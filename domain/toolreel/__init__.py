@@ -3,59 +3,65 @@
 A run is a fold over events: ``start(plan)`` and ``step(state, event)`` give the next state, the
 effects that are wanted from the outside, and notes that explain every decision. Nothing in this
 package performs I/O; :mod:`toolreel_adapters` does.
+
+The names are loaded when they are first asked for, so that who needs a few does not wait for all.
 """
 
-from toolreel.calls import ToolCall
-from toolreel.catalog import ToolSource, compose, masked
-from toolreel.codec import dump, load_effect, load_event, load_note, load_plan, load_state
-from toolreel.config import LoopConfig
-from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
-from toolreel.envelope import Envelope
-from toolreel.errors import (
-    CodecError,
-    ConfigError,
-    ProtocolError,
-    ReplayMismatch,
-    ToolreelError,
-    TransformError,
-)
-from toolreel.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    WaitElapsed,
-)
-from toolreel.loop import fold, start, step
-from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
-from toolreel.notes import Note
-from toolreel.outcome import Completed, Outcome
-from toolreel.plan import Plan
-from toolreel.preset import Preset
-from toolreel.presets import Presets
-from toolreel.recommendations import Model, Recommendation
-from toolreel.reply import Reply, normalize_reply
-from toolreel.resuming import pending, uncertain
-from toolreel.sampling import SamplingProfile
-from toolreel.state import (
-    AwaitingApproval,
-    AwaitingReply,
-    AwaitingTools,
-    Idle,
-    Phase,
-    Settled,
-    State,
-    Step,
-    Tally,
-    Waiting,
-)
-from toolreel.streams import Delta, Stream
-from toolreel.surface import ToolDefinition, ToolFlags, ToolSurface
-from toolreel.text_dialects import TextCalls, text_calls
-from toolreel.transforms import Transform, register_transform, transform
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from toolreel.calls import ToolCall
+    from toolreel.catalog import ToolSource, compose, masked
+    from toolreel.codec import dump, load_effect, load_event, load_note, load_plan, load_state
+    from toolreel.config import LoopConfig
+    from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
+    from toolreel.envelope import Envelope
+    from toolreel.errors import (
+        CodecError,
+        ConfigError,
+        ProtocolError,
+        ReplayMismatch,
+        ToolreelError,
+        TransformError,
+    )
+    from toolreel.events import (
+        ApprovalGiven,
+        CancelRequested,
+        Event,
+        ReplyReceived,
+        RequestFailed,
+        RunStarted,
+        ToolReturned,
+        WaitElapsed,
+    )
+    from toolreel.loop import fold, start, step
+    from toolreel.messages import AssistantMessage, Message, SentCall, SystemMessage, ToolMessage, UserMessage
+    from toolreel.notes import Note
+    from toolreel.outcome import Completed, Outcome
+    from toolreel.plan import Plan
+    from toolreel.preset import Preset
+    from toolreel.presets import Presets
+    from toolreel.recommendations import Model, Recommendation
+    from toolreel.reply import Reply, normalize_reply
+    from toolreel.resuming import pending, uncertain
+    from toolreel.sampling import SamplingProfile
+    from toolreel.state import (
+        AwaitingApproval,
+        AwaitingReply,
+        AwaitingTools,
+        Idle,
+        Phase,
+        Settled,
+        State,
+        Step,
+        Tally,
+        Waiting,
+    )
+    from toolreel.streams import Delta, Stream
+    from toolreel.surface import ToolDefinition, ToolFlags, ToolSurface
+    from toolreel.text_dialects import TextCalls, text_calls
+    from toolreel.transforms import Transform, register_transform, transform
 
 __all__ = [
     "ANSWERS",
@@ -135,3 +141,95 @@ __all__ = [
     "transform",
     "uncertain",
 ]
+
+_HOMES: Final = {
+    "ANSWERS": "effects",
+    "ApprovalGiven": "events",
+    "AskApproval": "effects",
+    "AssistantMessage": "messages",
+    "AwaitingApproval": "state",
+    "AwaitingReply": "state",
+    "AwaitingTools": "state",
+    "CancelRequested": "events",
+    "CodecError": "errors",
+    "Completed": "outcome",
+    "ConfigError": "errors",
+    "Delta": "streams",
+    "Effect": "effects",
+    "Envelope": "envelope",
+    "Event": "events",
+    "Finish": "effects",
+    "Idle": "state",
+    "LoopConfig": "config",
+    "Message": "messages",
+    "Model": "recommendations",
+    "Note": "notes",
+    "Outcome": "outcome",
+    "Phase": "state",
+    "Plan": "plan",
+    "Preset": "preset",
+    "Presets": "presets",
+    "ProtocolError": "errors",
+    "Recommendation": "recommendations",
+    "ReplayMismatch": "errors",
+    "Reply": "reply",
+    "ReplyReceived": "events",
+    "RequestFailed": "events",
+    "RunStarted": "events",
+    "RunTool": "effects",
+    "SamplingProfile": "sampling",
+    "SendRequest": "effects",
+    "SentCall": "messages",
+    "Settled": "state",
+    "State": "state",
+    "Step": "state",
+    "Stream": "streams",
+    "SystemMessage": "messages",
+    "Tally": "state",
+    "TextCalls": "text_dialects",
+    "ToolCall": "calls",
+    "ToolDefinition": "surface",
+    "ToolFlags": "surface",
+    "ToolMessage": "messages",
+    "ToolReturned": "events",
+    "ToolSource": "catalog",
+    "ToolSurface": "surface",
+    "ToolreelError": "errors",
+    "Transform": "transforms",
+    "TransformError": "errors",
+    "UserMessage": "messages",
+    "Wait": "effects",
+    "WaitElapsed": "events",
+    "Waiting": "state",
+    "compose": "catalog",
+    "dump": "codec",
+    "fingerprint": "effects",
+    "fold": "loop",
+    "load_effect": "codec",
+    "load_event": "codec",
+    "load_note": "codec",
+    "load_plan": "codec",
+    "load_state": "codec",
+    "masked": "catalog",
+    "normalize_reply": "reply",
+    "pending": "resuming",
+    "register_transform": "transforms",
+    "start": "loop",
+    "step": "loop",
+    "text_calls": "text_dialects",
+    "transform": "transforms",
+    "uncertain": "resuming",
+}
+"""The module that each name is in."""
+
+
+if not TYPE_CHECKING:  # else a checker would take every name for one that there is
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

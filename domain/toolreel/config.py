@@ -10,13 +10,12 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from toolreel.argument_repairs import ArgumentRepairs
 from toolreel.checking import changed, check_choice, check_count, check_keys, check_switch, check_text, named
-from toolreel.dialects.catalogue import MARKED
+from toolreel.dialects.catalogue import DIALECTS, MARKED
 from toolreel.errors import ConfigError
 from toolreel.estimates import estimator
 from toolreel.history import history_policy
 from toolreel.jsontext import MAX_DEPTH, Json
 from toolreel.suggestions import unknown_name
-from toolreel.text_dialects import DIALECTS
 from toolreel.transforms import KINDS, transform
 
 __all__ = ["LoopConfig", "TextCallsFor", "ToolFailurePolicy", "ToolUseMode"]

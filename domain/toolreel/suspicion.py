@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 from typing import Final
 
 from toolreel.dialects.catalogue import BARE
-from toolreel.dialects.markers import OPENERS
-from toolreel.text_dialects import text_calls
 
 __all__ = ["has_think_tags", "is_plain", "looks_like_a_call"]
 
@@ -22,10 +21,6 @@ _LEFT: Final = (
     r"<arg_key>|<minimax:tool_call>|<\|(?:tool_call|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w"
 )
 """What else is left of a call when a server has taken its opener, or stands around calls."""
-_MARKS: Final = re.compile(
-    "|".join([_LEFT, *(opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)]),
-    re.IGNORECASE,
-)
 _THINK: Final = re.compile(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
@@ -59,10 +54,9 @@ def looks_like_a_call(text: str, known: Collection[str]) -> bool:
     :param known: the names of tools that there are
     """
     marked = "<" in text or "[" in text or ("=" in text and "to=" in text) or "✿" in text
-    if marked and _MARKS.search(_outside_code(text)):
+    if marked and _marks().search(_outside_code(text)):
         return True
-    whole = text.lstrip().startswith(_WHOLE)
-    return whole and bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
+    return text.lstrip().startswith(_WHOLE) and _is_a_call(text, known)
 
 
 def has_think_tags(text: str) -> bool:
@@ -75,6 +69,21 @@ def has_think_tags(text: str) -> bool:
         return False
     head = len(text) - len(text.lstrip())
     return any(_closes(found[0]) or found.start() == head for found in _THINK.finditer(text))
+
+
+@cache
+def _marks() -> re.Pattern[str]:
+    """What stands around calls, of all dialects; they are loaded when a text is first in doubt."""
+    from toolreel.dialects.markers import OPENERS  # noqa: PLC0415 - see above
+
+    openers = (opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)
+    return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
+
+
+def _is_a_call(text: str, known: Collection[str]) -> bool:
+    from toolreel.text_dialects import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
+
+    return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
 
 
 def _outside_code(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from pyrsistent import PMap, pmap
 
@@ -13,8 +13,10 @@ from toolreel.content import visible
 from toolreel.finish import Finish
 from toolreel.jsontext import Json
 from toolreel.suspicion import looks_like_a_call
-from toolreel.text_dialects import Rejection, TextCall, text_calls
 from toolreel.warning_codes import WarningCode
+
+if TYPE_CHECKING:
+    from toolreel.text_dialects import Rejection, TextCall
 
 __all__ = ["Said", "WrittenCalls"]
 
@@ -62,6 +64,8 @@ class WrittenCalls:
         return Said(content, reasoning, codes=tuple(self._suspicions(content, reasoning)))
 
     def _read(self, content: str, reasoning: str, finish: Finish) -> Said:
+        from toolreel.text_dialects import text_calls  # noqa: PLC0415 - loaded for who has text read
+
         found = text_calls(
             content,
             tools=self.known,

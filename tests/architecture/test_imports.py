@@ -1,23 +1,56 @@
+"""What is loaded by whom: an import or a command pays for what it needs, and for nothing else.
+
+Modules are counted, since time depends on the machine; ``benchmarks/import_time.py`` has the time.
+"""
+
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-EXTRAS = {"click", "httpx", "rich", "scipy", "statsmodels", "tokenizers", "trio", "vcr", "yaml"}
-RUNTIME = {"anyio", "socket", "ssl"}
+from tests.replay.sessions import cassette
+from toolreel_adapters.replay import companion
+
+EXTRAS = {
+    "anyio",
+    "click",
+    "httpx",
+    "mcp",
+    "rich",
+    "scipy",
+    "statsmodels",
+    "tokenizers",
+    "trio",
+    "vcr",
+    "yaml",
+}
+RUNTIME = {"asyncio", "concurrent.futures", "importlib.metadata", "logging", "socket", "ssl", "subprocess"}
+SCHEMAS = {"attr", "jsonschema", "referencing", "rpds"}
+CORE = {"dataclasses", "pyrsistent", "returns"}
+DIALECTS = {"toolreel.dialects.markers", "toolreel.text_dialects"}
+
+COMMAND = """
+import sys
+from toolreel_adapters.__main__ import main
+sys.argv = ["toolreel", *{arguments!r}]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+"""The command line in a process that goes on."""
 
 
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [
-        ("toolreel", EXTRAS | RUNTIME),
-        ("toolreel_adapters", EXTRAS),
-        ("toolreel_adapters.__main__", EXTRAS),
-        ("toolreel_adapters.pytest_plugin", EXTRAS | {"toolreel"}),  # every pytest loads it
+        ("toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE),
+        ("toolreel_adapters", EXTRAS | RUNTIME | SCHEMAS | CORE | {"toolreel"}),
+        ("toolreel_adapters.__main__", EXTRAS | RUNTIME | SCHEMAS | CORE),
+        ("toolreel_adapters.pytest_plugin", EXTRAS | SCHEMAS | {"toolreel"}),  # every pytest loads it
     ],
 )
 def test_importing_loads_no_extra(module: str, unwanted: set[str], tmp_path: Path) -> None:
@@ -28,9 +61,54 @@ def test_the_names_of_the_adapters_need_no_extra(tmp_path: Path) -> None:
     assert EXTRAS & loaded_by("from toolreel_adapters import *", tmp_path) == set()
 
 
-def loaded_by(statement: str, tmp_path: Path) -> set[str]:
-    code = f"import json, sys\n{statement}\nprint(json.dumps(list(sys.modules)))"
+@pytest.mark.parametrize(
+    ("statement", "unwanted", "at_most"),
+    [
+        ("import toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE, 40),
+        (
+            "from toolreel import Plan, start, step",
+            EXTRAS | RUNTIME | SCHEMAS | DIALECTS | {"toolreel.codec", "toolreel.presets"},
+            220,
+        ),
+    ],
+)
+def test_an_import_stays_within_its_budget(
+    statement: str, unwanted: set[str], at_most: int, tmp_path: Path
+) -> None:
+    loaded = loaded_by(statement, tmp_path)
+    assert unwanted & loaded == set()
+    assert len(loaded) <= at_most, sorted(loaded)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted", "at_most"),
+    [
+        (["--help"], (EXTRAS - {"click"}) | RUNTIME | SCHEMAS | CORE, 100),
+        (
+            ["replay", "--help"],
+            (EXTRAS - {"click", "rich"}) | SCHEMAS | DIALECTS | {"asyncio", "logging", "ssl"},
+            375,
+        ),
+        (
+            ["replay", str(companion(cassette("chat")))],
+            (EXTRAS - {"click", "rich"}) | {"asyncio", "importlib.metadata", "logging", "ssl"},
+            375,
+        ),
+    ],
+    ids=["help", "help of replay", "replay of a journal"],
+)
+def test_a_command_stays_within_its_budget(
+    arguments: list[str], unwanted: set[str], at_most: int, tmp_path: Path
+) -> None:
+    loaded = loaded_by(COMMAND.format(arguments=arguments), tmp_path)
+    assert unwanted & loaded == set()
+    assert len(loaded) <= at_most, sorted(loaded)
+
+
+def loaded_by(program: str, tmp_path: Path) -> set[str]:
+    """The modules that are loaded by a program and not by Python's own start."""
+    code = f"import sys\nbefore = {{*sys.modules}}\n{program}\nprint('loaded', *({{*sys.modules}} - before))"
     output = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout
-    return set(json.loads(output))
+    return set(output.splitlines()[-1].split()[1:])

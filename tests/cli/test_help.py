@@ -11,7 +11,10 @@ import pytest
 
 from tests.cli.commands import assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from toolreel_adapters.cli import main
+from toolreel_adapters.cli.cassettes import cassettes_command
+from toolreel_adapters.cli.evals import eval_command
+from toolreel_adapters.cli.lazy import Later
+from toolreel_adapters.cli.main import toolreel as toolreel_group
 from toolreel_adapters.replay import DRIVERS, companion
 
 WITHOUT = """
@@ -33,8 +36,22 @@ main()
 """A process in which one package is not installed."""
 
 
+LATER = [each for lazy in (toolreel_group, cassettes_command, eval_command) for each in lazy.commands.values()]
+
+
+@pytest.mark.parametrize("later", LATER, ids=lambda later: later.name)
+def test_a_command_is_told_of_before_it_is_loaded_as_it_tells_of_itself(later: click.Command) -> None:
+    command = loaded(later)
+    assert (later.name, later.get_short_help_str(80)) == (command.name, command.get_short_help_str(80))
+
+
+def loaded(later: click.Command) -> click.Command:
+    assert isinstance(later, Later)
+    return later.load()
+
+
 def test_the_help_of_each_command_names_its_options_and_fits_a_terminal(tmp_path: Path) -> None:
-    commands = main.toolreel.commands
+    commands = {name: loaded(later) for name, later in toolreel_group.commands.items()}
     asked = [("--help",), *((name, "--help") for name in commands)]
     top, *each = said_by_each(asked, tmp_path)
     for command, said in zip(commands.values(), each, strict=True):

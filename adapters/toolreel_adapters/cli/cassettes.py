@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
-from toolreel_adapters.cli.cassettes_check import check_command
-from toolreel_adapters.cli.cassettes_import import import_command
-from toolreel_adapters.cli.cassettes_journal import journal_command
+from toolreel_adapters.cli.lazy import Later, LazyGroup
 from toolreel_adapters.cli.reporting import EPILOG
 
 __all__ = ["cassettes_command"]
 
+_COMMANDS: Final = (
+    Later("check", "cassettes_check:check_command", "Look over recordings: leaks, orphans, age, drift."),
+    Later("import", "cassettes_import:import_command", "Make cassettes of stock vcrpy into ours."),
+    Later(
+        "journal", "cassettes_journal:journal_command", "Make the journal of a cassette, whoever recorded it."
+    ),
+)
+
 
 @click.group(
-    "cassettes", epilog=EPILOG, short_help="Check recordings, import those of vcrpy, tell their journals."
+    "cassettes",
+    cls=LazyGroup,
+    commands=_COMMANDS,
+    epilog=EPILOG,
+    short_help="Check recordings, import those of vcrpy, tell their journals.",
 )
 def cassettes_command() -> None:
     """Look after recordings: cassettes and their journals."""
-
-
-cassettes_command.add_command(check_command)
-cassettes_command.add_command(import_command)
-cassettes_command.add_command(journal_command)

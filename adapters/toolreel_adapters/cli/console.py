@@ -7,14 +7,12 @@ characters are spelt out.
 
 from __future__ import annotations
 
-import io
-import sys
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["complain", "err", "forgive_encodings", "labelled", "out", "printable"]
+__all__ = ["complain", "err", "labelled", "out", "printable"]
 
 out: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
@@ -58,10 +56,3 @@ def printable(text: str) -> str:
     \x1b[31mred
     """
     return text.replace("\r\n", "\n").translate(_CONTROLS)
-
-
-def forgive_encodings() -> None:
-    """Spell out what the encoding of stdout or stderr cannot write, instead of failing on it."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")

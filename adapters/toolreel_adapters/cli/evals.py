@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
-from toolreel_adapters.cli.evals_plan import plan_command
-from toolreel_adapters.cli.evals_replay import replay_command
-from toolreel_adapters.cli.evals_run import run_command
+from toolreel_adapters.cli.lazy import Later, LazyGroup
 
 __all__ = ["eval_command"]
 
+_COMMANDS: Final = (
+    Later("plan", "evals_plan:plan_command", "Show what an evaluation would run, and what it would cost."),
+    Later("replay", "evals_replay:replay_command", "Replay recorded runs, and judge them again."),
+    Later("run", "evals_run:run_command", "Make the runs of a plan, or those that are missing."),
+)
 
-@click.group("eval", short_help="Measure how reliably models call tools.")
+
+@click.group("eval", cls=LazyGroup, commands=_COMMANDS, short_help="Measure how reliably models call tools.")
 def eval_command() -> None:
-    r"""Measure how reliably models call tools: plan, run, sum up, compare.
+    """Measure how reliably models call tools: plan, run, sum up, compare.
 
-    \b
-    toolreel eval plan evaluation.toml               what would be run, and what it may cost
-    toolreel eval run evaluation.toml --out results  run it; the same command goes on where it stopped
-    toolreel eval summarize results                  rates with intervals, failures, gates
-
-    Without a network: toolreel eval run --model scripted:good --out results
+    Without a network or a key: toolreel eval run --model scripted:good --out results
     """
-
-
-eval_command.add_command(plan_command)
-eval_command.add_command(run_command)
-eval_command.add_command(replay_command)

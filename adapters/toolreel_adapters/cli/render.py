@@ -11,12 +11,26 @@ from toolreel.codec import encode
 from toolreel.jsontext import Json
 from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from toolreel.outcome import Completed
-from toolreel_adapters.cli.console import labelled
+from toolreel_adapters.cli.console import labelled, out
+from toolreel_adapters.cli.reporting import say
 from toolreel_adapters.finished import Run, outcome_of
 from toolreel_adapters.hints import told
 from toolreel_adapters.story import CallTold, TurnTold, story
 
-__all__ = ["as_json", "show_outcome", "show_plan", "show_turns"]
+__all__ = ["as_json", "show_outcome", "show_plan", "show_run", "show_turns"]
+
+
+def show_run(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
+    """All of a run to stdout.
+
+    :param extra: what the one JSON object holds besides
+    """
+    if as_machine:
+        say(as_json(run, extra))
+        return
+    show_plan(out, run)
+    show_turns(out, run)
+    show_outcome(out, run)
 
 
 def show_plan(console: Console, run: Run) -> None:

@@ -6,13 +6,14 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Final, ParamSpec
+from typing import TYPE_CHECKING, Final, ParamSpec
 
 import click
 
 from toolreel.errors import ReplayMismatch, ToolreelError
-from toolreel.jsontext import Json
-from toolreel_adapters.cli.console import complain
+
+if TYPE_CHECKING:
+    from toolreel.jsontext import Json
 
 __all__ = ["DRIFT", "EPILOG", "USAGE", "json_option", "reporting", "say"]
 
@@ -39,10 +40,16 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
         try:
             sys.exit(command(*args, **kwargs))
         except ReplayMismatch as drift:
-            complain(str(drift))
+            _complain(drift)
             sys.exit(DRIFT)
         except ToolreelError as error:
-            complain(str(error))
+            _complain(error)
             sys.exit(USAGE)
 
     return reported
+
+
+def _complain(error: ToolreelError) -> None:
+    from toolreel_adapters.cli.console import complain  # here, since --help needs no colours
+
+    complain(str(error))

@@ -7,13 +7,15 @@ with the wrong calls; whoever reads the response numbers them over the whole run
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolreel.jsontext import Json, Tree, canonical
 from toolreel.numbered import in_order
-from toolreel.text_dialects import TextCall, text_calls
 from toolreel.transforms.registry import register_transform
 from toolreel.transforms.shapes import as_tree, is_blank, items_of, tree_at
+
+if TYPE_CHECKING:
+    from toolreel.text_dialects import TextCall
 
 __all__ = [
     "arguments_json_string_if_hash",
@@ -128,6 +130,8 @@ def _with_text_calls(choice: Tree) -> Tree:
     content = message.get("content")
     if not isinstance(content, str) or _has_calls(message):
         return choice
+    from toolreel.text_dialects import text_calls  # noqa: PLC0415 - loaded for who has text read
+
     word = finish if isinstance(finish, str) else ""
     found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=word)
     if not found.calls:
