@@ -11,10 +11,16 @@ from toolreel_adapters.cli.lazy import Later, LazyGroup
 __all__ = ["eval_command"]
 
 _COMMANDS: Final = (
+    Later("compare", "evals_compare:compare_command", "Compare two evaluations, or two strategies of one."),
     Later("plan", "evals_plan:plan_command", "Show what an evaluation would run, and what it would cost."),
     Later("replay", "evals_replay:replay_command", "Replay recorded runs, and judge them again."),
     Later("run", "evals_run:run_command", "Make the runs of a plan, or those that are missing."),
+    Later(
+        "summarize", "evals_summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
+    ),
 )
+
+_EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."
 
 
 @click.group("eval", cls=LazyGroup, commands=_COMMANDS, short_help="Measure how reliably models call tools.")

@@ -1,0 +1,69 @@
+"""Directories of evaluations, for tests of what is made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from toolreel.evals.catalogue import chosen_scenarios
+from toolreel.evals.options import Options
+from toolreel.evals.planning import EvalPlan
+from toolreel.evals.records import Record
+from toolreel_adapters.catalogue import shipped
+from toolreel_adapters.evals.evaluation import Found, evaluate
+from toolreel_adapters.evals.origins import header_of, line_of
+from toolreel_adapters.evals.results import Journal
+
+__all__ = ["evaluated", "plan_with", "read", "recorded"]
+
+_THEN = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+
+
+class _Nobody:
+    """Watches nothing."""
+
+    def found(self, found: Found, /) -> None: ...
+
+    def ended(self, record: Record, /) -> None: ...
+
+
+def plan_with(
+    *models: str,
+    tables: Mapping[str, object] | None = None,
+    base_url: str = "http://127.0.0.1:9/v1",
+    **axes: object,
+) -> EvalPlan:
+    """A plan of some models; nobody listens at its endpoint, unless another is named."""
+    tree = {
+        "eval": {"add_models": [*models], **axes},
+        "endpoint": {"base_url": base_url},
+        **(tables or {}),
+    }
+    options = Options.of(tree)
+    return EvalPlan(options, shipped(), chosen_scenarios(options.scenarios))
+
+
+def evaluated(out: Path, plan: EvalPlan) -> Path:
+    """Run a plan into a directory."""
+    line = line_of(plan, {})
+    with line.network:
+        evaluate(plan, out, line, header_of(plan, _THEN), _Nobody(), Event())
+    return out
+
+
+def recorded(out: Path, plan: EvalPlan, records: Iterable[Record]) -> Path:
+    """A directory with these records in its journal."""
+    with Journal(out, header_of(plan, _THEN)) as journal:
+        for record in records:
+            journal.append(record)
+    return out
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A file of JSON."""
+    tree: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return tree
