@@ -1,0 +1,42 @@
+"""The evaluation of a real model under cassettes/evals, run by run and as a whole, without a network."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from toolreel_adapters.evals.exporting import write_summaries
+from toolreel_adapters.evals.plans import plan_in
+from toolreel_adapters.evals.replaying import replays
+from toolreel_adapters.evals.results import Results
+
+EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
+FILES = (
+    "summary.json",
+    "summary_by_scenario.json",
+    "summary_by_scenario_and_strategy.json",
+    "summary_by_scenario_and_language_policy.json",
+)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return Results.open(EVALUATIONS / "local")
+
+
+def test_every_run_is_as_it_was_recorded_and_judged_as_it_was(results: Results) -> None:
+    again = [*replays(results, plan_in(results.header))]
+    assert len(again) == len(results) == plan_in(results.header).count
+    assert [one.drift for one in again if one.drift] == []
+
+
+def test_it_is_summed_up_to_the_same_bytes(results: Results, tmp_path: Path) -> None:
+    copied = tmp_path / results.path.name
+    copied.mkdir()
+    for name in ("header.json", "journal.jsonl"):
+        shutil.copy(results.path / name, copied)
+    write_summaries(Results.open(copied), plan_in(results.header))
+    for name in FILES:
+        assert (copied / name).read_bytes() == (results.path / name).read_bytes(), name
