@@ -79,7 +79,8 @@ fuzz: setup ## fuzz the normalisers (SECONDS=600 for each target, TARGETS="texts
 	$(BIN)/python -m tests.fuzz $(TARGETS) --seconds $(SECONDS)
 
 bench: setup ## run the benchmarks
-	@set -e; for bench in $(wildcard benchmarks/*.py); do echo "== $$bench"; $(BIN)/python "$$bench"; done
+	@set -e; for bench in $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)); do \
+		echo "== $$bench"; $(BIN)/python -m "benchmarks.$$bench"; done
 
 # The peers' packages come from their registries into .conformance/, each into an environment of its own.
 conformance: setup ## put toolreel and its peers through the conformance suite (ONLY="--peer llm" for one)

@@ -6,6 +6,8 @@ module                 does
 ``drive``              the driver: ``run(plan, performer)``; ``adrive`` is its async twin
 ``perform``            a performer out of an endpoint and a tool host
 ``http``, ``ahttp``    ``SendRequest`` over HTTP, with httpx
+``fast``, ``afast``    the same with pyreqwest, for many runs at once
+``taped``              the same from a cassette, with no HTTP library in between
 ``cassette``           httpx transports that record and replay HTTP, with vcrpy
 ``cassette_session``   ``use_cassette``: a session of any HTTP client, replayed, recorded or extended
 ``python_tools``       ``RunTool`` by typed Python functions; ``apython_tools`` for async ones

@@ -12,16 +12,15 @@ from typing import Self
 from toolreel.effects import SendRequest
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel_adapters.bounded import Stalled, TooLarge, UndecodableBody
+from toolreel_adapters.connections import CONNECTIONS, AsyncWire
 from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.exchange import (
     MAX_RESPONSE_BYTES,
     STALL_TIMEOUT,
-    TIMEOUT,
     Address,
     broken,
-    lost,
-    while_streaming,
 )
+from toolreel_adapters.httpx_exchange import TIMEOUT, headers_of, lost, while_streaming
 from toolreel_adapters.incoming import Intake
 from toolreel_adapters.ports import Listener
 
@@ -45,7 +44,11 @@ class AsyncHttpEndpoint:
         however often the server says that it is still there
     :param on_delta: is shown each piece of a reply as it comes
     :param now: a clock that never goes back, in seconds
-    :param transport: what carries requests, for example a cassette; the network by default
+    :param transport: what carries requests, for example a cassette, or a client of yours with its hooks,
+        auth and proxies, which you close yourself; by default connections of our own, by the proxies and
+        certificates that the environment names
+    :param http2: whether to speak HTTP/2 where the server does; needs the extra ``http2``
+    :param connections: how many requests may be under way at once; others wait for their turn
     """
 
     def __init__(  # noqa: PLR0913 - every setting of an endpoint has its name
@@ -58,24 +61,23 @@ class AsyncHttpEndpoint:
         stall_timeout: float = STALL_TIMEOUT,
         on_delta: Listener | None = None,
         now: Callable[[], float] = time.monotonic,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx.AsyncBaseTransport | httpx.AsyncClient | None = None,
+        http2: bool = False,
+        connections: int = CONNECTIONS,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now)
         self._patience = httpx.Timeout(timeout)
-        self._client = httpx.AsyncClient(transport=transport)
+        self._while_streaming = while_streaming(self._patience, stall_timeout)
+        self._wire = AsyncWire(self.address, transport, http2=http2, connections=connections)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the whole reply; every transport error becomes an event."""
         body = effect.request.body.encode()
-        patience = self._patience
-        if effect.request.streamed:
-            patience = while_streaming(patience, self._intake.stall_timeout)
+        patience = self._while_streaming if effect.request.streamed else self._patience
         try:
-            async with self._client.stream(
-                "POST", self.address.url, content=body, headers=self.address.headers, timeout=patience
-            ) as response:
+            async with self._wire.asked(body, patience) as response:
                 return await self._read(effect, response)
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
@@ -83,9 +85,9 @@ class AsyncHttpEndpoint:
             return broken(effect.ref, None, error)
 
     async def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
-        chunks = response.aiter_raw()
+        chunks = response.aiter_bytes() if response.is_stream_consumed else response.aiter_raw()
         try:
-            incoming = self._intake.of(effect, response)
+            incoming = self._intake.of(effect, response.status_code, headers_of(response))
             async for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:
@@ -98,7 +100,7 @@ class AsyncHttpEndpoint:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._wire.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -11,8 +11,9 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from toolreel.jsontext import JsonText
 from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key
@@ -27,7 +28,10 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
-__all__ = ["CassetteFile"]
+__all__ = ["KEPT", "CassetteFile"]
+
+_WORTH_KEEPING: Final = 100_000
+"""Characters up to which what was read of a file is kept in memory."""
 
 
 class _Serializer(Protocol):
@@ -35,6 +39,7 @@ class _Serializer(Protocol):
 
     def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
     def deserialize(self, cassette_string: str, /) -> dict[str, Any]: ...
+    def __hash__(self) -> int: ...
 
 
 class CassetteFile:
@@ -56,12 +61,13 @@ class CassetteFile:
         :raises CassetteError: when it cannot be read or trusted
         """
         try:
-            interactions = serializer.deserialize(_text(Path(cassette_path)))["interactions"]
-            requests = [self._request(entry["request"]) for entry in interactions]
-            responses = [_response(entry["response"]) for entry in interactions]
+            text = _text(Path(cassette_path))
+            read = _read if len(text) > _WORTH_KEEPING else KEPT
+            requests, responses, keys = read(text, serializer)
         except (CassetteError, UnicodeEncodeError) as error:
             raise CassetteError(f"{cassette_path}: {error}") from error
-        return requests, responses
+        self.keys = [*keys]
+        return [*requests], [*responses]
 
     def save_cassette(
         self, cassette_path: str, cassette_dict: Mapping[str, Any], serializer: _Serializer
@@ -80,13 +86,6 @@ class CassetteFile:
             raise type(error)(f"{cassette_path}: {error}") from error
         _replace(Path(cassette_path), text.encode())
 
-    def _request(self, entry: Mapping[str, Any]) -> Request:
-        text: str | bytes = entry["body"] or b""
-        body = text.encode() if isinstance(text, str) else text
-        compared = body if isinstance(text, JsonText) else canonical_body(body)
-        self.keys.append(request_key(entry["method"], entry["uri"], compared))
-        return Request(entry["method"], entry["uri"], body, entry["headers"])
-
     def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
         seen: set[str] = set()
         beginnings = SharedBeginnings()
@@ -99,6 +98,26 @@ class CassetteFile:
                     "Keep it out of the session and record again, or, if it is none, allow it by a rule "
                     "(TOOLREEL_SECRETS)"
                 )
+
+
+def _read(text: str, serializer: _Serializer) -> tuple[list[Any], list[dict[str, Any]], list[RequestKey]]:
+    """The requests and responses in a text, and the key of each request."""
+    interactions = serializer.deserialize(text)["interactions"]
+    requests = [_request(entry["request"]) for entry in interactions]
+    responses = [_response(entry["response"]) for entry in interactions]
+    return [one for one, _ in requests], responses, [key for _, key in requests]
+
+
+KEPT: Final = lru_cache(maxsize=64)(_read)
+"""The same, for files that are opened again and again; nobody changes what it gives."""
+
+
+def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
+    text: str | bytes = entry["body"] or b""
+    body = text.encode() if isinstance(text, str) else text
+    compared = body if isinstance(text, JsonText) else canonical_body(body)
+    key = request_key(entry["method"], entry["uri"], compared)
+    return Request(entry["method"], entry["uri"], body, entry["headers"]), key
 
 
 def _text(path: Path) -> str:

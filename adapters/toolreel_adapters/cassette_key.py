@@ -9,6 +9,7 @@ replays under another.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
@@ -43,6 +44,7 @@ def scrubbed_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
+@lru_cache(maxsize=64)
 def endpoint(url: str) -> str:
     """The part of a URL that is compared: the path from the endpoint on, and the query.
 

@@ -13,11 +13,10 @@ from typing import Any, Final, Literal, TypeAlias
 from toolreel.codec import VERSION
 from toolreel.errors import ReplayMismatch, ToolreelError
 from toolreel_adapters import cassette_format
-from toolreel_adapters.cassette import Recording, ReplayTransport
+from toolreel_adapters.cassette import Recording
 from toolreel_adapters.cassette_file import CassetteFile
 from toolreel_adapters.cassette_tree import Group
 from toolreel_adapters.drive import run
-from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.journal import VERSIONS, Recorded, read_journal
 from toolreel_adapters.reel_journal import ReelJournal
 from toolreel_adapters.rehearsal import Rehearsal, breaks_in
@@ -25,6 +24,7 @@ from toolreel_adapters.secret_places import interaction_texts, leaks_at, line_te
 from toolreel_adapters.secret_rules import SecretRules
 from toolreel_adapters.secret_scan import leaks
 from toolreel_adapters.shared_beginnings import SharedBeginnings
+from toolreel_adapters.taped import TapedEndpoint
 
 __all__ = ["NOTES", "Finding", "Kind", "Looked", "Looking"]
 
@@ -35,7 +35,6 @@ Kind: TypeAlias = Literal[
 NOTES: Final[frozenset[Kind]] = frozenset({"alone", "unplayed", "remains"})
 """Findings that may well be meant, such as the journal of a fork, which has no cassette."""
 
-_NOWHERE: Final = "http://replay.invalid/v1"
 _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
 _CASSETTE_VERSION: Final = re.compile(r"^toolreel: *([0-9]+) *$", re.MULTILINE)
 _STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
@@ -168,15 +167,11 @@ def _interactions(path: Path) -> list[dict[str, Any]]:
 
 def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
     journal = ReelJournal(recorded.plan, path, recorded)
-    endpoint = HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape)) if tape else None
-    try:
-        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
-        run(recorded.plan, rehearsal, journal=journal)
-        rehearsal.finish()
-        journal.check()
-    finally:
-        if endpoint:
-            endpoint.close()
+    endpoint = TapedEndpoint(tape) if tape else None
+    rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
+    run(recorded.plan, rehearsal, journal=journal)
+    rehearsal.finish()
+    journal.check()
 
 
 def _unreadable(path: Path, text: str, said: str) -> tuple[Kind, str]:

@@ -6,16 +6,13 @@ middle of it, the exception comes after the last of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
 
 from toolreel_adapters.cassette_breaks import Break
+from toolreel_adapters.cassette_pieces import pieces_of, refuse_unreadable
 from toolreel_adapters.cassette_tape import StoredResponse
-from toolreel_adapters.errors import CassetteError, MissingExtra
-from toolreel_adapters.inflating import PACKAGES
+from toolreel_adapters.errors import MissingExtra
 
 try:
     import httpx
@@ -23,8 +20,6 @@ except ImportError as error:
     raise MissingExtra.of("record", "httpx") from error
 
 __all__ = ["broken_off", "replayed", "response_of"]
-
-_EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 
 
 def replayed(stored: StoredResponse | Break, cassette: Path) -> httpx.Response:
@@ -36,7 +31,7 @@ def replayed(stored: StoredResponse | Break, cassette: Path) -> httpx.Response:
     """
     if isinstance(stored, Break):
         raise broken_off(stored, cassette)
-    _refuse_unreadable(stored, cassette)
+    refuse_unreadable(stored, cassette)
     return response_of(stored, _Replayed(stored, cassette))
 
 
@@ -67,27 +62,10 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._cassette = cassette
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._pieces()
+        yield from pieces_of(self._stored)
         if self._stored.broke:
             raise broken_off(self._stored.broke, self._cassette)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self:
             yield piece
-
-    def _pieces(self) -> Iterator[bytes]:
-        kinds = [value for name, value in self._stored.headers if name == "content-type"]
-        if kinds and kinds[0].lower().startswith("text/event-stream"):
-            return (piece for piece in _EVENT_END.split(self._stored.body) if piece)
-        return iter((self._stored.body,))
-
-
-def _refuse_unreadable(stored: StoredResponse, cassette: Path) -> None:
-    encodings = [value for name, value in stored.headers if name == "content-encoding"]
-    for encoding in ",".join(encodings).lower().split(","):
-        packages = PACKAGES.get(encoding.strip(), ())
-        if packages and not any(find_spec(package) for package in packages):
-            raise CassetteError(
-                f"{cassette}: a response was recorded in the encoding {encoding.strip()!r}, which httpx "
-                f"decodes only with the package {packages[0]}: pip install {packages[0]}"
-            )

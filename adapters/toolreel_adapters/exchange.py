@@ -1,6 +1,7 @@
 """One exchange with a chat-completions endpoint, without the I/O: what goes out, what came back.
 
-Shared by :mod:`toolreel_adapters.http` and :mod:`toolreel_adapters.ahttp`.
+Shared by all endpoints, whatever library carries their requests: ``http``, ``ahttp``, ``fast``, ``afast`` and
+``taped``.
 """
 
 from __future__ import annotations
@@ -14,34 +15,22 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.jsontext import read
-from toolreel.outcome import FailureKind
 from toolreel_adapters.bounded import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
-from toolreel_adapters.errors import EndpointConfigError, MissingExtra
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
+from toolreel_adapters.errors import EndpointConfigError
 
 __all__ = [
     "MAX_RESPONSE_BYTES",
     "STALL_TIMEOUT",
-    "TIMEOUT",
     "Address",
     "answered",
     "broken",
     "chat_url",
-    "lost",
     "request_headers",
     "retry_after_ms",
-    "while_streaming",
 ]
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Decoded bytes of a response that are taken in; a chat completion has a thousandth of that."""
-
-TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
-"""Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
 
 STALL_TIMEOUT: Final = 120.0
 """Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
@@ -99,10 +88,12 @@ def chat_url(base_url: str) -> str:
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and httpx.URL(url).host and parts.port != 0
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
         why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
-    except (ValueError, httpx.InvalidURL) as error:
+    except ValueError as error:
         raise EndpointConfigError(f"base URL {url!r}: {error}") from None
+    if not url.isprintable() or " " in url:
+        why = "it holds a space, or a character that is not printed"
     if why:
         raise EndpointConfigError(f"base URL {url!r}: {why}")
     return parts
@@ -114,6 +105,7 @@ def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict
         "content-type": "application/json",
         "accept": "application/json",
         "accept-encoding": ACCEPT_ENCODING,
+        "user-agent": "toolreel",
     }
     if api_key_env is None:
         return headers
@@ -171,32 +163,6 @@ def broken(ref: int, status: int | None, error: Stalled | TooLarge | Undecodable
             return RequestFailed(ref, "broken", str(error), status)
         case _:
             assert_never(error)
-
-
-def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
-    """The timeouts of a request that is answered piece by piece: a silence is no longer than a stall.
-
-    >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
-    Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
-    """
-    read_ = stall_timeout if timeout.read is None else min(timeout.read, stall_timeout)
-    return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
-
-
-def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
-    """The event for an exchange that httpx gave up.
-
-    ``httpx.HTTPError`` is all that becomes an event: a stale cassette raises something else, so
-    that it can never look like a provider's failure.
-    """
-    kind: FailureKind = "broken"
-    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-        kind = "connect"
-    elif isinstance(error, httpx.TimeoutException):
-        kind = "timeout"
-    return RequestFailed(
-        ref, kind, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    )
 
 
 def _complaint(text: str) -> str:

@@ -1,6 +1,6 @@
 """A response as it comes in: decoded within its bound, shown piece by piece, and watched.
 
-Shared by :mod:`toolreel_adapters.http` and :mod:`toolreel_adapters.ahttp`. Whether a body is a stream
+Shared by all endpoints. Whether a body is a stream
 is told by the body itself: some servers ignore ``stream``, some stream unasked, and either may name
 the wrong content type (llm_wiki#619).
 """
@@ -8,24 +8,22 @@ the wrong content type (llm_wiki#619).
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from toolreel.effects import SendRequest
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.streams import Stream, deltas_in
 from toolreel_adapters.bounded import BoundedDecoder, Stalled
-from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.exchange import answered
 from toolreel_adapters.observing import tell
 from toolreel_adapters.ports import Listener
 
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
-
 __all__ = ["Incoming", "Intake"]
+
+_UTF8: Final = codecs.getincrementaldecoder("utf-8")
+_BLANK: Final = Stream()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +38,27 @@ class Intake:
     now: Callable[[], float]
     """Seconds on a clock that never goes back."""
 
-    def of(self, effect: SendRequest, response: httpx.Response) -> Incoming:
+    def of(self, effect: SendRequest, status: int, headers: Mapping[str, str]) -> Incoming:
         """What comes in for a request.
 
+        :param headers: of the response; they are asked for in lower case
         :raises UndecodableBody: if the encoding of the response is not supported
         """
-        return Incoming(self, effect, response)
+        return Incoming(self, effect, status, headers)
 
 
 class Incoming:
     """One response that is being taken in, made by :meth:`Intake.of`."""
 
-    def __init__(self, intake: Intake, effect: SendRequest, response: httpx.Response) -> None:
+    def __init__(self, intake: Intake, effect: SendRequest, status: int, headers: Mapping[str, str]) -> None:
         self._intake = intake
         self._effect = effect
-        self._response = response
-        self._decoder = BoundedDecoder(response.headers.get("content-encoding", ""), intake.limit)
-        self._text = codecs.getincrementaldecoder("utf-8")("replace")
-        self._promised = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._stream = Stream()
+        self._status = status
+        self._headers = headers
+        self._decoder = BoundedDecoder(headers.get("content-encoding", ""), intake.limit)
+        self._text = _UTF8("replace")
+        self._promised = headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._stream = _BLANK
         self._heard_at = intake.now()
 
     @property
@@ -74,7 +74,7 @@ class Incoming:
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
         piece = self._decoder.feed(raw)
-        if not self._response.is_success:
+        if not 200 <= self._status < 300:
             return
         before = self._stream.progress
         self._stream, deltas = self._stream.feed(self._text.decode(piece))
@@ -87,8 +87,7 @@ class Incoming:
         :raises UndecodableBody: when a compressed body was cut off
         """
         body = self._decoder.body if self.over else self._decoder.finish()
-        response = self._response
-        event = answered(self._effect.ref, response.status_code, response.headers, body)
+        event = answered(self._effect.ref, self._status, self._headers, body)
         if isinstance(event, ReplyReceived) and not self.over:
             self._tell_rest(event.body)
         return event

@@ -18,7 +18,7 @@ from toolreel.jsontext import Json, canonical, finite, read_tolerant
 from toolreel_adapters.bounded import BodyError, TooLarge
 from toolreel_adapters.cassette_key import scrubbed_url
 from toolreel_adapters.errors import MissingExtra
-from toolreel_adapters.exchange import lost
+from toolreel_adapters.httpx_exchange import lost
 from toolreel_adapters.openapi_security import Credentials
 from toolreel_adapters.python_tools import timed_out
 

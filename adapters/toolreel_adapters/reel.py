@@ -21,7 +21,7 @@ from toolreel_adapters.clock import AsyncSystemClock, InstantClock, SystemClock
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.finished import Run
-from toolreel_adapters.immediate import ImmediateClock
+from toolreel_adapters.immediate import ImmediateClock, ImmediateEndpoint
 from toolreel_adapters.journal import read_journal
 from toolreel_adapters.perform import AsyncPorts, Ports
 from toolreel_adapters.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
@@ -78,10 +78,9 @@ class Reel(ReelTape):
             clock = SystemClock() if self.recording else InstantClock()
             ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
             return run(plan, ports, journal=journal, observe=observe)
-        endpoint = self.endpoint if self.files.cassette.exists() else None
         rehearsal = Rehearsal(
             journal.recorded,
-            endpoint=endpoint,
+            endpoint=self.taped,
             breaks=self.breaks,
             tools=host if tools_in_replay else None,
         )
@@ -108,10 +107,10 @@ class Reel(ReelTape):
             async with self.async_endpoint() as live:
                 ports = AsyncPorts(live, host or AsyncPythonTools(), approver or AsyncLater(), clock)
                 return await arun(plan, ports, journal=journal, observe=observe)
-        endpoint = self.async_endpoint() if self.files.cassette.exists() else None
+        taped = self.taped
         rehearsal = AsyncRehearsal(
             journal.recorded,
-            endpoint=endpoint,
+            endpoint=ImmediateEndpoint(taped) if taped else None,
             breaks=self.breaks,
             tools=host if tools_in_replay else None,
         )

@@ -20,6 +20,7 @@ from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.reel_files import ReelFiles
 from toolreel_adapters.rehearsal import Breaks, breaks_in
 from toolreel_adapters.secret_scan import known_secrets
+from toolreel_adapters.taped import TapedEndpoint
 
 try:
     import httpx
@@ -122,6 +123,11 @@ class ReelTape:
             key = self.live.api_key_env if self.recording else None
             self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
         return self._endpoint
+
+    @property
+    def taped(self) -> TapedEndpoint | None:
+        """What answers a replayed run's requests, if any was recorded; nothing of HTTP is in between."""
+        return TapedEndpoint(self._loaded()) if self.files.cassette.exists() else None
 
     @property
     def breaks(self) -> Breaks:

@@ -10,7 +10,7 @@ a tool last, so that none is run for another call than the recorded one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
@@ -70,21 +70,22 @@ class Rehearsal:
 
         :raises toolreel.ReplayMismatch: if another effect was wanted then, or none
         """
-        record = self._script.next(effect)
-        if record is None:
+        reached = self._script.next(effect)
+        if reached is None:
             return None
+        record = reached.record
         if isinstance(record.event, CancelRequested):
             return record.event
         match effect:
             case SendRequest():
                 by_wire = came_whole(record.event) or self._breaks(effect)
                 told = self._endpoint.send(effect) if self._endpoint and by_wire else None
-                return self._script.answer(effect, record, told)
+                return self._script.answer(effect, reached, told)
             case RunTool():
-                answer = self._script.answer(effect, record)
+                answer = self._script.answer(effect, reached)
                 return _timed(self._tools.run(effect), record) if self._tools else answer
             case AskApproval() | Wait():
-                return self._script.answer(effect, record)
+                return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
 
@@ -119,21 +120,22 @@ class AsyncRehearsal:
 
         :raises toolreel.ReplayMismatch: if another effect was wanted then, or none
         """
-        record = self._script.next(effect)
-        if record is None:
+        reached = self._script.next(effect)
+        if reached is None:
             return None
+        record = reached.record
         if isinstance(record.event, CancelRequested):
             return record.event
         match effect:
             case SendRequest():
                 by_wire = came_whole(record.event) or self._breaks(effect)
                 told = await self._endpoint.send(effect) if self._endpoint and by_wire else None
-                return self._script.answer(effect, record, told)
+                return self._script.answer(effect, reached, told)
             case RunTool():
-                answer = self._script.answer(effect, record)
+                answer = self._script.answer(effect, reached)
                 return _timed(await self._tools.run(effect), record) if self._tools else answer
             case AskApproval() | Wait():
-                return self._script.answer(effect, record)
+                return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
 
@@ -161,6 +163,15 @@ def _timed(told: ReplyReceived | RequestFailed | ToolReturned, record: Record) -
             return told
 
 
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A line of a journal, and what was wanted when it was reached."""
+
+    record: Record
+    wanted: str
+    """The effect's fingerprint."""
+
+
 class _Script:
     """The lines of a journal, each of which is reached once."""
 
@@ -174,7 +185,7 @@ class _Script:
         with self._lock:
             return not self._left
 
-    def next(self, effect: Wanted) -> Record | None:
+    def next(self, effect: Wanted) -> _Reached | None:
         """The line that answers the effect, else the first that was not reached; ``None`` after the last."""
         wanted = fingerprint(effect)
         with self._lock:
@@ -183,16 +194,17 @@ class _Script:
             if place is None:
                 place = next(iter(self._left), None)
             if place is not None:
-                return self._left.pop(place)
+                return _Reached(self._left.pop(place), wanted)
         if isinstance(effect, AskApproval):
             return None
         raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {shown(effect)}")
 
     def answer(
-        self, effect: Wanted, record: Record, told: ReplyReceived | RequestFailed | None = None
+        self, effect: Wanted, reached: _Reached, told: ReplyReceived | RequestFailed | None = None
     ) -> Event:
         """What was told now, or the recorded event, if that answered just this effect."""
-        if (record.kind, record.fp) != (tag(type(effect)), fingerprint(effect)):
+        record = reached.record
+        if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
             raise ReplayMismatch(
                 f"{self._recorded.source}, line {record.n + 1}: the run wants {shown(effect)}, but that is "
                 f"not the {record.kind} recorded here; the plan, a tool or toolreel has changed: record again"

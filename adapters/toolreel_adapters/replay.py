@@ -19,15 +19,15 @@ from toolreel_adapters.drift import first_change
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import CassetteError, JournalError, MissingExtra
 from toolreel_adapters.finished import Run
+from toolreel_adapters.immediate import ImmediateEndpoint
 from toolreel_adapters.journal import MemoryJournal, Recorded, read_journal
 from toolreel_adapters.python_tools import Given, PythonTools
 from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal, breaks_in
 
 if TYPE_CHECKING:
-    from toolreel_adapters.ahttp import AsyncHttpEndpoint
     from toolreel_adapters.apython_tools import AsyncPythonTools
     from toolreel_adapters.cassette_tape import Recording
-    from toolreel_adapters.http import HttpEndpoint
+    from toolreel_adapters.taped import TapedEndpoint
 
 __all__ = [
     "DRIVERS",
@@ -43,9 +43,6 @@ __all__ = [
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
-
-_NOWHERE: Final = "http://replay.invalid/v1"
-"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
 
 Toolset: TypeAlias = Callable[[], Iterable[Given]]
 """Makes the tools of a run anew, since tools may keep state."""
@@ -130,7 +127,7 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
     with ExitStack() as stack:
         tape = stack.enter_context(_tape(cassette)) if cassette else None
-        endpoint = stack.enter_context(_endpoint(tape)) if tape else None
+        endpoint = _endpoint(tape) if tape else None
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
@@ -144,7 +141,7 @@ async def _areplay(
 ) -> Run:
     async with AsyncExitStack() as stack:
         tape = stack.enter_context(_tape(cassette)) if cassette else None
-        endpoint = await stack.enter_async_context(_aendpoint(tape)) if tape else None
+        endpoint = ImmediateEndpoint(_endpoint(tape)) if tape else None
         host = _async_tools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
@@ -159,18 +156,10 @@ def _tape(cassette: Path) -> AbstractContextManager[Recording]:
     return replaying(cassette)
 
 
-def _endpoint(tape: Recording) -> HttpEndpoint:
-    from toolreel_adapters.cassette import ReplayTransport
-    from toolreel_adapters.http import HttpEndpoint
+def _endpoint(tape: Recording) -> TapedEndpoint:
+    from toolreel_adapters.taped import TapedEndpoint
 
-    return HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape))
-
-
-def _aendpoint(tape: Recording) -> AsyncHttpEndpoint:
-    from toolreel_adapters.ahttp import AsyncHttpEndpoint
-    from toolreel_adapters.cassette import AsyncReplayTransport
-
-    return AsyncHttpEndpoint(_NOWHERE, transport=AsyncReplayTransport(tape))
+    return TapedEndpoint(tape)
 
 
 def _async_tools(tools: Iterable[Given]) -> AsyncPythonTools:

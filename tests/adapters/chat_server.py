@@ -253,7 +253,7 @@ class FarSide:
     answer: Answer
     failure: FailureKind
     message: str
-    """A pattern for it: some of it are httpx's words."""
+    """A pattern for it: some of it are the words of httpx or pyreqwest."""
     status: int | None = None
     body: str = ""
 
@@ -280,12 +280,18 @@ KEPT_ALIVE: Final[tuple[str | float, ...]] = (": OPENROUTER PROCESSING\n\n", 0.0
 _CUT = gzip.compress(b"a reply that is long enough to be cut")[:-9]
 
 FAR_SIDES: Final[Mapping[str, FarSide]] = {
-    "is silent": FarSide(Answer(delay=60), "timeout", "^ReadTimeout"),
-    "hangs up at once": FarSide(Answer(raw=b""), "broken", "^RemoteProtocolError: Server disconnected"),
-    "hangs up in the middle": FarSide(
-        Answer(b'{"choices":', promised=500), "broken", "^RemoteProtocolError: peer closed connection"
+    "is silent": FarSide(Answer(delay=60), "timeout", "^ReadTimeout|^timed out: "),
+    "hangs up at once": FarSide(
+        Answer(raw=b""), "broken", "^RemoteProtocolError: Server disconnected|: connection closed before"
     ),
-    "speaks no HTTP": FarSide(Answer(raw=b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), "broken", "^RemoteProtocolError"),
+    "hangs up in the middle": FarSide(
+        Answer(b'{"choices":', promised=500),
+        "broken",
+        "^RemoteProtocolError: peer closed connection|: end of file before",
+    ),
+    "speaks no HTTP": FarSide(
+        Answer(raw=b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), "broken", "^RemoteProtocolError|: invalid HTTP version"
+    ),
     "sends too much": FarSide(
         Answer(bytes(LIMIT + 1)), "too_large", f"^the response body is larger than {LIMIT} bytes", 200
     ),
@@ -306,7 +312,9 @@ FAR_SIDES: Final[Mapping[str, FarSide]] = {
     "refuses without a word": _refusing(503, b"", "no text"),
     "refuses with an empty word": _refusing(500, b'{"error":{"message":""}}', "no text"),
     "breaks off in mid-stream": FarSide(
-        streaming(chunk("Hel"), ends=False), "broken", "^RemoteProtocolError: peer closed connection"
+        streaming(chunk("Hel"), ends=False),
+        "broken",
+        "^RemoteProtocolError: peer closed connection|: unexpected EOF",
     ),
     "keeps a stream alive that says nothing": FarSide(
         streaming(chunk("Hel"), *KEPT_ALIVE), "timeout", f"^no meaningful data for {STALL} s", 200

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from tests.adapters.chat_server import LIMIT, Answer, bomb, chunk, serving, streaming
-from toolreel_adapters import cassette_replayed
+from toolreel_adapters import cassette_pieces, cassette_replayed
 from toolreel_adapters.bounded import TooLarge
 from toolreel_adapters.cassette import RecordTransport, recording
 from toolreel_adapters.cassette_session import Session, use_cassette
@@ -106,7 +106,7 @@ def test_a_body_that_httpx_could_not_read_here_names_the_package(
     packed = StoredResponse(200, "OK", (("content-encoding", encoding),), brotli.compress(b"hi"))
     tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
     tape.save({})
-    monkeypatch.setattr(cassette_replayed, "find_spec", lambda _: None)
+    monkeypatch.setattr(cassette_pieces, "find_spec", lambda _: None)
     with use_cassette(path) as session, pytest.raises(CassetteError, match=f"pip install {package}$"):
         got(session, "http://a.test")
 

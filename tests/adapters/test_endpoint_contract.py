@@ -23,6 +23,7 @@ from toolreel.errors import ReplayMismatch
 from toolreel.events import Event, ReplyReceived, RequestFailed
 from toolreel.plan import Plan
 from toolreel.streams import Delta
+from toolreel_adapters.afast import AsyncFastEndpoint
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.cassette import (
     AsyncRecordTransport,
@@ -32,12 +33,14 @@ from toolreel_adapters.cassette import (
     recording,
     replaying,
 )
+from toolreel_adapters.fast import FastEndpoint
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.immediate import ImmediateEndpoint
 from toolreel_adapters.journal import MemoryJournal, parse_journal
 from toolreel_adapters.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
 from toolreel_adapters.rehearsal import AsyncRehearsal, Rehearsal
 from toolreel_adapters.scripted import Lost, ScriptedEndpoint, saying
+from toolreel_adapters.taped import TapedEndpoint
 
 HELLO: Final = replying(saying("hello"))
 BYE: Final = replying(saying("bye"))
@@ -99,6 +102,22 @@ async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
 
 
 @contextmanager
+def fast(scene: Scene) -> Generator[Endpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        with FastEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@asynccontextmanager
+async def afast(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        async with AsyncFastEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@contextmanager
 def recorded(scene: Scene) -> Generator[Endpoint]:
     with (
         serving(*(answer for _, answer in scene.script)) as server,
@@ -137,6 +156,13 @@ def replayed(scene: Scene) -> Generator[Endpoint]:
         transport = Tap(scene, ReplayTransport(tape))
         with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
+
+
+@contextmanager
+def taped(scene: Scene) -> Generator[Endpoint]:
+    record(scene)
+    with replaying(scene.cassette) as tape:
+        yield TapedEndpoint(tape, on_delta=scene.heard.append)
 
 
 @asynccontextmanager
@@ -242,6 +268,8 @@ LIVE: Final[dict[str, Talk]] = {
     "http": sync(live),
     "http on asyncio": on("asyncio", alive),
     "http on trio": on("trio", alive),
+    "fast": sync(fast),
+    "fast on asyncio": on("asyncio", afast),
     "recording": sync(recorded),
     "recording on asyncio": on("asyncio", arecorded),
     "recording on trio": on("trio", arecorded),
@@ -256,6 +284,7 @@ REPLAYED: Final[dict[str, Talk]] = {
     "replaying on asyncio": on("asyncio", areplayed),
     "replaying on trio": on("trio", areplayed),
 }
+TAPED: Final[dict[str, Talk]] = {"taped": sync(taped)}
 REHEARSED: Final[dict[str, Talk]] = {
     "rehearsal": sync(rehearsed),
     "rehearsal on asyncio": on("asyncio", arehearsed),
@@ -268,7 +297,7 @@ def each(*groups: dict[str, Talk]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("talk", cases)
 
 
-@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
 def test_a_reply_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
     scene = Scene(tmp_path, [(asking(), HELLO)])
     assert talk(scene, [asking()]) == [ReplyReceived(1, 200, HELLO.body.decode())]
@@ -290,7 +319,7 @@ STREAMS: Final = {
 }
 
 
-@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
 @pytest.mark.parametrize("way", STREAMS)
 def test_a_streamed_reply_is_one_event_which_has_the_stream_as_it_came(
     talk: Talk, way: str, tmp_path: Path
@@ -305,7 +334,7 @@ def test_a_streamed_reply_is_one_event_which_has_the_stream_as_it_came(
     assert scene.heard == (heard if talk not in REHEARSED.values() else [])
 
 
-@each(LIVE, SCRIPTED, REPLAYED)
+@each(LIVE, SCRIPTED, REPLAYED, TAPED)
 def test_a_reply_that_came_whole_is_heard_at_once_where_a_stream_was_asked_for(
     talk: Talk, tmp_path: Path
 ) -> None:
@@ -315,7 +344,7 @@ def test_a_reply_that_came_whole_is_heard_at_once_where_a_stream_was_asked_for(
     assert scene.heard == [Delta("content", "bye")]
 
 
-@each(LIVE, SCRIPTED, REPLAYED)
+@each(LIVE, SCRIPTED, REPLAYED, TAPED)
 def test_nothing_is_heard_of_a_refusal(talk: Talk, tmp_path: Path) -> None:
     scene = Scene(tmp_path, [(asking(stream=True), replace(STREAMS["streamed"], status=429))])
     (event,) = talk(scene, [asking(stream=True)])
@@ -323,14 +352,14 @@ def test_nothing_is_heard_of_a_refusal(talk: Talk, tmp_path: Path) -> None:
     assert scene.heard == []
 
 
-@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
 def test_a_refusal_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
     (event,) = talk(Scene(tmp_path, [(asking(), BUSY)]), [asking()])
     assert isinstance(event, RequestFailed)
     assert replace(event, body="") == RequestFailed(1, "status", "HTTP 429: Slow down.", 429)
 
 
-@each(LIVE, SCRIPTED, REPLAYED, REHEARSED)
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
 def test_every_event_carries_the_ref_of_its_request(talk: Talk, tmp_path: Path) -> None:
     asked = [asking("one", ref=3), asking("two", ref=8), asking("three", ref=5)]
     scene = Scene(tmp_path, [*zip(asked, (HELLO, BUSY, BYE), strict=True)])
@@ -345,21 +374,21 @@ def test_the_body_arrives_byte_for_byte(talk: Talk, tmp_path: Path) -> None:
     assert scene.arrived == [effect.request.body.encode() for effect in asked]
 
 
-@each(SCRIPTED, REPLAYED, REHEARSED)
+@each(SCRIPTED, REPLAYED, TAPED, REHEARSED)
 def test_asking_for_more_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
     scene = Scene(tmp_path, [(asking(), HELLO)])
     with pytest.raises(ReplayMismatch):
         talk(scene, [asking(), asking()])
 
 
-@each(SCRIPTED, REPLAYED, REHEARSED)
+@each(SCRIPTED, REPLAYED, TAPED, REHEARSED)
 def test_asking_for_less_than_was_recorded_is_found_at_the_end(talk: Talk, tmp_path: Path) -> None:
     scene = Scene(tmp_path, [(asking("one"), HELLO), (asking("two"), BYE)])
     with pytest.raises(ReplayMismatch):
         talk(scene, [asking("one")])
 
 
-@each(REPLAYED, REHEARSED)
+@each(REPLAYED, TAPED, REHEARSED)
 def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
     scene = Scene(tmp_path, [(asking("hi"), HELLO)])
     with pytest.raises(ReplayMismatch):

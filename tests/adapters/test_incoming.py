@@ -1,9 +1,7 @@
-"""A response as it comes in, by both endpoints: what is shown when, and when a stream is given up."""
+"""A response as it comes in, by all endpoints: what is shown when, and when a stream is given up."""
 
 from __future__ import annotations
 
-import runpy
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
@@ -23,12 +21,11 @@ from tests.adapters.chat_server import (
     serving,
     streaming,
 )
-from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.streams import Delta
-from toolreel_adapters import incoming
+from toolreel_adapters.afast import AsyncFastEndpoint
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
-from toolreel_adapters.errors import MissingExtra
+from toolreel_adapters.fast import FastEndpoint
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.ports import Listener
 from toolreel_adapters.scripted import saying
@@ -40,12 +37,20 @@ SLOW: Final = (0.15, chunk("Hel"), 0.15, chunk("lo"), 0.15, chunk(None, "stop"),
 Sending = Callable[..., "ReplyReceived | RequestFailed"]
 
 
-def send(server: ChatServer, *, streamed: bool = True, **settings: Any) -> ReplyReceived | RequestFailed:  # noqa: ANN401
-    with HttpEndpoint(server.url, **settings) as endpoint:
-        return endpoint.send(asking(stream=streamed))
+def sending(kind: type[HttpEndpoint] | type[FastEndpoint]) -> Sending:
+    def send(
+        server: ChatServer,
+        *,
+        streamed: bool = True,
+        **settings: Any,  # noqa: ANN401
+    ) -> ReplyReceived | RequestFailed:
+        with kind(server.url, **settings) as endpoint:
+            return endpoint.send(asking(stream=streamed))
+
+    return send
 
 
-def sending(backend: str) -> Sending:
+def asending(kind: type[AsyncHttpEndpoint] | type[AsyncFastEndpoint], backend: str) -> Sending:
     def asend(
         server: ChatServer,
         *,
@@ -53,7 +58,7 @@ def sending(backend: str) -> Sending:
         **settings: Any,  # noqa: ANN401
     ) -> ReplyReceived | RequestFailed:
         async def conversation() -> ReplyReceived | RequestFailed:
-            async with AsyncHttpEndpoint(server.url, **settings) as endpoint:
+            async with kind(server.url, **settings) as endpoint:
                 return await endpoint.send(asking(stream=streamed))
 
         return anyio.run(conversation, backend=backend)
@@ -61,9 +66,14 @@ def sending(backend: str) -> Sending:
     return asend
 
 
-each = pytest.mark.parametrize(
-    "ask", [send, sending("asyncio"), sending("trio")], ids=["sync", "asyncio", "trio"]
-)
+WAYS: Final = {
+    "sync": sending(HttpEndpoint),
+    "asyncio": asending(AsyncHttpEndpoint, "asyncio"),
+    "trio": asending(AsyncHttpEndpoint, "trio"),
+    "fast": sending(FastEndpoint),
+    "fast on asyncio": asending(AsyncFastEndpoint, "asyncio"),
+}
+each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
 
 
 @each
@@ -93,7 +103,7 @@ def test_a_silence_is_no_longer_than_a_stall_where_a_stream_was_asked_for(ask: S
         event = ask(server, stall_timeout=STALL)
     assert isinstance(event, RequestFailed)
     assert event.failure == "timeout"
-    assert event.message.startswith("ReadTimeout")
+    assert event.message.startswith(("ReadTimeout", "timed out"))
 
 
 @each
@@ -189,10 +199,3 @@ async def test_a_request_that_is_cancelled_in_mid_stream_is_no_event() -> None:
                 await endpoint.send(asking(stream=True))
     assert scope.cancelled_caught
     assert heard == [Delta("content", "Hel")]
-
-
-def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    assert complaint(MissingExtra, lambda: runpy.run_path(incoming.__file__)) == (
-        "httpx is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
-    )

@@ -13,9 +13,12 @@ import pytest
 
 from toolreel_adapters import (
     adrive,
+    afast,
     ahttp,
     approving,
     drive,
+    fast,
+    fast_exchange,
     http,
     perform,
     ports,
@@ -24,7 +27,7 @@ from toolreel_adapters import (
     stopwatch,
 )
 
-MODULES: Final = [(drive, adrive), (http, ahttp)]
+MODULES: Final = [(drive, adrive), (http, ahttp), (fast, afast)]
 CLASSES: Final = [
     (ports, "Endpoint"),
     (ports, "ToolHost"),
@@ -36,6 +39,7 @@ CLASSES: Final = [
     (approving, "Later"),
     (routing, "Router"),
     (stopwatch, "Stopwatch"),
+    (fast_exchange, "FastClients"),
 ]
 
 OTHER_NAMES: Final = {
@@ -43,7 +47,12 @@ OTHER_NAMES: Final = {
     "ago_on": "go_on",
     "aanswers": "answers",
     "aclose": "close",
+    "aiter_bytes": "iter_bytes",
     "aiter_raw": "iter_raw",
+    "on_asyncio": "interruptible",
+    "SyncResponse": "Response",
+    "SyncClientBuilder": "ClientBuilder",
+    "SyncClient": "Client",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
 }
@@ -96,7 +105,7 @@ def test_the_classes_are_alike(module: ModuleType, name: str) -> None:
 def test_every_class_that_has_a_twin_is_compared() -> None:
     twins = [
         (module, node.name.removeprefix("Async"))
-        for module in (ports, perform, rehearsal, approving, routing, stopwatch)
+        for module in (ports, perform, rehearsal, approving, routing, stopwatch, fast_exchange)
         for node in tree_of(module).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async")
     ]

@@ -1,0 +1,151 @@
+"""One exchange over pyreqwest, a client in Rust: how it is set up, and what its failures are to a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from toolreel.events import RequestFailed
+from toolreel.outcome import FailureKind
+from toolreel_adapters.errors import EndpointConfigError, MissingExtra
+from toolreel_adapters.exchange import Address
+
+try:
+    from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
+    from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError, RequestTimeoutError
+except ImportError:
+    raise MissingExtra.of("fast", "pyreqwest") from None
+
+if TYPE_CHECKING:
+    from pyreqwest.client import BaseClientBuilder
+
+__all__ = [
+    "CONNECTIONS",
+    "CONNECT_TIMEOUT",
+    "TIMEOUT",
+    "AsyncFastClients",
+    "FastClients",
+    "FastSettings",
+    "PyreqwestError",
+    "lost",
+]
+
+_Builder = TypeVar("_Builder", bound="BaseClientBuilder")
+
+CONNECTIONS: Final = 1_000
+"""How many requests an endpoint has under way at once; more wait for their turn."""
+
+CONNECT_TIMEOUT: Final = 10.0
+"""Seconds."""
+
+TIMEOUT: Final = 300.0
+"""Seconds of silence. It is patient: nothing comes from a server that does not stream until it is done."""
+
+_CONNECTING: Final = "client error (Connect)"
+_SAID: Final[dict[FailureKind, str]] = {
+    "connect": "could not connect",
+    "timeout": "timed out",
+    "broken": "the exchange broke off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FastSettings:
+    """How clients are made. Bodies come as they are sent: who takes them in decodes them within a bound."""
+
+    address: Address
+    timeout: float
+    stall_timeout: float
+    connect_timeout: float
+    connections: int
+    http2: bool
+
+    def set_on(self, builder: _Builder, *, streamed: bool) -> _Builder:
+        """The builder, told all of it; who asks for a stream waits no longer than a stall.
+
+        :raises EndpointConfigError: if a setting cannot be used
+        """
+        patience = min(self.timeout, self.stall_timeout) if streamed else self.timeout
+        try:
+            builder.read_timeout(timedelta(seconds=patience))
+            builder.connect_timeout(timedelta(seconds=self.connect_timeout))
+            builder.max_connections(self.connections)
+            builder.default_headers(dict(self.address.headers))
+        except ValueError as error:
+            raise EndpointConfigError(f"the endpoint's settings cannot be used: {error}") from None
+        builder.gzip(False).brotli(False).zstd(False).deflate(False)
+        return builder.follow_redirects(False).referer(False).http2(self.http2)
+
+
+class FastClients:
+    """The clients of one endpoint, made when they are needed: one asks for streams, one does not."""
+
+    def __init__(self, settings: FastSettings) -> None:
+        self._settings = settings
+        self._made: dict[bool, SyncClient] = {}
+        self._closed = False
+        self.asking(streamed=False)
+
+    def asking(self, *, streamed: bool) -> SyncClient:
+        """The client for a request."""
+        if self._closed:
+            raise RuntimeError("this endpoint is closed")
+        if streamed not in self._made:
+            self._made[streamed] = self._settings.set_on(SyncClientBuilder(), streamed=streamed).build()
+        return self._made[streamed]
+
+    def abort(self) -> None:
+        """Break off whatever is under way; what is asked next has new connections."""
+        for made in [self._made.pop(streamed) for streamed in (*self._made,)]:
+            made.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        self.abort()
+
+
+class AsyncFastClients:
+    """The same as :class:`FastClients`, awaited."""
+
+    def __init__(self, settings: FastSettings) -> None:
+        self._settings = settings
+        self._made: dict[bool, Client] = {}
+        self._closed = False
+        self.asking(streamed=False)
+
+    def asking(self, *, streamed: bool) -> Client:
+        """The client for a request."""
+        if self._closed:
+            raise RuntimeError("this endpoint is closed")
+        if streamed not in self._made:
+            self._made[streamed] = self._settings.set_on(ClientBuilder(), streamed=streamed).build()
+        return self._made[streamed]
+
+    async def abort(self) -> None:
+        """Break off whatever is under way; what is asked next has new connections."""
+        for made in [self._made.pop(streamed) for streamed in (*self._made,)]:
+            await made.close()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        await self.abort()
+
+
+def lost(ref: int, error: PyreqwestError) -> RequestFailed:
+    """The event for an exchange that pyreqwest gave up.
+
+    Its own text names the URL with its query, in which there may be a key; only the last cause is told. It
+    calls a reply that does not come a failure to connect, too.
+    """
+    causes = (error.details.get("causes") if isinstance(error, DetailedPyreqwestError) else None) or []
+    told = [cause["message"] for cause in causes]
+    kind: FailureKind = "broken"
+    if _CONNECTING in told:
+        kind = "connect"
+    elif isinstance(error, RequestTimeoutError):
+        kind = "timeout"
+    why = told[-1] if len(told) > 1 else error.message
+    return RequestFailed(ref, kind, f"{_SAID[kind]}: {why}")

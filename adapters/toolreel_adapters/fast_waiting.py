@@ -1,0 +1,75 @@
+"""How the endpoints over pyreqwest wait: so that Ctrl-C ends it, and on asyncio alone.
+
+pyreqwest blocks in Rust and looks at no signal before there is something to read. Only the main thread is
+told of signals: there, the exchange takes place in another thread, and breaks off when somebody interrupts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+
+from toolreel.effects import SendRequest
+from toolreel_adapters.errors import EndpointConfigError
+
+__all__ = ["interruptible", "on_asyncio"]
+
+
+class _Clients(Protocol):
+    def abort(self) -> None: ...
+
+
+class _Endpoint(Protocol):
+    @property
+    def clients(self) -> _Clients: ...
+
+
+_Sync = TypeVar("_Sync", bound=_Endpoint)
+_Send = TypeVar("_Send", bound=Callable[..., Coroutine[Any, Any, object]])
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+def interruptible(
+    send: Callable[Concatenate[_Sync, _Asked], _Answer],
+) -> Callable[Concatenate[_Sync, _Asked], _Answer]:
+    """A ``send`` that blocks, and that a ``KeyboardInterrupt`` ends at once."""
+
+    @wraps(send)
+    def sent(self: _Sync, /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Answer:
+        if threading.current_thread() is not threading.main_thread():
+            return send(self, *args, **kwargs)
+        answer = _apart().submit(send, self, *args, **kwargs)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            self.clients.abort()
+            raise
+
+    return sent
+
+
+def on_asyncio(send: _Send) -> _Send:
+    """A ``send`` that asyncio has to run."""
+
+    @wraps(send)
+    async def sent(self: object, effect: SendRequest) -> object:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise EndpointConfigError(
+                "the fast endpoint runs on asyncio alone; on trio, take AsyncHttpEndpoint"
+            ) from None
+        return await send(self, effect)
+
+    return cast("_Send", sent)
+
+
+@cache
+def _apart() -> ThreadPoolExecutor:
+    """The one thread in which the main thread's exchanges take place."""
+    return ThreadPoolExecutor(1, "toolreel-fast")

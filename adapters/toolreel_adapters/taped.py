@@ -1,0 +1,84 @@
+"""The endpoint from a cassette, with no HTTP library in between: the events are those that one would give.
+
+For replaying many runs, and for drivers of your own. On an async driver it is an
+:class:`~toolreel_adapters.immediate.ImmediateEndpoint`, since it never waits.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolreel.effects import SendRequest
+from toolreel.events import ReplyReceived, RequestFailed
+from toolreel.outcome import FailureKind
+from toolreel_adapters.bounded import TooLarge, UndecodableBody
+from toolreel_adapters.cassette_breaks import Break
+from toolreel_adapters.cassette_pieces import pieces_of, refuse_unreadable
+from toolreel_adapters.cassette_tape import Recording, StoredResponse
+from toolreel_adapters.exchange import MAX_RESPONSE_BYTES, broken
+from toolreel_adapters.incoming import Intake
+from toolreel_adapters.ports import Listener
+from toolreel_adapters.rehearsal import CHAT
+
+__all__ = ["TapedEndpoint"]
+
+_KINDS: Final[dict[str, FailureKind]] = {
+    "ConnectError": "connect",
+    "ConnectTimeout": "connect",
+    "PoolTimeout": "timeout",
+    "ReadTimeout": "timeout",
+    "TimeoutException": "timeout",
+    "WriteTimeout": "timeout",
+}
+"""What exceptions of httpx are to a run; every other one is ``broken``."""
+
+
+class TapedEndpoint:
+    """Answers requests from a recording.
+
+    :param max_response_bytes: as in the run that was recorded
+    :param on_delta: is shown each piece of a reply
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        on_delta: Listener | None = None,
+    ) -> None:
+        self._recording = recording
+        self._intake = Intake(max_response_bytes, float("inf"), on_delta, float)  # on which no time passes
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """What came of the request when it was recorded.
+
+        :raises toolreel.ReplayMismatch: if it was not
+        """
+        stored = self._recording.play("POST", CHAT, effect.request.body.encode())
+        return _broke(effect.ref, stored) if isinstance(stored, Break) else self._read(effect, stored)
+
+    def _read(self, effect: SendRequest, stored: StoredResponse) -> ReplyReceived | RequestFailed:
+        if any(name == "content-encoding" for name, _ in stored.headers):
+            refuse_unreadable(stored, self._recording.path)
+        try:
+            incoming = self._intake.of(effect, stored.status, _headers(stored))
+            for piece in pieces_of(stored):
+                incoming.take(piece)
+                if incoming.over:
+                    return incoming.answered()
+            return incoming.answered() if stored.broke is None else _broke(effect.ref, stored.broke)
+        except (TooLarge, UndecodableBody) as error:
+            return broken(effect.ref, stored.status, error)
+
+
+def _headers(stored: StoredResponse) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for name, value in stored.headers:
+        told[name] = f"{told[name]}, {value}" if name in told else value
+    return told
+
+
+def _broke(ref: int, broke: Break) -> RequestFailed:
+    told = f"{broke.kind}: {broke.message}" if broke.message else broke.kind
+    return RequestFailed(ref, _KINDS.get(broke.kind, "broken"), told)
