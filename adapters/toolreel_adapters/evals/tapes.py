@@ -14,8 +14,8 @@ from toolreel_adapters.errors import CassetteError, MissingExtra
 from toolreel_adapters.evals.limiting import Limited, Limits
 from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
 from toolreel_adapters.evals.running import Job, Outside
-from toolreel_adapters.exchange import TIMEOUT
 from toolreel_adapters.http import HttpEndpoint
+from toolreel_adapters.httpx_exchange import TIMEOUT
 from toolreel_adapters.ports import Observer
 
 try:
