@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock nightly fuzz bench conformance bfcl check-install clean
+.PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl check-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -78,7 +78,12 @@ nightly: setup ## the long tests: many more random histories, what is marked slo
 fuzz: setup ## fuzz the normalisers (SECONDS=600 for each target, TARGETS="texts replies" for some)
 	$(BIN)/python -m tests.fuzz $(TARGETS) --seconds $(SECONDS)
 
-bench: setup ## run the benchmarks
+# The peers' packages come from their registry, as for `make conformance`.
+bench: setup ## measure a tool loop against its peers (ONLY="--contestant toolreel" for one)
+	$(BIN)/python -m benchmarks.peers.run $(ONLY)
+	$(if $(ONLY),,$(MAKE) bench-parts)
+
+bench-parts: setup ## measure parts of toolreel alone
 	@set -e; for bench in $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)); do \
 		echo "== $$bench"; $(BIN)/python -m "benchmarks.$$bench"; done
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.conformance.judge import Verdict
-from benchmarks.conformance.peer import CACHE, Peer
+from benchmarks.conformance.peer import Peer
+from benchmarks.shared.environment import CACHE
 
 __all__ = ["Result", "results_of", "results_path"]
 

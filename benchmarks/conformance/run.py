@@ -18,11 +18,12 @@ from typing import Final
 
 from benchmarks.conformance.driver import Driver
 from benchmarks.conformance.judge import Run, judged
-from benchmarks.conformance.peer import CACHE, HERE, PEERS, NotInstalled, Peer
+from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.provider import Provider, serving
 from benchmarks.conformance.results import Result, results_of, results_path
 from benchmarks.conformance.shape import Shape, load
 from benchmarks.conformance.table import rows_of, table, today, write
+from benchmarks.shared.environment import CACHE, NotInstalled
 
 __all__ = ["main", "put_through"]
 
@@ -89,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.fresh:
             results_path(peer).unlink(missing_ok=True)
         try:
-            peer.install()
+            peer.environment.install()
         except NotInstalled as error:
             reasons[peer.id] = str(error)
             return

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.conformance.judge import VERDICTS, Verdict
-from benchmarks.conformance.peer import HERE, PEERS, ROOT, Peer
+from benchmarks.conformance.peer import HERE, PEERS, Peer
 from benchmarks.conformance.results import Result
 from benchmarks.conformance.shape import Shape
+from benchmarks.shared.environment import ROOT
+from benchmarks.shared.marks import Marks
 
 __all__ = ["Row", "matrix", "rows_of", "table", "today", "write"]
 
-_BEGIN: Final = "<!-- conformance: made by make conformance -->"
-_END: Final = "<!-- end of conformance -->"
+_IN_README: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
 _MARKS: Final[Mapping[Verdict, str]] = {
     "right": "right",
     "told": "told",
@@ -118,7 +119,7 @@ def write(
     _save(HERE / "results.json", json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
     _save(HERE / "TABLE.md", made)
     _save(HERE / "MATRIX.md", matrix(rows, known.values()))
-    _into(ROOT / "README.md", made)
+    _IN_README.put(ROOT / "README.md", made)
 
 
 def rows_of(known: Mapping[str, Shape], results: Mapping[str, Mapping[str, Result]]) -> list[Row]:
@@ -139,10 +140,3 @@ def _row(peer: Peer, found: Mapping[str, Result], known: Mapping[str, Shape]) ->
 
 def _save(path: Path, text: str) -> None:
     path.write_text(text, "utf-8")
-
-
-def _into(path: Path, made: str) -> None:
-    before, begin, rest = path.read_text("utf-8").partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if end:
-        _save(path, f"{before}{begin}\n{made}{end}{after}")

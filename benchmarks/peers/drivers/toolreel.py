@@ -1,0 +1,58 @@
+"""toolreel over httpx: ``run`` and ``arun``, each with one endpoint for all runs.
+
+The tool runs where the loop runs, as it does in the loops by hand: there is no deadline to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+from benchmarks.peers.task import MODEL, PROMPT, stock
+from toolreel import LoopConfig, Plan
+from toolreel.outcome import Completed, Outcome
+from toolreel_adapters import AsyncPorts, Ports, PythonTools, arun, run
+from toolreel_adapters.ahttp import AsyncHttpEndpoint
+from toolreel_adapters.apython_tools import AsyncPythonTools
+from toolreel_adapters.http import HttpEndpoint
+from toolreel_adapters.ports import AsyncEndpoint, Endpoint
+
+__all__ = ["aopened", "arunning", "opened", "running"]
+
+TOOLS = PythonTools([stock], deadline=None)
+ASYNC_TOOLS = AsyncPythonTools([stock], deadline=None)
+PLAN = Plan.of(model=MODEL, messages=PROMPT, tools=TOOLS.surface, config=LoopConfig(max_turns=100_000))
+
+
+def _text(outcome: Outcome | None) -> str:
+    return outcome.content if isinstance(outcome, Completed) else repr(outcome)
+
+
+def running(endpoint: Endpoint) -> Callable[[], str]:
+    """Makes one run."""
+    ports = Ports(endpoint, TOOLS)
+    return lambda: _text(run(PLAN, ports).outcome)
+
+
+def arunning(endpoint: AsyncEndpoint) -> Callable[[], Awaitable[str]]:
+    """The same, awaited."""
+    ports = AsyncPorts(endpoint, ASYNC_TOOLS)
+
+    async def one() -> str:
+        return _text((await arun(PLAN, ports)).outcome)
+
+    return one
+
+
+@contextmanager
+def opened(base_url: str) -> Generator[Callable[[], str]]:
+    """Runs one after another."""
+    with HttpEndpoint(base_url) as endpoint:
+        yield running(endpoint)
+
+
+@asynccontextmanager
+async def aopened(base_url: str) -> AsyncGenerator[Callable[[], Awaitable[str]]]:
+    """Runs in tasks."""
+    async with AsyncHttpEndpoint(base_url) as endpoint:
+        yield arunning(endpoint)
