@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([*TOOLREEL, "replay", results, "--check"], check=True)
 
     summary = json.loads((results / "summary.json").read_text())
-    by_model = {}
+    by_model: dict[str, list[float]] = {}
     for row in summary["models"]:
         by_model.setdefault(row["model_base"], []).append(row["tool_ok_rate"])
     assert by_model["scripted:good"] == [1.0, 1.0]

@@ -7,17 +7,17 @@ from typing import Final
 
 from benchmarks.servers.scripted import answer_body
 from toolreel import LoopConfig, Plan, ReplyReceived, RunTool, SendRequest, ToolDefinition, ToolReturned
-from toolreel.jsontext import canonical
+from toolreel.jsontext import Json, canonical
 
 __all__ = ["PLAN", "RESULT", "TOOLS", "AsyncStock", "Scripted", "Stock"]
 
-_SCHEMA: Final = {
+_SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
     "properties": {"part": {"type": "string"}, "limit": {"type": "integer"}},
     "required": ["part"],
     "additionalProperties": False,
 }
-RESULT: Final = {"part": "pin", "left": 41, "depot": "north"}
+RESULT: Final[dict[str, Json]] = {"part": "pin", "left": 41, "depot": "north"}
 PLAN: Final = Plan.of(
     model="m",
     messages="How many pins are in stock?",
