@@ -10,6 +10,7 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 __all__ = ["main"]
 
@@ -54,6 +55,10 @@ def build(base: Path) -> Path:
     say("building sdist and wheel")
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", base / "dist", ROOT, cwd=base)
     (wheel,) = (base / "dist").glob("*.whl")
+    with ZipFile(wheel) as packed:
+        missing = {f"toolreel_adapters/evals/report/page.{ending}" for ending in ("css", "html.jinja", "js")}
+        missing -= set(packed.namelist())
+        assert not missing, f"the wheel lacks {missing}"
     return wheel
 
 

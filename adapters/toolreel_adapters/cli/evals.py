@@ -14,6 +14,7 @@ _COMMANDS: Final = (
     Later("compare", "evals_compare:compare_command", "Compare two evaluations, or two strategies of one."),
     Later("plan", "evals_plan:plan_command", "Show what an evaluation would run, and what it would cost."),
     Later("replay", "evals_replay:replay_command", "Replay recorded runs, and judge them again."),
+    Later("report", "evals_report:report_command", "Show the results as one HTML page, and as pictures."),
     Later("run", "evals_run:run_command", "Make the runs of a plan, or those that are missing."),
     Later(
         "summarize", "evals_summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."

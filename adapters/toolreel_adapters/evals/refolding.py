@@ -5,21 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolreel.evals.cells import Sample
-from toolreel.evals.evidence import Evidence, SeenTurn, evidence_of
+from toolreel.evals.evidence import SeenTurn
 from toolreel.evals.planning import EvalPlan
 from toolreel.evals.records import Record
 from toolreel.jsontext import Json, Tree
 from toolreel.messages import wire_tree
 from toolreel.notes import ReplyRead
 from toolreel.plan import Plan
-from toolreel_adapters.drive import run
-from toolreel_adapters.evals.evaluation import job_of
-from toolreel_adapters.evals.running import Job, Outside
-from toolreel_adapters.evals.tapes import replayed
-from toolreel_adapters.evals.world_host import WorldHost
-from toolreel_adapters.finished import Run
-from toolreel_adapters.perform import Ports
+from toolreel_adapters.evals.again import made_again
 
 __all__ = ["Refolded", "refolded"]
 
@@ -41,31 +34,15 @@ def refolded(plan: EvalPlan, record: Record, folder: Path) -> Refolded:
     :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    job = job_of(plan, _sample(plan, record))
-    with replayed(folder, record.cassette, plan.endpoint.url, job) as outside:
-        for _ in record.attempts[:-1]:
-            _again(job, outside)
-        asked, ended, seen = _again(job, outside)
+    again = made_again(record, plan, folder)
+    ended, seen = again.run, again.evidence
     replies = {note.turn: note for note in ended.notes if isinstance(note, ReplyRead)}
     trace = zip(replies.values(), seen.turns, strict=True)
-    request = _request(asked)
+    request = _request(ended.state.plan)
     return Refolded(
         tuple(wire_tree(message) for message in ended.state.messages.messages),
         tuple(_entry(request, reply, turn) for reply, turn in trace),
     )
-
-
-def _again(job: Job, outside: Outside) -> tuple[Plan, Run, Evidence]:
-    """One attempt."""
-    setting = job.setting
-    asked, host = job.plan(setting), WorldHost(setting.world)
-    ended = run(asked, Ports(outside.endpoint, host, clock=outside.clock))
-    return asked, ended, evidence_of(asked, ended.state, ended.notes, host.world, setting.world.told())
-
-
-def _sample(plan: EvalPlan, record: Record) -> Sample:
-    configuration = plan.configuration(record.cell).digest
-    return Sample(record.cell, record.trial, record.version, configuration)
 
 
 def _request(asked: Plan) -> Tree:

@@ -1,0 +1,128 @@
+"""Evaluations that were really run: by a server on this machine that plays the scripts of the scenarios."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+from toolreel.evals.catalogue import chosen_scenarios
+from toolreel.evals.models import reply_of
+from toolreel.evals.options import Options
+from toolreel.evals.planning import EvalPlan
+from toolreel.evals.records import Record
+from toolreel_adapters.catalogue import shipped
+from toolreel_adapters.evals.evaluation import Found, evaluate, job_of
+from toolreel_adapters.evals.origins import header_of, line_of
+
+__all__ = ["HOSTILE", "evaluated", "scripted"]
+
+HOSTILE: Final = (
+    "</pre></details><script>alert('run')</script><img src=https://evil.example/x onerror=alert(1)>"
+    " {{ 7 * 7 }} \x1b[31m \u202egnp.exe \ud800 <a href='https://evil.example/'>here</a> &amp; ]]>"
+)
+"""What the model ``local-hostile`` says."""
+
+BEGUN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+
+
+class _Nobody:
+    """Watches an evaluation, and says nothing."""
+
+    def found(self, found: Found, /) -> None:
+        """Nothing."""
+
+    def ended(self, record: Record, /) -> None:
+        """Nothing."""
+
+
+def scripted(out: Path, *models: str, **changes: object) -> EvalPlan:
+    """Run scripts in this process, which leaves no cassettes.
+
+    :param models: names such as ``scripted:good``
+    """
+    plan = _plan(list(models or ("scripted:good", "scripted:bad")), "http://127.0.0.1:9", changes)
+    _run(plan, out)
+    return plan
+
+
+def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
+    """Run models on a server, which leaves a cassette a run.
+
+    :param models: ``local-good``, ``local-bad``, ``local-skipping``, ``local-hostile``
+    """
+    known: dict[str, str] = {}
+    with _server(known) as url:
+        plan = _plan(list(models), url, changes)
+        for sample in plan.samples():
+            for message in job_of(plan, sample).setting.messages:
+                known[message.content] = sample.cell.scenario
+        _run(plan, out)
+    return plan
+
+
+def _plan(models: list[str], url: str, changes: Mapping[str, object]) -> EvalPlan:
+    chosen: dict[str, Any] = {
+        "add_models": models,
+        "strategies": ["raw", "production"],
+        "scenarios": ["happy_path", "partial_success_failure", "chat_only"],
+        "trials": 2,
+        **changes,
+    }
+    options = Options.of({"eval": chosen, "endpoint": {"base_url": url, "api_key_env": "", "provider": ""}})
+    return EvalPlan(options, shipped(), chosen_scenarios(options.scenarios))
+
+
+def _run(plan: EvalPlan, out: Path) -> None:
+    line = line_of(plan, {})
+    with line.network:
+        ending = evaluate(plan, out, line, header_of(plan, BEGUN), _Nobody(), Event())
+    assert ending.made == plan.count, ending
+
+
+@contextmanager
+def _server(known: Mapping[str, str]) -> Generator[str]:
+    """A server that plays scripts.
+
+    :param known: which scenario each text of a user or a system belongs to
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            body = json.dumps(_reply(asked, known)).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _reply(asked: Mapping[str, Any], known: Mapping[str, str]) -> object:
+    kind = asked["model"].removeprefix("local-")
+    if kind == "hostile":
+        message = {"role": "assistant", "content": HOSTILE}
+        return {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
+    said = [entry["content"] for entry in asked["messages"] if entry["content"] in known]
+    return reply_of(kind, known[said[-1]], asked["messages"])
