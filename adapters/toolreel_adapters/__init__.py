@@ -18,6 +18,7 @@ module                 does
 ``call_context``       what a tool may know of its run and call; ``isolation`` gives it a process
 ``msgspec_schema``     tool schemas from msgspec structs
 ``tokenizer``          token estimates by a model's own tokenizer
+``fast_validation``    arguments checked by a validator in Rust before jsonschema is asked
 ``journal``            events to and from JSON lines; ``journal_file`` on disk
 ``resumption``         going on with a run that was killed or rests
 ``rehearsal``          both effects from a journal, with or without a cassette

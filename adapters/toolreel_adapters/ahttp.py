@@ -74,10 +74,10 @@ class AsyncHttpEndpoint:
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the whole reply; every transport error becomes an event."""
-        body = effect.request.body.encode()
+        pieces = effect.request.pieces()
         patience = self._while_streaming if effect.request.streamed else self._patience
         try:
-            async with self._wire.asked(body, patience) as response:
+            async with self._wire.asked(pieces, patience) as response:
                 return await self._read(effect, response)
         except httpx.HTTPError as error:
             return lost(effect.ref, error)

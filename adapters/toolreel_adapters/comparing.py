@@ -61,7 +61,7 @@ def effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     if old.before.plan != new.before.plan:
         return _said_changes(_since(old, was.request.messages), _since(new, now.request.messages))
     rest = changes(parse(was.request.options.text), parse(now.request.options.text))
-    return (*_said_changes(was.request.messages.texts, now.request.messages.texts), *rest)
+    return (*_said_changes([*was.request.messages.texts], [*now.request.messages.texts]), *rest)
 
 
 def event_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
@@ -97,7 +97,7 @@ def _plain(value: Any) -> Json:  # noqa: ANN401 - a setting
 def _since(traced: Traced, sent: Transcript) -> Sequence[JsonText]:
     """What was said since the plan."""
     plan = traced.before.plan
-    return sent.texts[len(Transcript.of(plan.messages, plan.form).complete().texts) :]
+    return [*sent.texts][len(Transcript.of(plan.messages, plan.form).complete().texts) :]
 
 
 def _said_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[Change, ...]:

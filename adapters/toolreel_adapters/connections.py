@@ -8,13 +8,13 @@ brings a client (with hooks, auth, cookies) is served by it, who brings a transp
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from threading import Semaphore
 from typing import Final
 
 from toolreel_adapters.errors import EndpointConfigError, MissingExtra
-from toolreel_adapters.exchange import Address
+from toolreel_adapters.exchange import Address, asent, length, sent
 from toolreel_adapters.httpx_transports import KEPT, Transports
 
 try:
@@ -59,23 +59,25 @@ class Wire:
             self._only = self._idle.pop()
 
     @contextmanager
-    def asked(self, body: bytes, patience: httpx.Timeout) -> Generator[httpx.Response]:
+    def asked(self, pieces: tuple[bytes, ...], patience: httpx.Timeout) -> Generator[httpx.Response]:
         """The response to a request, whose body has not been read yet.
 
+        :param pieces: of the request's body
         :raises httpx.HTTPError: if there is none
         """
         if self._closed:
             raise RuntimeError("this endpoint is closed")
         if self._client is not None:
+            headers = httpx.Headers({**self._headers, **length(pieces)})
             with self._client.stream(
-                "POST", self._url, content=body, headers=self._headers, timeout=patience
+                "POST", self._url, content=sent(pieces), headers=headers, timeout=patience
             ) as response:
                 yield response
             return
         with self._room:
             transport = self._only or self._taken()
             try:
-                response = transport.handle_request(_request(self._url, self._headers, body, patience))
+                response = transport.handle_request(_request(self._url, self._headers, pieces, patience))
                 try:
                     yield response
                 finally:
@@ -131,16 +133,20 @@ class AsyncWire:
             self._only = self._idle.pop()
 
     @asynccontextmanager
-    async def asked(self, body: bytes, patience: httpx.Timeout) -> AsyncGenerator[httpx.Response]:
+    async def asked(
+        self, pieces: tuple[bytes, ...], patience: httpx.Timeout
+    ) -> AsyncGenerator[httpx.Response]:
         """The response to a request, whose body has not been read yet.
 
+        :param pieces: of the request's body
         :raises httpx.HTTPError: if there is none
         """
         if self._closed:
             raise RuntimeError("this endpoint is closed")
         if self._client is not None:
+            headers = httpx.Headers({**self._headers, **length(pieces)})
             async with self._client.stream(
-                "POST", self._url, content=body, headers=self._headers, timeout=patience
+                "POST", self._url, content=asent(pieces), headers=headers, timeout=patience
             ) as response:
                 yield response
             return
@@ -151,7 +157,7 @@ class AsyncWire:
         try:
             transport = self._only or self._taken()
             try:
-                asked = _request(self._url, self._headers, body, patience)
+                asked = _request(self._url, self._headers, pieces, patience)
                 response = await transport.handle_async_request(asked)
                 try:
                     yield response
@@ -191,15 +197,33 @@ def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
     return url, httpx.Headers([("host", url.netloc.decode("ascii")), *address.headers.items()])
 
 
-def _request(url: httpx.URL, headers: httpx.Headers, body: bytes, patience: httpx.Timeout) -> httpx.Request:
+def _request(
+    url: httpx.URL, headers: httpx.Headers, pieces: tuple[bytes, ...], patience: httpx.Timeout
+) -> httpx.Request:
     """The same as what httpx's client would build, without asking what is known."""
+    body = sent(pieces)
     request = httpx.Request(
         "POST",
         url,
         headers=headers,
-        stream=httpx.ByteStream(body),
+        stream=httpx.ByteStream(body) if isinstance(body, bytes) else _Pieces(pieces),
         extensions={"timeout": patience.as_dict()},
     )
-    request.headers["content-length"] = str(len(body))
-    request.read()
+    request.headers.update(length(pieces))
+    if isinstance(body, bytes):
+        request.read()
     return request
+
+
+class _Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A long body that is sent piece by piece, so that it is never copied as a whole."""
+
+    def __init__(self, pieces: tuple[bytes, ...]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._pieces)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece

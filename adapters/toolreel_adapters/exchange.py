@@ -7,7 +7,7 @@ Shared by all endpoints, whatever library carries their requests: ``http``, ``ah
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final, assert_never
@@ -23,10 +23,13 @@ __all__ = [
     "STALL_TIMEOUT",
     "Address",
     "answered",
+    "asent",
     "broken",
     "chat_url",
+    "length",
     "request_headers",
     "retry_after_ms",
+    "sent",
 ]
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
@@ -35,6 +38,9 @@ MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 STALL_TIMEOUT: Final = 120.0
 """Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
 (future-os#431)."""
+
+_AT_ONCE: Final = 131_072
+"""Bytes up to which a request's body is put together and sent in one."""
 
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
 """The part of a URL in which user and password stand, even where the scheme was forgotten."""
@@ -97,6 +103,26 @@ def _split(url: str) -> SplitResult:
     if why:
         raise EndpointConfigError(f"base URL {url!r}: {why}")
     return parts
+
+
+def length(pieces: tuple[bytes, ...]) -> dict[str, str]:
+    """The header that says how long a body is; for one that is sent piece by piece, httpx could not know."""
+    return {"content-length": str(sum(map(len, pieces)))}
+
+
+def sent(pieces: tuple[bytes, ...]) -> bytes | Iterable[bytes]:
+    """A body as httpx takes it: a long one piece by piece, so that it is never copied as a whole."""
+    return pieces if sum(map(len, pieces)) > _AT_ONCE else b"".join(pieces)
+
+
+def asent(pieces: tuple[bytes, ...]) -> bytes | AsyncIterable[bytes]:
+    """The same for an async client."""
+    return _one_by_one(pieces) if sum(map(len, pieces)) > _AT_ONCE else b"".join(pieces)
+
+
+async def _one_by_one(pieces: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:

@@ -73,10 +73,10 @@ class HttpEndpoint:
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the whole reply; every transport error becomes an event."""
-        body = effect.request.body.encode()
+        pieces = effect.request.pieces()
         patience = self._while_streaming if effect.request.streamed else self._patience
         try:
-            with self._wire.asked(body, patience) as response:
+            with self._wire.asked(pieces, patience) as response:
                 return self._read(effect, response)
         except httpx.HTTPError as error:
             return lost(effect.ref, error)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias, assert_never, cast
 
-from returns.result import Failure, Result, Success
-
 from toolreel.arguments import ArgumentError
 from toolreel.calls import ToolCall
 from toolreel.config import LoopConfig
@@ -28,8 +26,7 @@ from toolreel.faults import (
     tool_not_found,
 )
 from toolreel.intended import Intended, decoded, unwrapped
-from toolreel.jsontext import Json, JsonText, canonical, nesting, parse
-from toolreel.pipeline import either
+from toolreel.jsontext import Json, JsonText, canonical, deeper, parse
 from toolreel.plan import Plan
 from toolreel.schemas import refused_nulls, violations
 from toolreel.surface import ToolDefinition, ToolSurface
@@ -43,19 +40,17 @@ Admission: TypeAlias = JsonText | Fault
 
 def admit(call: ToolCall, plan: Plan) -> Admission:
     """Check one call."""
-    return either(
-        _known(call, plan.tools)
-        .bind(lambda tool: _trusted(call, tool, plan.config))
-        .bind(
-            lambda tool: (
-                _small_enough(call, tool, plan.config)
-                .bind(lambda small: _shallow_enough(small, plan.config))
-                .bind(lambda small: _readable(small, plan))
-                .map(lambda arguments: meant(tool, arguments, plan.config).arguments)
-                .bind(lambda arguments: _fitting(tool, arguments))
-            )
-        )
-    )
+    tool = plan.tools.by_name.get(call.name)
+    if tool is None or not tool.exposed:
+        return _unknown(call, plan.tools)
+    fault = _distrusted(call, tool, plan.config) or _too_large(call, tool, plan.config)
+    if fault:
+        return fault
+    if isinstance(call.arguments, ArgumentError):
+        return _fault(call.name, call.arguments, plan)
+    arguments = meant(tool, call.arguments, plan.config).arguments
+    found = violations(tool.parameters, arguments)
+    return arguments_violate_schema(tool.name, found) if found else arguments
 
 
 def asks_first(call: ToolCall, plan: Plan) -> bool:
@@ -65,39 +60,23 @@ def asks_first(call: ToolCall, plan: Plan) -> bool:
     return tool.needs_approval or doubtful
 
 
-def _known(call: ToolCall, tools: ToolSurface) -> Result[ToolDefinition, Fault]:
-    tool = tools.by_name.get(call.name)
-    if tool is not None and tool.exposed:
-        return Success(tool)
+def _unknown(call: ToolCall, tools: ToolSurface) -> Fault:
     fault = tool_not_allowed if call.name in tools.known else tool_not_found
-    return Failure(fault(call.name, tools.names))
+    return fault(call.name, tools.names)
 
 
-def _trusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Result[ToolDefinition, Fault]:
+def _distrusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
     barred = config.text_calls_for == "read_only" and call.from_text and not tool.read_only
-    return Failure(tool_not_allowed_as_text(tool.outward)) if barred else Success(tool)
+    return tool_not_allowed_as_text(tool.outward) if barred else None
 
 
-def _small_enough(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Result[ToolCall, Fault]:
+def _too_large(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
     limit = config.max_tool_args_bytes if tool.max_args_bytes is None else tool.max_args_bytes
-    size = len(call.original.encode())
-    return Success(call) if size <= limit else Failure(arguments_too_large(call.name, size, limit))
-
-
-def _shallow_enough(call: ToolCall, config: LoopConfig) -> Result[ToolCall, Fault]:
-    limit = config.max_argument_depth
-    deep = nesting(call.original, enough=limit + 1) > limit
-    return Failure(arguments_too_deep(call.name, limit)) if deep else Success(call)
-
-
-def _readable(call: ToolCall, plan: Plan) -> Result[JsonText, Fault]:
-    match call.arguments:
-        case ArgumentError() as error:
-            return Failure(_fault(call.name, error, plan))
-        case JsonText() as arguments:
-            return Success(arguments)
-        case _:
-            assert_never(call.arguments)
+    size = len(call.original) if call.original.isascii() else len(call.original.encode())
+    if size > limit:
+        return arguments_too_large(call.name, size, limit)
+    levels = config.max_argument_depth
+    return arguments_too_deep(call.name, levels) if deeper(call.original, levels) else None
 
 
 def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
@@ -132,8 +111,3 @@ def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Inte
     tree = cast("Mapping[str, Json]", parse(arguments))
     kept = canonical({name: value for name, value in tree.items() if name not in gone})
     return Intended(kept, (*codes, "NULL_ARGUMENT_DROPPED"))
-
-
-def _fitting(tool: ToolDefinition, arguments: JsonText) -> Result[JsonText, Fault]:
-    found = violations(tool.parameters, arguments)
-    return Failure(arguments_violate_schema(tool.name, found)) if found else Success(arguments)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from toolreel.effects import SendRequest, Wait
 from toolreel.fitting import fitted
 from toolreel.jsontext import Tree, canonical, parse
 from toolreel.limits import overflow, spent, used_up
+from toolreel.making import maker
 from toolreel.notes import Note, OptionIgnored, PresetsApplied, QuirkApplied, RequestSent, RetryPlanned
 from toolreel.overrides import merged
 from toolreel.plan import Plan
 from toolreel.request import Request, RequestOptions
 from toolreel.settle import settle
-from toolreel.state import AwaitingReply, State, Step, Waiting
+from toolreel.state import AwaitingReply, State, Step, Tally, Waiting
 
 __all__ = ["ask", "ask_again", "opening", "request_of", "wait"]
+
+
+_awaiting_reply: Final = maker(AwaitingReply)
+_request_sent: Final = maker(RequestSent)
+_send_request: Final = maker(SendRequest)
+_step: Final = maker(Step)
 
 
 def opening(plan: Plan) -> tuple[Note, ...]:
@@ -51,9 +58,8 @@ def ask(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> St
     state, shortened = fitted(state, options)
     if overfull := overflow(state, options):
         return settle(state, overfull, (*notes, *shortened))
-    tally = replace(state.tally, turns=state.tally.turns + 1)
-    asked = replace(state, tally=tally)
-    return _send(asked, AwaitingReply(state.next_ref, 1, tools), (*notes, *shortened))
+    phase = _awaiting_reply(state.next_ref, 1, tools)
+    return _send(state, phase, state.tally.counted(turns=1), options, (*notes, *shortened))
 
 
 def request_of(state: State, *, tools: bool) -> Request:
@@ -90,20 +96,22 @@ def ask_again(state: State, phase: Waiting) -> Step:
     if limit := spent(state):
         return settle(state, limit)
     again = replace(phase.failed, ref=state.next_ref, attempt=phase.failed.attempt + 1)
-    return _send(state, again, ())
+    return _send(state, again, state.tally, _options(state, tools=again.tools_sent), ())
 
 
 def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -> Step:
     """Let time pass before the request is sent again. Leads to ``Waiting``."""
     ref = state.next_ref
-    waiting = replace(state, phase=Waiting(ref, ms, phase), next_ref=ref + 1)
+    waiting = state.but(phase=Waiting(ref, ms, phase), next_ref=ref + 1)
     return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(state.tally.turns, phase.attempt, ms)))
 
 
-def _send(state: State, phase: AwaitingReply, notes: tuple[Note, ...]) -> Step:
-    request, turn = request_of(state, tools=phase.tools_sent), state.tally.turns
+def _send(
+    state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
+) -> Step:
+    request, turn = Request(state.plan.model, state.messages, options), tally.turns
     texts, quirks = request.messages.texts, request.messages.quirks
-    sent = RequestSent(turn, len(texts), request.messages.size, request.digest, phase.attempt)
-    applied = (QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks))
-    asked = replace(state, phase=phase, next_ref=phase.ref + 1)
-    return Step(asked, (SendRequest(phase.ref, request),), (*notes, *applied, sent))
+    sent = _request_sent(turn, texts.count, texts.size, request.digest, phase.attempt)
+    applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()
+    asked = state.but(phase=phase, tally=tally, next_ref=phase.ref + 1)
+    return _step(asked, (_send_request(phase.ref, request),), (*notes, *applied, sent))

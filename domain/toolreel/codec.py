@@ -16,12 +16,11 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
-from pyrsistent import PMap, pmap
-
 from toolreel.effects import Effect
 from toolreel.errors import CodecError, ConfigError
 from toolreel.events import Event
 from toolreel.jsontext import Json, JsonText, canonical, read
+from toolreel.ledger import Ledger
 from toolreel.messages import Message
 from toolreel.notes import Note
 from toolreel.outgoing import Form
@@ -115,7 +114,7 @@ def encode(value: object) -> Json:
             return _encoded_transcript(value)
         case tuple():
             return [encode(item) for item in value]
-        case PMap():
+        case Ledger():
             return {key: encode(value[key]) for key in sorted(value)}
         case _ if is_dataclass(value):
             given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
@@ -166,8 +165,8 @@ def _reader(hint: object) -> _Reader:
         return _read_json_text
     if get_origin(hint) in {Union, UnionType}:
         return _union_reader(get_args(hint))
-    if get_origin(hint) is PMap:
-        return _map_reader(_reader(get_args(hint)[1]))
+    if get_origin(hint) is Ledger:
+        return _ledger_reader(_reader(get_args(hint)[0]))
     if get_origin(hint) is Literal:
         return _literal_reader(get_args(hint))
     if get_origin(hint) is tuple:
@@ -233,13 +232,13 @@ def _tuple_reader(item: _Reader) -> _Reader:
     return read_tuple
 
 
-def _map_reader(item: _Reader) -> _Reader:
-    def read_map(tree: Json, place: str) -> object:
+def _ledger_reader(item: _Reader) -> _Reader:
+    def read_ledger(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping):
             raise _wrong(place, "an object", tree)
-        return pmap({key: item(value, f"{place}.{key}") for key, value in tree.items()})
+        return Ledger.of({key: item(value, f"{place}.{key}") for key, value in tree.items()})
 
-    return read_map
+    return read_ledger
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> _Reader:

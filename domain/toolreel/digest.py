@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
-__all__ = ["chain", "digest"]
+__all__ = ["chain", "digest", "digest_of_bytes", "known_chain", "known_digest", "link"]
 
 
 def digest(text: str) -> str:
@@ -16,6 +17,11 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
+def digest_of_bytes(data: bytes) -> str:
+    """The same for a text that is encoded already."""
+    return sha256(data).hexdigest()
+
+
 def chain(before: str, *parts: str) -> str:
     """The digest of a sequence that grows: of the digest so far and the digests of what follows.
 
@@ -25,3 +31,19 @@ def chain(before: str, *parts: str) -> str:
     for part in parts:
         before = digest(before + digest(part))
     return before
+
+
+def link(before: str, part: str) -> str:
+    """A chain with one more part, whose digest is known.
+
+    >>> link("", digest("a")) == chain("", "a")
+    True
+    """
+    return sha256((before + part).encode()).hexdigest()
+
+
+known_digest = lru_cache(maxsize=1024)(digest)
+"""The digest of a short text that comes again and again, such as the name of a tool."""
+
+known_chain = lru_cache(maxsize=1024)(chain)
+"""The chain of such texts."""

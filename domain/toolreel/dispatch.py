@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from toolreel.calls import ToolCall
-from toolreel.digest import chain
+from toolreel.digest import known_chain, known_digest, link
 from toolreel.effects import AskApproval, RunTool
 from toolreel.jsontext import JsonText
+from toolreel.making import maker
 from toolreel.messages import AssistantMessage
 from toolreel.state import State
 
 __all__ = ["ask_approval", "call_key", "run_tool"]
 
 
+_run_tool: Final = maker(RunTool)
+
+
 def run_tool(state: State, ref: int, call: ToolCall, arguments: JsonText) -> RunTool:
     """The effect that runs a call of the present turn."""
     name = state.plan.tools.inner(call.name)
-    return RunTool(ref, call.id, name, arguments, call_key(state, call), state.tally.turns)
+    return _run_tool(ref, call.id, name, arguments, call_key(state, call), state.tally.turns)
 
 
 def ask_approval(state: State, ref: int, call: ToolCall, arguments: JsonText) -> AskApproval:
@@ -29,7 +35,8 @@ def call_key(state: State, call: ToolCall) -> str:
     The same run, replayed, resumed or done anew, gives the same keys; to have a tool act once more, make
     a plan with another seed.
     """
-    return chain("call", state.plan.digest, str(state.tally.turns), _place(state, call))
+    turn, place = str(state.tally.turns), _place(state, call)
+    return link(known_chain("call", state.plan.digest, turn), known_digest(place))
 
 
 def _place(state: State, call: ToolCall) -> str:

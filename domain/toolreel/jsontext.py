@@ -16,9 +16,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from json.encoder import encode_basestring
-from typing import Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from returns.result import Failure, Result, Success
 
@@ -31,6 +31,7 @@ __all__ = [
     "Tree",
     "canonical",
     "damaged",
+    "deeper",
     "encodable",
     "finite",
     "may_hold_a_long_number",
@@ -54,6 +55,8 @@ MAX_DEPTH: Final = 128
 _MAX_DIGITS: Final = 4300
 """Digits of an integer: Python's own limit, which an environment variable could move."""
 
+_SAMPLE: Final = 40
+
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ESCAPE: Final = re.compile(
@@ -65,6 +68,15 @@ _INNERMOST: Final = re.compile(r"\[\]|\{\}")
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_MAKE_ENCODER: Final[Any] = getattr(json.encoder, "c_make_encoder", None)
+"""What ``JSONEncoder.encode`` calls for every value anew, which takes longer than most values take."""
+
+
+_pieces: Final[Callable[[Json, bool], Iterable[str]]] = (
+    _MAKE_ENCODER(None, _ENCODER.default, encode_basestring, None, ":", ",", False, False, False)
+    if _MAKE_ENCODER
+    else _ENCODER.iterencode
+)
 
 
 class JsonText(str):
@@ -82,20 +94,18 @@ def canonical(value: Json) -> JsonText:
     :raises ValueError: if the value holds NaN or an infinite number
     :raises TypeError: if the value is not JSON
     """
-    return JsonText(_ENCODER.encode(value))
+    try:
+        return JsonText("".join(_pieces(value, False)))
+    except RecursionError:  # the slower encoder says whether the value holds itself
+        return JsonText(_ENCODER.encode(value))
 
 
 NOTHING: Final = canonical({})
 """The text of an object without keys."""
 
 
-def quote(text: str) -> str:
-    r"""A JSON string literal, as :func:`canonical` writes it.
-
-    >>> quote('say "hi"')
-    '"say \\"hi\\""'
-    """
-    return encode_basestring(text)
+quote: Final[Callable[[str], str]] = encode_basestring
+"""A JSON string literal, as :func:`canonical` writes it."""
 
 
 def sound(text: str) -> str:
@@ -148,9 +158,21 @@ def _nesting_of_unbalanced(brackets: str, enough: int) -> int:
     return deepest
 
 
+def deeper(text: str, levels: int) -> bool:
+    """Whether the arrays and objects of a JSON text nest deeper than that.
+
+    >>> deeper("[[1], [2]]", 2), deeper("[[1], [2]]", 1)
+    (False, True)
+    """
+    return text.count("[") + text.count("{") > levels and nesting(text, enough=levels + 1) > levels
+
+
 def parse(text: JsonText) -> Json:
     """The value of a canonical text, which is known to be readable."""
-    value: Json = json.loads(text)
+    value: Json
+    value, end = _TRUSTING.raw_decode(text)
+    if end != len(text):
+        raise ValueError(f"not canonical JSON text: {text[end : end + _SAMPLE]!r} stands behind its value")
     return value
 
 
@@ -220,7 +242,7 @@ def _decoded(
     text: str, decoder: json.JSONDecoder, max_depth: int, *, with_halves: bool = False
 ) -> Result[Json, str]:
     text = sound(text)
-    if text.count("[") + text.count("{") > max_depth and nesting(text, enough=max_depth + 1) > max_depth:
+    if deeper(text, max_depth):
         return Failure(f"nested deeper than {max_depth} levels")
     try:
         value: Json = decoder.decode(text)
@@ -290,3 +312,4 @@ _DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
 DECODER: Final = _DECODERS[False, False]
 """What :func:`read` reads most texts with."""
 _TOLERANT: Final = json.JSONDecoder(parse_int=_bounded)
+_TRUSTING: Final = json.JSONDecoder()

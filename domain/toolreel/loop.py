@@ -125,7 +125,7 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
 def _tool_returned(state: State, event: ToolReturned) -> Step:
     match state.phase:
         case AwaitingTools() as phase:
-            _check_ref(state, event, *(flight.ref for flight in phase.running if flight.result is None))
+            _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
         case Settled():
             return _late(state, event)
@@ -181,7 +181,7 @@ def _at(state: State, at_ms: int | None) -> State:
     """The state, with the time that an event tells; after the end, nothing changes any more."""
     if at_ms is None or isinstance(state.phase, Settled):
         return state
-    return replace(state, tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
+    return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
 def _late(state: State, event: Answer) -> Step:

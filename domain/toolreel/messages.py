@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never, cast
 
 from toolreel.errors import ConfigError
-from toolreel.jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel.jsontext import NOTHING, Json, JsonText, Tree, canonical, parse, quote
 from toolreel.overrides import merged
 
 __all__ = [
@@ -52,7 +52,8 @@ class SentCall:
     object that is merged into the call's entry."""
 
     def __post_init__(self) -> None:
-        _check_extras(self.extras)
+        if self.extras is not NOTHING:
+            _check_extras(self.extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class AssistantMessage:
     a JSON object that is merged into the message."""
 
     def __post_init__(self) -> None:
-        _check_extras(self.extras)
+        if self.extras is not NOTHING:
+            _check_extras(self.extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,23 @@ def wire(message: Message) -> JsonText:
     >>> wire(UserMessage("hello"))
     '{"role":"user","content":"hello"}'
     """
-    return canonical(wire_tree(message))
+    match message:
+        case SystemMessage():
+            return JsonText(f'{{"role":"system","content":{quote(message.content)}}}')
+        case UserMessage():
+            return JsonText(f'{{"role":"user","content":{quote(message.content)}}}')
+        case AssistantMessage():
+            return _wire_of_what_was_said(message)
+        case ToolMessage():
+            name = f'"name":{quote(message.name)},' if message.name else ""
+            called, content = quote(message.call_id), quote(message.content)
+            return JsonText(f'{{"role":"tool","tool_call_id":{called},{name}"content":{content}}}')
+        case _:
+            assert_never(message)
 
 
 def wire_tree(message: Message) -> Tree:
-    """The same, before it is written."""
+    """The same as a tree, for whoever changes it before it is written."""
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
@@ -107,6 +121,19 @@ def wire_tree(message: Message) -> Tree:
             return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
         case _:
             assert_never(message)
+
+
+def _wire_of_what_was_said(message: AssistantMessage) -> JsonText:
+    if message.extras != NOTHING or any(call.extras != NOTHING for call in message.calls):
+        return canonical(wire_tree(message))
+    content, calls = quote(message.content), ",".join(map(_wire_of_call, message.calls))
+    called = f',"tool_calls":[{calls}]' if calls else ""
+    return JsonText(f'{{"role":"assistant","content":{content}{called}}}')
+
+
+def _wire_of_call(call: SentCall) -> str:
+    function = f'{{"name":{quote(call.name)},"arguments":{quote(call.arguments)}}}'
+    return f'{{"id":{quote(call.id)},"type":"function","function":{function}}}'
 
 
 def _check_extras(extras: JsonText) -> None:

@@ -7,6 +7,7 @@ Providers refuse names that do not fit ``^[a-zA-Z0-9_-]{1,64}$``. Inside, a name
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from toolreel.digest import digest
@@ -35,6 +36,7 @@ def check_name(name: str) -> None:
         )
 
 
+@lru_cache(maxsize=1024)
 def outward_name(name: str) -> str:
     """The name that goes to a provider, always the same for the same inner name.
 

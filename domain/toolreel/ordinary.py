@@ -19,7 +19,7 @@ from toolreel.normalized import Reply
 from toolreel.ordinary_calls import ordinary_calls
 from toolreel.plain_json import plain_object
 from toolreel.suspicion import has_think_tags, is_plain, looks_like_a_call
-from toolreel.usage import served_in, usage_in
+from toolreel.usage import served_in, usage_under
 
 __all__ = ["ordinary_reply"]
 
@@ -86,7 +86,7 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
         has_think_tags(content) or (not calls and looks_like_a_call(content, known))
     ):
         return None
-    return _reply(calls, visible(content), "", finish, None, (), usage_in(body), served_in(body), NOTHING)
+    return _reply(calls, visible(content), "", finish, None, (), usage_under(body), served_in(body), NOTHING)
 
 
 def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:

@@ -6,11 +6,20 @@ The same message always gives the same text, so it is written once, when it join
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
 from toolreel.jsontext import Json, JsonText, Tree, canonical
-from toolreel.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage, wire_tree
+from toolreel.making import maker
+from toolreel.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    wire,
+    wire_tree,
+)
 from toolreel.provider import Provider
 from toolreel.special_tokens import neutralized
 from toolreel.transforms import apply_all
@@ -33,6 +42,14 @@ class Form:
     message_transforms: tuple[str, ...] = ()
     estimator: str = ""
     """Name of the function that estimates tokens; empty where nobody wants to know."""
+    of_what_was_said: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of the provider's settings that may change what the model has said."""
+    of_results: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of those that may change a result."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of_what_was_said", _set_in(self.provider, _OF_WHAT_WAS_SAID))
+        object.__setattr__(self, "of_results", _set_in(self.provider, _OF_RESULTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +68,35 @@ def written(message: Message, form: Form) -> Written:
     >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
+    wanted = _wanted(message, form)
+    if not wanted and not form.message_transforms:
+        return _written(wire(message))
     tree, quirks = wire_tree(message), list[str]()
-    for name, quirk in _quirks(message, form.provider).items():
-        changed = quirk(tree, form.provider)
+    for name in wanted:
+        changed = _QUIRKS[name](tree, form.provider)
         quirks += [name] if changed != tree else []
         tree = changed
     applied = apply_all("message", form.message_transforms, tree)
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
 
 
-def _quirks(message: Message, provider: Provider) -> Mapping[str, _Quirk]:
-    """What a provider may want of such a message."""
+def _wanted(message: Message, form: Form) -> tuple[str, ...]:
+    """Names of the settings with which the provider may want something else of such a message."""
     match message:
         case AssistantMessage():
-            return {} if provider == _ANY else _OF_WHAT_WAS_SAID
+            return form.of_what_was_said
         case ToolMessage():
-            return _OF_RESULTS
+            return form.of_results
         case SystemMessage() | UserMessage():
-            return {}
+            return ()
         case _:
             assert_never(message)
+
+
+def _set_in(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple[str, ...]:
+    """The names of some settings, if one of them is not as it is for any provider."""
+    changed = [name for name in quirks if getattr(provider, name) != getattr(_ANY, name)]
+    return tuple(quirks) if changed else ()
 
 
 def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
@@ -166,13 +192,11 @@ def _is_gemini_text(entry: Json) -> bool:
             return False
 
 
-def _special_token_guard(tree: Tree, provider: Provider) -> Tree:
+def _special_token_guard(tree: Tree, _: Provider) -> Tree:
     """Whoever writes what a tool returns could end its turn and speak as the user (ggml-org/llama.cpp#26273).
 
     No control token begins outside the strings of a JSON text, so a result stays JSON.
     """
-    if not provider.special_token_guard:
-        return tree
     return {**tree, "content": neutralized(str(tree["content"]))}
 
 
@@ -183,3 +207,5 @@ _OF_WHAT_WAS_SAID: Final[Mapping[str, _Quirk]] = {
     "signature_channel": _signature_channel,
 }
 _OF_RESULTS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}
+_QUIRKS: Final = {**_OF_WHAT_WAS_SAID, **_OF_RESULTS}
+_written: Final = maker(Written)

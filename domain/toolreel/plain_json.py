@@ -5,11 +5,10 @@ What is found here is what :mod:`toolreel.jsontext` finds. Where telling that ta
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
-from toolreel.jsontext import DECODER, Json, JsonText, encodable, may_hold_a_long_number
+from toolreel.jsontext import DECODER, Json, JsonText, canonical, encodable, may_hold_a_long_number
 
 __all__ = ["canonical_object", "plain_object"]
 
@@ -18,10 +17,6 @@ _DOUBTFUL: Final = re.compile(r"\\u(?:[dD][89a-fA-F]|0022)")
 """An escape that may be a half of a character, or that is a quotation mark."""
 _BRACKETS: Final = {ord(char): None for char in map(chr, range(128))} | str.maketrans("[{]}", "[[]]")
 """Leaves nothing of ASCII but brackets, of one kind: that they match is for the parser to see."""
-_ENCODER: Final = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
-)
-"""Writes what :func:`toolreel.jsontext.canonical` writes; what was parsed holds no circle."""
 
 
 def plain_object(text: str, *, max_depth: int) -> dict[str, Json] | None:
@@ -53,8 +48,8 @@ def canonical_object(text: str, tree: dict[str, Json]) -> JsonText | None:
     >>> text = '{"a": 1, "a": 2}'
     >>> canonical_object(text, plain_object(text, max_depth=8))
     """
-    written = _ENCODER.encode(tree)
-    return JsonText(written) if written.count('"') == text.count('"') else None
+    written = canonical(tree)
+    return written if written.count('"') == text.count('"') else None
 
 
 def _is_as_shallow(text: str, max_depth: int) -> bool:

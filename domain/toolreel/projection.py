@@ -14,15 +14,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from pyrsistent import PMap, pmap
-
 from toolreel.envelope import failed
 from toolreel.faults import result_unknown
 from toolreel.id_styles import free_id
 from toolreel.jsontext import NOTHING
+from toolreel.ledger import Ledger
+from toolreel.making import maker
 from toolreel.messages import (
     AssistantMessage,
     Message,
+    SentCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -32,7 +33,7 @@ from toolreel.provider import Provider
 
 __all__ = ["OpenCall", "Projection", "Shown", "arranged", "project", "turn_begins"]
 
-_NO_IDS: Final[PMap[str, int]] = pmap()
+_NO_IDS: Final[Ledger[int]] = Ledger()
 _ANY: Final = Provider()
 _BRIDGE: Final = AssistantMessage("Understood.")
 """What stands between a tool result and a user message where that is not allowed (zed#31736)."""
@@ -63,7 +64,7 @@ class Projection:
     """How far a history has been projected."""
 
     provider: Provider = _ANY
-    taken: PMap[str, int] = _NO_IDS
+    taken: Ledger[int] = _NO_IDS
     """The ids that have gone out, each with how many forms of it there are so far."""
     waiting: tuple[OpenCall, ...] = ()
     """Calls of the latest assistant message that have no result yet."""
@@ -89,16 +90,18 @@ class Projection:
 
     def unanswered(self) -> tuple[Shown, ...]:
         """Results for the calls that have none, which say so."""
-        return tuple(
-            self._result(call, failed(call.name, result_unknown(call.name)).text()) for call in self.waiting
-        )
+        return tuple(map(self._unknown, self.waiting))
+
+    def _unknown(self, call: OpenCall) -> Shown:
+        text = failed(call.name, result_unknown(call.name)).text()
+        return self._result(call, ToolMessage(call.id, text))
 
     def _told(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Shown, ...]]:
         after_result = self.after_result or bool(self.waiting)
         bridged = self.provider.assistant_after_tool and after_result
         bridge = (Shown(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
-        told = replace(self, waiting=(), after_result=False)
-        return told, (*self.unanswered(), *bridge, Shown(message))
+        told = _projection(self.provider, self.taken, (), self.calls, False)
+        return told, (*self.unanswered(), *bridge, _shown(message))
 
     def _spoken(self, message: AssistantMessage, *, fresh: bool) -> tuple[Projection, tuple[Shown, ...]]:
         empty = not message.content.strip() and not message.calls
@@ -109,39 +112,40 @@ class Projection:
             name = outward_name(call.name)
             count = self.calls + len(opened)
             sent_id = free_id(call.id, name, count, taken, self.provider.id_style)
-            taken = taken.set(call.id, taken.get(call.id, 0) + 1)
+            taken = taken.set(call.id, (taken.get(call.id) or 0) + 1)
             taken = taken if sent_id in taken else taken.set(sent_id, 1)
-            opened.append(OpenCall(call.id, sent_id, name))
+            opened.append(_open_call(call.id, sent_id, name))
         shown = _echoed(self._renamed(message, opened), self.provider, fresh=fresh)
-        spoken = replace(
-            self,
-            taken=taken,
-            waiting=tuple(opened),
-            calls=self.calls + len(opened),
-            after_result=False,
-        )
-        return spoken, (*self.unanswered(), shown)
+        spoken = _projection(self.provider, taken, tuple(opened), self.calls + len(opened), False)
+        return spoken, (*self.unanswered(), shown) if self.waiting else (shown,)
 
     def _renamed(self, message: AssistantMessage, opened: Sequence[OpenCall]) -> Shown:
-        calls = tuple(
-            replace(call, id=one.sent_id, name=one.name)
-            for one, call in zip(opened, message.calls, strict=True)
-        )
+        both = list(zip(message.calls, opened, strict=True))
+        if not [call for call, one in both if call.id != one.sent_id or call.name != one.name]:
+            return _shown(message)
+        calls = tuple([SentCall(one.sent_id, one.name, call.arguments, call.extras) for call, one in both])
         styled = self.provider.id_style != "keep" and any(one.id != one.sent_id for one in opened)
-        return Shown(replace(message, calls=calls), ("id_style",) if styled else ())
+        sent = AssistantMessage(message.content, calls, message.extras)
+        return Shown(sent, ("id_style",) if styled else ())
 
     def _answered(self, message: ToolMessage) -> tuple[Projection, tuple[Shown, ...]]:
         for at, call in enumerate(self.waiting):
             if call.id == message.call_id:
                 rest = (*self.waiting[:at], *self.waiting[at + 1 :])
-                answered = replace(self, waiting=rest, after_result=True)
-                return answered, (self._result(call, message.content),)
+                answered = _projection(self.provider, self.taken, rest, self.calls, True)
+                return answered, (self._result(call, message),)
         return self, ()
 
-    def _result(self, call: OpenCall, content: str) -> Shown:
+    def _result(self, call: OpenCall, message: ToolMessage) -> Shown:
         if self.provider.tool_result_name:
-            return Shown(ToolMessage(call.sent_id, content, call.name), ("tool_result_name",))
-        return Shown(ToolMessage(call.sent_id, content))
+            return Shown(ToolMessage(call.sent_id, message.content, call.name), ("tool_result_name",))
+        same = call.sent_id == message.call_id and not message.name
+        return _shown(message if same else ToolMessage(call.sent_id, message.content))
+
+
+_open_call: Final = maker(OpenCall)
+_projection: Final = maker(Projection)
+_shown: Final = maker(Shown)
 
 
 def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Shown, ...]:

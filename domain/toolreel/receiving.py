@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json, Tree, canonical, read
+from toolreel.making import maker
 from toolreel.messages import ToolMessage, UserMessage
 from toolreel.pipeline import either
 from toolreel.provider_errors import Problem, failed_generation
@@ -28,6 +30,9 @@ class Received:
     """Names of the transforms that changed the body before it was read."""
 
 
+_received: Final = maker(Received)
+
+
 def received(body: str, state: State) -> Received:
     """Read the body of a response as the run in this state reads it."""
     plan = state.plan
@@ -36,7 +41,7 @@ def received(body: str, state: State) -> Received:
     reply = normalize_reply(
         changed, tools=plan.tools, config=plan.config, turn=state.tally.turns, earlier=_quotable(state)
     )
-    return Received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
+    return _received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
 
 
 def salvaged(body: str, state: State) -> Reply | None:

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from toolreel.calls import ToolCall
-from toolreel.digest import chain
+from toolreel.digest import chain, digest, known_chain, link
 from toolreel.envelope import Envelope
+from toolreel.making import maker
 from toolreel.state import Memory, Streak
 
 __all__ = ["remembered", "warned"]
 
 
+_memory: Final = maker(Memory)
+_streak: Final = maker(Streak)
+
+
 def remembered(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
     """The memory with one more result, and how often in a row this call now had it."""
-    key = chain("", call.name, call.arguments if isinstance(call.arguments, str) else call.original)
+    name, arguments = call.name, call.arguments if isinstance(call.arguments, str) else call.original
+    key = link(known_chain("", name), digest(arguments))
     said = chain("", result.text())
     before = memory.streaks.get(key)
     times = before.times + 1 if before is not None and before.result == said else 1
-    called = memory.called if call.name in memory.last_ok else (*memory.called, call.name)
-    return replace(
-        memory,
-        successes=memory.successes + result.ok,
-        called=called,
-        last_ok=memory.last_ok.set(call.name, result.ok),
-        streaks=memory.streaks.set(key, Streak(said, times)),
+    last_ok = memory.last_ok.get(name)
+    return _memory(
+        memory.nudges,
+        memory.finalizing,
+        memory.tools_dropped,
+        memory.successes + result.ok,
+        (*memory.called, name) if last_ok is None else memory.called,
+        memory.last_ok if last_ok is result.ok else memory.last_ok.set(name, result.ok),
+        memory.streaks.set(key, _streak(said, times)),
+        memory.upstream,
+        memory.corrections,
     ), times
 
 

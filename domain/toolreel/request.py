@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from toolreel.digest import chain, digest
+from toolreel.digest import digest, known_chain, known_digest, link
 from toolreel.jsontext import JsonText, parse, quote
 from toolreel.transcript import Transcript
 
@@ -53,9 +53,17 @@ class Request:
         >>> Request("m", Transcript.of([UserMessage("hi")]), options).body
         '{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":0}'
         """
+        return b"".join(self.pieces()).decode()
+
+    def pieces(self) -> tuple[bytes, ...]:
+        """The body in UTF-8, in pieces; those that are full are shared with the requests before it.
+
+        Of a body of megabytes, a request adds the last few kilobytes; see :mod:`toolreel.rope`.
+        """
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
-        return f'{{"model":{quote(self.model)},"messages":[{",".join(self.messages.texts)}]{comma}{rest}'
+        head, foot = f'{{"model":{quote(self.model)},"messages":[', f"]{comma}{rest}"
+        return head.encode(), *self.messages.texts.pieces(), foot.encode()
 
     @property
     def streamed(self) -> bool:
@@ -65,4 +73,5 @@ class Request:
     @property
     def digest(self) -> str:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
-        return chain("", self.model, self.messages.chain, self.options.digest)
+        said = link(known_chain("", self.model), digest(self.messages.chain))
+        return link(said, known_digest(self.options.digest))

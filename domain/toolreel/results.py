@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from toolreel.admission import admit, asks_first, meant
 from toolreel.asking import ask
@@ -15,6 +15,7 @@ from toolreel.events import ApprovalGiven, ToolReturned
 from toolreel.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel.jsontext import JsonText
 from toolreel.limits import tool_calls_spent
+from toolreel.making import maker
 from toolreel.messages import ToolMessage
 from toolreel.naming import matches, shown
 from toolreel.notes import (
@@ -34,6 +35,14 @@ from toolreel.state import AwaitingApproval, AwaitingTools, InFlight, State, Ste
 from toolreel.telling import told
 
 __all__ = ["approval_given", "cut_running", "cut_short", "run_calls", "tool_returned"]
+
+
+_awaiting_tools: Final = maker(AwaitingTools)
+_call_ended: Final = maker(CallEnded)
+_call_started: Final = maker(CallStarted)
+_in_flight: Final = maker(InFlight)
+_step: Final = maker(Step)
+_tool_message: Final = maker(ToolMessage)
 
 
 def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
@@ -70,9 +79,10 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
     call = phase.call
     if event.approved:
         ref = state.next_ref
-        running = _running(state, (InFlight(ref, call, since_ms=state.tally.at_ms),), phase.waiting, ref + 1)
+        flight = _in_flight(ref, call, None, state.tally.at_ms)
+        running = _running(state, (flight,), phase.waiting, ref + 1)
         effect = run_tool(state, ref, call, phase.arguments)
-        return Step(running, (effect,), (_begun(state, call),))
+        return _step(running, (effect,), (_begun(state, call),))
     denied = call_denied(call.name, event.reason)
     rejected = _rejected(state, call, denied)
     state, told, circle = _answered(state, call, failed(call.name, denied))
@@ -83,20 +93,22 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
 
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
     """Keep the result until those of all running calls are there, then write them down and go on."""
-    back = next(flight for flight in phase.running if flight.ref == event.ref)
+    (back,) = [flight for flight in phase.running if flight.ref == event.ref]
     untrusted, limit = _untrusted(state, back.call), _output_limit(state, back.call)
     result = envelope_of(back.call.name, event.output, limit=limit, untrusted=untrusted)
-    running = tuple(replace(flight, result=result) if flight is back else flight for flight in phase.running)
     ended = _ended(state, back, result, event.at_ms)
-    results = tuple((flight.call, flight.result) for flight in running if flight.result is not None)
+    there = _in_flight(back.ref, back.call, result, back.since_ms)
+    running = tuple([there if flight is back else flight for flight in phase.running])
+    results = tuple([(flight.call, flight.result) for flight in running if flight.result is not None])
     if len(results) < len(running):
-        return Step(replace(state, phase=replace(phase, running=running)), (), (ended,))
+        return _step(state.but(phase=_awaiting_tools(running, phase.waiting)), (), (ended,))
     return _written(state, results, phase.waiting, (ended,))
 
 
 def _untrusted(state: State, call: ToolCall) -> bool:
+    patterns = state.plan.config.untrusted_tools
     inner = state.plan.tools.inner(call.name)
-    return any(matches(pattern, inner) for pattern in state.plan.config.untrusted_tools)
+    return bool(patterns) and any(matches(pattern, inner) for pattern in patterns)
 
 
 def cut_short(
@@ -126,9 +138,9 @@ def cut_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
 
 
 def _abandoned(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
-    tally = replace(state.tally, failed_calls=state.tally.failed_calls + 1)
+    tally = state.tally.counted(failed_calls=1)
     text, _ = told(state, failed(call.name, fault))
-    answered = replace(state.said(ToolMessage(call.id, text)), tally=tally)
+    answered = state.said(ToolMessage(call.id, text)).but(tally=tally)
     return answered, CallAbandoned(tally.turns, call.id, shown(call.name))
 
 
@@ -157,16 +169,17 @@ def _started(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: 
         match admission:
             case Fault():
                 notes = (*notes, _rejected(state, call, admission))
-                flights.append(InFlight(0, call, failed(call.name, admission)))
+                flights.append(_in_flight(0, call, failed(call.name, admission), 0))
             case JsonText():
                 ref = state.next_ref + len(effects)
                 notes = (*notes, *_mended(state, call, admission), _begun(state, call))
-                flights.append(InFlight(ref, replace(call, arguments=admission), since_ms=state.tally.at_ms))
+                meant = call if call.arguments == admission else replace(call, arguments=admission)
+                flights.append(_in_flight(ref, meant, None, state.tally.at_ms))
                 effects.append(run_tool(state, ref, call, admission))
             case _:
                 assert_never(admission)
     running = _running(state, tuple(flights), calls[len(together) :], state.next_ref + len(effects))
-    return Step(running, tuple(effects), notes)
+    return _step(running, tuple(effects), notes)
 
 
 def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
@@ -187,16 +200,16 @@ def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
 def _running(
     state: State, flights: tuple[InFlight, ...], waiting: tuple[ToolCall, ...], next_ref: int
 ) -> State:
-    started = sum(flight.result is None for flight in flights)
-    tally = replace(state.tally, tool_calls=state.tally.tool_calls + started)
-    return replace(state, phase=AwaitingTools(flights, waiting), tally=tally, next_ref=next_ref)
+    started = len([flight for flight in flights if flight.result is None])
+    tally = state.tally.counted(tool_calls=started)
+    return state.but(phase=_awaiting_tools(flights, waiting), tally=tally, next_ref=next_ref)
 
 
 def _asked(
     state: State, call: ToolCall, arguments: JsonText, waiting: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step:
     ref, meant = state.next_ref, replace(call, arguments=arguments)
-    asked = replace(state, phase=AwaitingApproval(ref, meant, arguments, waiting), next_ref=ref + 1)
+    asked = state.but(phase=AwaitingApproval(ref, meant, arguments, waiting), next_ref=ref + 1)
     effect = ask_approval(state, ref, call, arguments)
     notes = (*notes, *_mended(state, call, arguments))
     return Step(asked, (effect,), (*notes, ApprovalAsked(state.tally.turns, call.id, call.name)))
@@ -208,19 +221,17 @@ def _answered(
     """The state with the result in its history, what there is to note, and the circle it closes."""
     config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
     name = shown(call.name) if tool is None else tool.name
-    memory, times = remembered(state.memory, replace(call, name=name), replace(result, tool_name=name))
+    known = result if result.tool_name == name else replace(result, tool_name=name)
+    memory, times = remembered(state.memory, call if call.name == name else replace(call, name=name), known)
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()
     if config.repetition_warn is not None and times >= config.repetition_warn and not polling:
         result = warned(result, times)
         notes = (CallRepeated(state.tally.turns, shown(call.name), times),)
-    failures = state.tally.failed_calls + (not result.ok)
     text, changed = told(state, result)
-    answered = replace(
-        state.said(ToolMessage(call.id, text)),
-        tally=replace(state.tally, failed_calls=failures),
-        memory=memory,
-    )
+    messages = state.messages.append(_tool_message(call.id, text))
+    tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
+    answered = state.but(messages=messages, tally=tally, memory=memory)
     stop = config.repetition_stop is not None and times >= config.repetition_stop and not polling
     return answered, (*notes, *changed), RepeatedCall(shown(call.name), times) if stop else None
 
@@ -239,7 +250,7 @@ def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ..
 
 
 def _begun(state: State, call: ToolCall) -> CallStarted:
-    return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
+    return _call_started(state.tally.turns, call.id, call.name, call.provenance)
 
 
 def _output_limit(state: State, call: ToolCall) -> int:
@@ -248,7 +259,8 @@ def _output_limit(state: State, call: ToolCall) -> int:
 
 
 def _ended(state: State, back: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:
-    call, size = back.call, len(result.text().encode())
-    codes = tuple(error.code for error in result.errors)
+    call, text = back.call, result.text()
+    size = len(text) if text.isascii() else len(text.encode())
+    codes = tuple([error.code for error in result.errors])
     elapsed_ms = None if at_ms is None else max(0, at_ms - back.since_ms)
-    return CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)
+    return _call_ended(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from toolreel.errors import ConfigError
 from toolreel.everyday import is_everyday
 from toolreel.jsontext import Json, JsonText, canonical, nesting, parse, quote
+from toolreel.quick_checks import fits
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -71,6 +72,8 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     ['/n: expected integer, got "3"']
     """
     tree = parse(arguments)
+    if fits(schema, tree):
+        return ()
     try:
         errors = sorted(_validator(schema).iter_errors(tree), key=lambda error: _place(error, tree))
     except OverflowError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from toolreel.effects import Finish
@@ -26,7 +25,7 @@ __all__ = ["outcome_of", "settle"]
 
 def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:
     """End the run; it takes no further event."""
-    ended = replace(state, phase=Settled(outcome))
+    ended = state.but(phase=Settled(outcome))
     return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
 
 

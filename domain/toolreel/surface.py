@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict, Unpack
-
-from pyrsistent import PMap, pmap
 
 from toolreel.digest import chain
 from toolreel.errors import ConfigError
@@ -156,11 +154,11 @@ class ToolSurface:
     """Inner names of tools that there are, but not for this run: never sent, never run."""
     text: JsonText = field(init=False, repr=False, compare=False)
     """The canonical text of the ``tools`` array."""
-    by_name: PMap[str, ToolDefinition] = field(init=False, repr=False, compare=False)
+    by_name: Mapping[str, ToolDefinition] = field(init=False, repr=False, compare=False)
     """The tools that may be called, by inner and by outward name."""
     known: frozenset[str] = field(init=False, repr=False, compare=False)
     """Every name, inner or outward, of a tool that may be called or is masked."""
-    schemas: PMap[str, Any] = field(init=False, repr=False, compare=False)
+    schemas: Mapping[str, Any] = field(init=False, repr=False, compare=False)
     """The parameters of each tool that may be called, parsed, by inner and by outward name."""
 
     def __post_init__(self) -> None:
@@ -170,8 +168,8 @@ class ToolSurface:
         masked = (form for name in self.masked for form in (name, outward_name(name)))
         parsed = {name: parse(tool.parameters) for name, tool in callable_.items()}
         object.__setattr__(self, "text", canonical(tree))
-        object.__setattr__(self, "schemas", pmap(parsed))
-        object.__setattr__(self, "by_name", pmap(callable_))
+        object.__setattr__(self, "schemas", parsed)
+        object.__setattr__(self, "by_name", callable_)
         object.__setattr__(self, "known", frozenset([*callable_, *masked]))
 
     @property

@@ -10,7 +10,8 @@ from toolreel.asking import ask, wait
 from toolreel.calls import ToolCall
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.finals import final_reply
-from toolreel.jsontext import JsonText, read
+from toolreel.jsontext import MAX_DEPTH, JsonText, read
+from toolreel.making import maker
 from toolreel.messages import AssistantMessage, SentCall
 from toolreel.naming import shown
 from toolreel.notes import (
@@ -26,6 +27,7 @@ from toolreel.notes import (
     UpstreamPinned,
 )
 from toolreel.outcome import CapabilityRefused, TransportFailed
+from toolreel.plain_json import plain_object
 from toolreel.receiving import Received, received, salvaged
 from toolreel.reply import Problem, Reply
 from toolreel.results import run_calls
@@ -38,6 +40,9 @@ __all__ = ["reply_received", "request_failed"]
 _SAMPLE: Final = 200
 _CUT: Final = ArgumentError("ARGUMENTS_TRUNCATED")
 
+_reply_read: Final = maker(ReplyRead)
+_repair_applied: Final = maker(RepairApplied)
+
 
 def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
     """Read the reply.
@@ -47,7 +52,7 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     """
     got = received(event.body, state)
     reply = got.reply
-    counted = replace(state, tally=state.tally.read(reply.usage))
+    counted = state.but(tally=state.tally.read(reply.usage))
     notes = _notes(state.tally.turns, got)
     if reply.problem is not None and reply.problem.passing:
         ms = _pause(counted, phase, None)
@@ -129,8 +134,8 @@ def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
         state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
         calls, notes = calls[:limit], (*notes, ignored)
     known = state.messages.projection.taken
-    repeated = any(call.id in known for call in calls)
-    notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
+    repeated = [call for call in calls if call.id in known]
+    notes = (*notes, _repair_applied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
     return run_calls(state.said(_with_calls(calls, reply.carry)), calls, notes)
 
 
@@ -143,11 +148,13 @@ def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tu
 def _notes(turn: int, got: Received) -> tuple[Note, ...]:
     reply = got.reply
     usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
-    read_ = ReplyRead(
+    read_ = _reply_read(
         turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens, problem
     )
-    quirks = (QuirkApplied(turn, name) for name in got.quirks)
-    return (*quirks, read_, *(RepairApplied(turn, code) for code in reply.warnings))
+    if not got.quirks and not reply.warnings:
+        return (read_,)
+    quirks = [QuirkApplied(turn, name) for name in got.quirks]
+    return (*quirks, read_, *[_repair_applied(turn, code) for code in reply.warnings])
 
 
 def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
@@ -164,7 +171,7 @@ def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
 
 def _with_calls(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
     """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
-    sent = tuple(SentCall(call.id, call.name, _sendable(call), call.carry) for call in calls)
+    sent = tuple([SentCall(call.id, call.name, _sendable(call), call.carry) for call in calls])
     return AssistantMessage("", sent, carry)
 
 
@@ -178,7 +185,13 @@ def _sendable(call: ToolCall) -> str:
         case ArgumentError():
             return "{}"
         case JsonText() as arguments:
-            own = read(call.original).map(lambda tree: isinstance(tree, dict)).value_or(False)
-            return call.original if own and not call.from_text else arguments
+            own = call.original != arguments and not call.from_text and _is_object(call.original)
+            return call.original if own else arguments
         case _:
             assert_never(call.arguments)
+
+
+def _is_object(text: str) -> bool:
+    if plain_object(text, max_depth=MAX_DEPTH) is not None:
+        return True
+    return read(text).map(lambda tree: isinstance(tree, dict)).value_or(False)

@@ -9,7 +9,7 @@ from typing import Final
 from toolreel.jsontext import Json
 from toolreel.making import maker
 
-__all__ = ["Served", "Usage", "served_in", "usage_in"]
+__all__ = ["Served", "Usage", "served_in", "usage_in", "usage_under"]
 
 _MOST_COST: Final = 1e9
 _MOST_TOKENS: Final = 2**53 - 1
@@ -51,6 +51,8 @@ class Served:
     request_id: str = ""
 
 
+_UNSAID: Final = Usage()
+
 _usage: Final = maker(Usage)
 _served: Final = maker(Served)
 
@@ -70,6 +72,11 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
         _in_details(counts, _COMPLETION_DETAILS, _REASONING),
         _in_details(counts, _PROMPT_DETAILS, _CACHED),
     )
+
+
+def usage_under(body: Mapping[str, Json]) -> Usage:
+    """The same for a body that has no counts of its own, but under ``usage``."""
+    return _UNSAID if body.get("usage") is None else usage_in(body)
 
 
 def served_in(body: Mapping[str, Json]) -> Served:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
-from pyrsistent import PMap, pmap
+from pyrsistent import pmap
 
 from toolreel.calls import ToolCall
 from toolreel.content import visible
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Said", "WrittenCalls"]
 
-_NO_SCHEMAS: Final[PMap[str, Json]] = pmap()
+_NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 
 
 @dataclass(frozen=True, slots=True)

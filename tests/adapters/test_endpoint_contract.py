@@ -21,6 +21,8 @@ from tests.adapters.chat_server import Answer, asking, chunk, replying, serving,
 from toolreel.effects import SendRequest
 from toolreel.errors import ReplayMismatch
 from toolreel.events import Event, ReplyReceived, RequestFailed
+from toolreel.loop import start
+from toolreel.messages import UserMessage
 from toolreel.plan import Plan
 from toolreel.streams import Delta
 from toolreel_adapters.afast import AsyncFastEndpoint
@@ -393,3 +395,23 @@ def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp
     scene = Scene(tmp_path, [(asking("hi"), HELLO)])
     with pytest.raises(ReplayMismatch):
         talk(scene, [asking("hi!")])
+
+
+def telling_a_lot() -> SendRequest:
+    """A request of several hundred kilobytes, in many messages."""
+    told = [UserMessage(f"{number}: é" * 100) for number in range(500)]
+    match start(Plan.of(model="m", messages=told)).effects:
+        case (SendRequest() as effect,):
+            return effect
+        case effects:
+            raise AssertionError(effects)
+
+
+@each(LIVE, REPLAYED)
+def test_a_body_that_is_sent_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
+    asked = telling_a_lot()
+    scene = Scene(tmp_path, [(asked, HELLO)])
+    assert talk(scene, [asked]) == [ReplyReceived(1, 200, HELLO.body.decode())]
+    assert len(asked.request.pieces()) > 5
+    assert b"".join(asked.request.pieces()) == asked.request.body.encode()
+    assert asked.request.body.encode() in scene.arrived

@@ -48,6 +48,7 @@ OTHER_NAMES: Final = {
     "aanswers": "answers",
     "aclose": "close",
     "aiter_bytes": "iter_bytes",
+    "asent": "sent",
     "aiter_raw": "iter_raw",
     "on_asyncio": "interruptible",
     "SyncResponse": "Response",
@@ -74,7 +75,7 @@ def uncoloured(tree: ast.Module) -> list[str]:
             del node.body[0]
         elif isinstance(node, ast.ImportFrom):
             node.names = [alias for alias in node.names if alias.name not in ONLY_ASYNC]
-            node.names.sort(key=lambda alias: alias.name.removeprefix("Async"))
+            node.names.sort(key=lambda alias: OTHER_NAMES.get(alias.name, alias.name).removeprefix("Async"))
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.names]
     text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))
     text = re.sub(r"\w+", lambda word: OTHER_NAMES.get(word[0], word[0]), text)

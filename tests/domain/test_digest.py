@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.digest import chain, digest
+from toolreel.digest import chain, digest, digest_of_bytes, known_chain, known_digest, link
 
 texts = st.lists(st.text(), max_size=4)
 
@@ -14,6 +14,12 @@ def test_a_digest_is_sha_256_over_utf_8() -> None:
 
 def test_a_chain_of_nothing_is_where_it_began() -> None:
     assert chain("before") == "before"
+
+
+@given(st.text(), st.text())
+def test_what_is_known_already_gives_the_same_digests(before: str, part: str) -> None:
+    assert digest_of_bytes(part.encode()) == known_digest(part) == digest(part)
+    assert link(before, digest(part)) == known_chain(before, part) == chain(before, part)
 
 
 def test_a_link_is_the_digest_of_what_was_before_and_of_the_new_part() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import json_objects
 from toolreel.envelope import Envelope, ToolFailure, envelope_of, failed
 from toolreel.faults import Fault
-from toolreel.jsontext import JsonText
+from toolreel.jsontext import JsonText, canonical
 
 
 def enveloped(output: str, limit: int = 1000) -> Envelope:
@@ -26,6 +27,7 @@ def enveloped(output: str, limit: int = 1000) -> Envelope:
         ('{"sum": 3}', '{"sum":3}'),
         ('{"ok": "yes", "data": 1}', '{"ok":"yes","data":1}'),
         ('{"ok": true, "sum": 3}', '{"ok":true,"sum":3}'),
+        (r'{"face": "\ud83d\ude00"}', '{"face":"\U0001f600"}'),
     ],
 )
 def test_a_value_becomes_data(output: str, data: str) -> None:
@@ -137,3 +139,19 @@ def test_what_strangers_wrote_is_told_to_be_data_and_what_the_loop_says_is_not()
         envelope_of("fetch", "{}", limit=1, untrusted=True),
     ):
         assert not refused.untrusted
+
+
+@given(
+    st.booleans(),
+    st.text(),
+    json_objects.map(canonical),
+    st.lists(st.text(), max_size=2),
+    st.lists(st.builds(ToolFailure, st.text(), st.text()), max_size=2),
+    st.booleans(),
+)
+def test_the_text_is_the_canonical_text_of_the_tree(
+    ok: bool, name: str, data: JsonText, warnings: list[str], errors: list[ToolFailure], untrusted: bool
+) -> None:
+    envelope = Envelope(ok, name, data, tuple(warnings), tuple(errors), untrusted)
+    assert envelope.text() == canonical(envelope.tree())
+    assert type(envelope.text()) is JsonText

@@ -6,10 +6,10 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyrsistent import PMap, pmap
 
 from tests.samples import ID_FORMS, printed_under
 from toolreel.id_styles import free_id
+from toolreel.ledger import Ledger
 from toolreel.provider import IdStyle
 
 STYLES: tuple[IdStyle, ...] = get_args(IdStyle)
@@ -18,11 +18,11 @@ LONG = "call_" + "x" * 36
 
 def sent(*wanted: str, style: IdStyle, name: str = "ping") -> list[str]:
     """The ids under which calls with these go out, one after another."""
-    taken: PMap[str, int] = pmap()
+    taken: Ledger[int] = Ledger()
     ids: list[str] = []
     for each in wanted:
         ids.append(free_id(each, name, len(ids), taken, style))
-        taken = taken.set(each, taken.get(each, 0) + 1)
+        taken = taken.set(each, (taken.get(each) or 0) + 1)
         taken = taken if ids[-1] in taken else taken.set(ids[-1], 1)
     return ids
 

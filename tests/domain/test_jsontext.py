@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from returns.result import Failure, Success
 
 from tests.samples import complaint, printed_under
@@ -15,6 +16,7 @@ from toolreel.jsontext import (
     JsonText,
     canonical,
     damaged,
+    deeper,
     finite,
     nesting,
     parse,
@@ -229,3 +231,21 @@ def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, un
 def test_half_a_pair_may_be_kept_until_the_other_half_comes() -> None:
     halves = [read(f'"{half}"', with_halves=True).unwrap() for half in ("\\ud83d", "\\ude00")]
     assert read(json.dumps("".join(map(str, halves)))).unwrap() == "\U0001f600"
+
+
+def test_a_value_that_holds_itself_has_no_text() -> None:
+    endless: list[Json] = []
+    endless.append(endless)
+    assert complaint(ValueError, lambda: canonical(endless)) == "Circular reference detected"
+
+
+def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
+    wrong = JsonText('{"a":1} {"b":2}')
+    assert complaint(ValueError, lambda: parse(wrong)) == (
+        "not canonical JSON text: ' {\"b\":2}' stands behind its value"
+    )
+
+
+@given(st.text(), st.integers(0, 4))
+def test_brackets_are_counted_before_their_nesting_is(text: str, levels: int) -> None:
+    assert deeper(text, levels) == (nesting(text, enough=levels + 1) > levels)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from pyrsistent import pmap
 
 from toolreel.arguments import ArgumentError
 from toolreel.calls import ToolCall
 from toolreel.envelope import Envelope
 from toolreel.jsontext import canonical
+from toolreel.ledger import Ledger
 from toolreel.repetition import remembered, warned
 from toolreel.state import Memory
 
@@ -55,7 +55,7 @@ def test_what_came_of_each_tool_is_remembered() -> None:
     for one, result in ((call(), WELL), (call("ping"), BADLY), (call(), BADLY), (call(), WELL)):
         memory, _ = remembered(memory, one, result)
     assert (memory.successes, memory.called) == (2, ("add", "ping"))
-    assert memory.last_ok == pmap({"add": True, "ping": False})
+    assert memory.last_ok == Ledger.of({"add": True, "ping": False})
     assert type(memory.successes) is int
 
 

@@ -11,6 +11,7 @@ from toolreel.digest import chain, digest
 from toolreel.jsontext import Json, canonical, parse
 from toolreel.messages import UserMessage
 from toolreel.request import Request, RequestOptions
+from toolreel.rope import BLOCK
 from toolreel.transcript import Transcript
 
 HI = Transcript.of([UserMessage("hi")])
@@ -78,3 +79,12 @@ def test_a_request_knows_whether_its_reply_is_to_be_streamed(options: Json, stre
 def test_options_are_equal_by_their_text() -> None:
     assert RequestOptions(canonical({})) == NO_OPTIONS
     assert RequestOptions(canonical({"n": 1})) != NO_OPTIONS
+
+
+def test_a_request_copies_only_the_end_of_what_the_request_before_it_has_sent() -> None:
+    told = Transcript.of([UserMessage("x" * 1_000)] * 1_000)
+    was, now = (Request("m", said, NO_OPTIONS) for said in (told, told.append(UserMessage("y"))))
+    old = {id(piece): piece for piece in was.pieces()}
+    fresh = [piece for piece in now.pieces() if id(piece) not in old]
+    assert len(now.body) > 1_000_000
+    assert sum(map(len, fresh)) < BLOCK + 200

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel.jsontext import Json
-from toolreel.usage import Served, Usage, served_in, usage_in
+from toolreel.usage import Served, Usage, served_in, usage_in, usage_under
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,11 @@ from toolreel.usage import Served, Usage, served_in, usage_in
 )
 def test_usage_counts_what_can_be_counted(usage: Json, counted: Usage) -> None:
     assert repr(usage_in({"usage": usage})) == repr(counted)
+
+
+def test_counts_beside_the_message_are_not_looked_for_where_there_are_none() -> None:
+    assert usage_under({"usage": {"prompt_tokens": 3}}) == Usage(3)
+    assert usage_under({"usage": None}) == usage_under({}) == Usage()
 
 
 def test_ollama_counts_beside_the_message() -> None:

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import json_texts
+from toolreel.jsontext import JsonText, canonical
+from toolreel.rope import BLOCK, Rope
+
+LONG = canonical("é" * (BLOCK // 4))
+"""So long that two of them fill a block."""
+
+texts = st.lists(json_texts | st.just(LONG), max_size=12)
+
+
+def rope_of(parts: list[JsonText]) -> Rope:
+    rope = Rope()
+    for part in parts:
+        rope = rope.append(part.encode())
+    return rope
+
+
+@given(texts)
+def test_the_pieces_of_a_rope_are_its_texts_joined(parts: list[JsonText]) -> None:
+    rope = rope_of(parts)
+    assert b"".join(rope.pieces()) == ",".join(parts).encode()
+    assert rope.size == len("".join(parts).encode())
+    assert len(rope) == rope.count == len(parts)
+
+
+@given(texts.filter(bool))
+def test_a_rope_gives_its_texts_back(parts: list[JsonText]) -> None:
+    rope = rope_of(parts)
+    assert [*rope] == parts
+    assert {type(text) for text in rope} == {JsonText}
+    assert (rope[0], rope[-1]) == (parts[0], parts[-1])
+
+
+def test_a_block_that_is_full_is_shared_by_all_that_follows() -> None:
+    full = rope_of([LONG, LONG])
+    assert (len(full.full), len(full.open)) == (1, 0)
+    longer = full.append(b"1").append(LONG.encode())
+    assert longer.pieces()[0] is full.pieces()[0]
+    assert longer.append(LONG.encode()).full[0] is full.full[0]
+
+
+def test_a_rope_stays_as_it_was_when_a_text_is_appended() -> None:
+    before = rope_of([LONG])
+    before.append(LONG.encode())
+    assert before == rope_of([LONG])
