@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -38,6 +38,10 @@ class Provider:
     """Whether every fourth request fails when it comes for the first time."""
     down: bool = False
     """Whether every request does."""
+    kinds: tuple[Kind, ...] = _KINDS
+    """The models that it plays, chosen by the conversation."""
+    worded: Callable[[_Body], _Body] = dict
+    """What becomes of each reply before it is sent."""
     seen: list[tuple[dict[str, str], _Body]] = field(default_factory=list)
     """Headers and body of each request."""
     ended: Counter[str] = field(default_factory=Counter)
@@ -75,9 +79,11 @@ class Provider:
 
 
 @contextmanager
-def provider(*, outages: bool = False) -> Generator[Provider]:
+def provider(
+    *, outages: bool = False, kinds: tuple[Kind, ...] = _KINDS, worded: Callable[[_Body], _Body] = dict
+) -> Generator[Provider]:
     """A provider that runs while the block does."""
-    told = Provider(outages=outages)
+    told = Provider(outages=outages, kinds=kinds, worded=worded)
 
     class Answering(_Answering):
         provider = told
@@ -123,8 +129,10 @@ class _Answering(BaseHTTPRequestHandler):
 
     def _reply(self, body: bytes) -> None:
         asked = json.loads(body)
-        kind = _KINDS[int(sha256(asked["messages"][1]["content"].encode()).hexdigest()[:4], 16) % 4]
-        reply = reply_of(kind, _scenario(asked["messages"]), asked["messages"])
+        kinds = self.provider.kinds
+        digest = sha256(asked["messages"][1]["content"].encode()).hexdigest()
+        kind = kinds[int(digest[:4], 16) % len(kinds)]
+        reply = self.provider.worded({**reply_of(kind, _scenario(asked["messages"]), asked["messages"])})
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
         self._say(200, canonical(reply).encode())

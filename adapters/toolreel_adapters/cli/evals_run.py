@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
-from types import FrameType
 
 import click
 
 from toolreel.evals.planning import EvalPlan
+from toolreel.evals.stopping import in_words
 from toolreel_adapters.cli.console import err, out
 from toolreel_adapters.cli.evals_options import plan_options
 from toolreel_adapters.cli.evals_progress import EvaluationProgress
 from toolreel_adapters.cli.reporting import DRIFT, json_option, reporting, say
+from toolreel_adapters.cli.stopping import stoppable
+from toolreel_adapters.evals.adaptive import STOPPED, rule_of
 from toolreel_adapters.evals.evaluation import Ending, evaluate
 from toolreel_adapters.evals.origins import header_of, line_of
 
@@ -59,8 +58,13 @@ def run_command(
     by more trials, models or scenarios.
     """
     stop = Event()
-    with EvaluationProgress(plan.count, lines=verbose) as progress, _stoppable(stop, progress):
-        line = line_of(plan)
+    if rule := rule_of(plan):
+        err.print(in_words(rule))
+    with (
+        closing(line_of(plan)) as line,
+        EvaluationProgress(plan.count, lines=verbose) as progress,
+        stoppable(stop, progress),
+    ):
         ending = evaluate(
             plan,
             folder,
@@ -78,32 +82,13 @@ def run_command(
     return 0 if ending.complete else DRIFT
 
 
-@contextmanager
-def _stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:
-    """Ctrl-C lets what is under way end; a second one gives it up."""
-
-    def interrupted(_signal: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        progress.stopping()
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield
-    except KeyboardInterrupt:
-        err.print("Given up; every run that had ended is kept.")
-        sys.exit(130)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _tree(ending: Ending) -> dict[str, bool | int | str]:
     return {
         "asked_for": ending.asked_for,
         "made": ending.made,
         "left": ending.left,
         "void": ending.void,
+        "spared": ending.spared,
         "complete": ending.complete,
         "stopped": ending.stopped,
     }
@@ -111,6 +96,8 @@ def _tree(ending: Ending) -> dict[str, bool | int | str]:
 
 def _tell(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
     out.print(f"{ending.made} runs made: {progress.told}" if ending.made else "Nothing was left to be run.")
+    if ending.spared:
+        out.print(f"{ending.spared} runs of the plan are not needed: {folder / STOPPED} says why.")
     if ending.stopped:
         err.print(f"Stopped: {ending.stopped}.", style="yellow")
     for why in ending.without_cassette[:3]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -12,10 +12,13 @@ from threading import Event
 from typing import Final, Protocol, cast
 
 from toolreel.evals.cells import Sample
+from toolreel.evals.configurations import Configuration
 from toolreel.evals.planning import EvalPlan
 from toolreel.evals.records import Record
 from toolreel.evals.retrying import Tries
+from toolreel.evals.verdicts import Result
 from toolreel_adapters.errors import ResultsError
+from toolreel_adapters.evals.adaptive import Course
 from toolreel_adapters.evals.changes import differences
 from toolreel_adapters.evals.evaluating import Runs
 from toolreel_adapters.evals.results import Header, Journal, Results
@@ -23,7 +26,7 @@ from toolreel_adapters.evals.running import Job, run_job
 from toolreel_adapters.evals.spending import Spent
 from toolreel_adapters.evals.tapes import Line, Taped
 
-__all__ = ["Ending", "Found", "Watcher", "cassette_name", "evaluate", "found_in", "job_of"]
+__all__ = ["Ending", "Found", "Watcher", "cassette_name", "evaluate", "found_in", "job_of", "recorded_job"]
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -39,6 +42,8 @@ class Found:
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
+    results: Mapping[str, Result] = field(default_factory=dict)
+    """What the runs came to that have ended, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Ending:
     """How an evaluation stands when it ends."""
 
     asked_for: int
-    """Runs of the plan."""
+    """Runs of the plan, but for those that are spared."""
     made: int
     """Runs that were made this time."""
     left: int
@@ -57,6 +62,8 @@ class Ending:
     """Why some were not made; empty: somebody wanted it so, or all were."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
+    spared: int = 0
+    """Runs of the plan that its adaptive rule does without; neither asked for nor left."""
 
     @property
     def complete(self) -> bool:
@@ -105,22 +112,30 @@ def evaluate(
 
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
     why = spent.over(plan.budget, 0)
-    todo = (job_of(plan, sample) for sample in _fair(plan) if sample.key not in found.ended)
+    course = Course(plan, found.results)
+    if why:
+        stop.set()
     with Journal(out, header, line.secrets) as journal:
-        runs = Runs(todo if not why else iter(()), plan.jobs, run_one, stop)
-        while (one := runs.next_ended()) is not None:
-            if one.error is not None:
-                stop.set()
-                raise one.error
-            record = cast("Record", one.came)
-            journal.append(record)
-            made, void = made + 1, void + (record.verdict.result == "void")
-            spent = spent.after(record, prices)
-            watcher.ended(record)
-            if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
-                stop.set()
-    left = plan.count - len(found.ended) - made
-    return Ending(plan.count, made, left, void, why, tuple(map(str, taped.refused)))
+        for todo in course.rounds(lambda: _fair(plan)):
+            if stop.is_set():
+                break
+            runs = Runs((job_of(plan, sample) for sample in todo), plan.jobs, run_one, stop)
+            while (one := runs.next_ended()) is not None:
+                if one.error is not None:
+                    stop.set()
+                    raise one.error
+                record = cast("Record", one.came)
+                journal.append(record)
+                course.heard(record)
+                made, void = made + 1, void + (record.verdict.result == "void")
+                spent = spent.after(record, prices)
+                watcher.ended(record)
+                if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
+                    stop.set()
+        course.save(out)
+    asked_for = plan.count - course.spared
+    left = asked_for - len(found.ended) - made
+    return Ending(asked_for, made, left, void, why, tuple(map(str, taped.refused)), course.spared)
 
 
 def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Found:
@@ -131,7 +146,7 @@ def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Foun
     if not (out / "header.json").exists():
         return Found()
     asked_for = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    ended, void, others, spent = set[str](), 0, 0, Spent()
+    ended, void, others, spent = dict[str, Result](), 0, 0, Spent()
     for record in Results.open(out).records():
         spent = spent.after(record, dict(plan.options.prices))
         sample = asked_for.get((record.cell, record.trial))
@@ -143,8 +158,8 @@ def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Foun
         elif record.verdict.result == "void":
             void += 1
         else:
-            ended.add(record.key)
-    return Found(frozenset(ended), void, others, spent)
+            ended[record.key] = record.verdict.result
+    return Found(frozenset(ended), void, others, spent, ended)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -162,9 +177,22 @@ def cassette_name(sample: Sample) -> str:
 def job_of(plan: EvalPlan, sample: Sample) -> Job:
     """All that decides about one run of a plan."""
     cell = sample.cell
-    tries = Tries(plan.empty_response_retries, plan.void_retries)
-    strict = plan.options.language_strict
-    return Job(sample, plan.scenario(cell.scenario), plan.configuration(cell), tries, strict)
+    return Job(sample, plan.scenario(cell.scenario), plan.configuration(cell), *_rules(plan))
+
+
+def recorded_job(plan: EvalPlan, record: Record) -> Job:
+    """The same for a run that has ended, under the configuration that it had.
+
+    :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
+    """
+    sample = Sample(record.cell, record.trial, record.version, record.digest)
+    configuration = Configuration.of(record.configuration)
+    return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
+
+
+def _rules(plan: EvalPlan) -> tuple[Tries, bool]:
+    """How often a run is tried again, and whether an answer in another language is a failure."""
+    return Tries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 
 from toolreel.evals.catalogue import SCENARIOS
 from toolreel.evals.cells import Cell
@@ -13,8 +11,9 @@ from toolreel.evals.planning import EvalPlan
 from toolreel.evals.reference_shape import summary_files
 from toolreel.evals.summaries import Summary, summarise
 from toolreel.jsontext import Json, Tree, parse
+from toolreel_adapters.evals.adaptive import asked_for
 from toolreel_adapters.evals.figure_trees import with_figures
-from toolreel_adapters.evals.figures import findings_of, stops_of
+from toolreel_adapters.evals.figures import findings_of
 from toolreel_adapters.evals.results import Results
 from toolreel_adapters.evals.writing import written
 
@@ -32,11 +31,8 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
     Runs that its rule for stopping early has spared are not missing.
     """
     order, controls = cells_of(plan), [each.name for each in SCENARIOS if each.control]
-    summary = summarise(results.records(), order, controls, plan.count)
-    stops = stops_of(summary, plan)
-    ended = Counter({cell.cell: len(cell.entries) for cell in summary.cells})
-    spared = sum(max(0, plan.trials - ended[cell]) for cell in stops)
-    return replace(summary, missing=max(0, summary.missing - spared))
+    asked = asked_for(plan, results.records())
+    return summarise(results.records(), order, controls, asked)
 
 
 def summary_trees(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Tree]:

@@ -16,14 +16,14 @@ from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
 from toolreel_adapters.evals.running import Job, Outside
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.httpx_exchange import TIMEOUT
-from toolreel_adapters.ports import Observer
+from toolreel_adapters.ports import Endpoint, Observer
 
 try:
     import httpx
 except ImportError as error:
     raise MissingExtra.of("http", "httpx") from error
 
-__all__ = ["Line", "Taped", "replayed"]
+__all__ = ["Line", "Taped", "offline", "replayed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,22 @@ class Line:
     """Values by name that must not be written."""
     limits: Limits = field(default_factory=lambda: Limits(1))
     network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
+    before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
+    """What stands before the network for one run, such as answers that it need not be asked for."""
+
+    def way(self, job: Job) -> httpx.BaseTransport:
+        """The transport of one run."""
+        return self.before_network(job, self.network) if self.before_network else self.network
 
     def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
         """What sends the requests of one run."""
         return HttpEndpoint(
             self.base_url, api_key_env=self.api_key_env, timeout=self.timeout, transport=transport
         )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.network.close()
 
 
 class Taped:
@@ -69,7 +79,7 @@ class Taped:
         if kind := kind_of(model):
             yield Outside(RehearsedEndpoint(kind, job.scenario.name), SystemClock()), lambda: ""
             return
-        shared = _Shared(line.network, line.headers)
+        shared = _Shared(line.way(job), line.headers)
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with line.endpoint(transport) as endpoint:
@@ -97,7 +107,7 @@ def replayed(
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        yield Outside(RehearsedEndpoint(kind, job.scenario.name), InstantClock(), _at_once, _no_time, observe)
+        yield offline(RehearsedEndpoint(kind, job.scenario.name), observe)
         return
     if not name:
         raise CassetteError(
@@ -105,8 +115,13 @@ def replayed(
         )
     session = Session.of(folder / name, "replay")
     with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
-        yield Outside(endpoint, InstantClock(), _at_once, _no_time, observe)
+        yield offline(endpoint, observe)
         session.finish()
+
+
+def offline(endpoint: Endpoint, observe: Observer | None = None) -> Outside:
+    """The world of a run for which no time passes."""
+    return Outside(endpoint, InstantClock(), _at_once, _no_time, observe)
 
 
 def _at_once(seconds: float) -> None:

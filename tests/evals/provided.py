@@ -1,0 +1,85 @@
+"""Evaluations that were really run, against a provider on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from toolreel.evals.catalogue import chosen_scenarios
+from toolreel.evals.options import Options
+from toolreel.evals.planning import EvalPlan
+from toolreel.evals.records import Record
+from toolreel_adapters.catalogue import with_files
+from toolreel_adapters.evals.evaluation import Ending, Found, evaluate
+from toolreel_adapters.evals.origins import header_of, line_of
+from toolreel_adapters.evals.results import Results
+
+__all__ = ["TEXT_CALLS", "evaluated", "planned", "quoting", "verdicts", "written_out"]
+
+TEXT_CALLS = {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}}
+
+
+def planned(
+    url: str,
+    scenarios: Sequence[str] = ("happy_path",),
+    strategies: Sequence[str] = ("raw",),
+    **more: Any,  # noqa: ANN401 - what stands in a plan file
+) -> EvalPlan:
+    """A plan of one model, with a strategy ``reads`` that is raw but for calls in text."""
+    tree = {
+        "eval": {"add_models": ["vendor/model"], "strategies": [*strategies], **more.pop("eval", {})},
+        "endpoint": {"base_url": url},
+        "strategy": {"reads": TEXT_CALLS},
+        **more,
+    }
+    return EvalPlan(Options.of(tree), with_files(), chosen_scenarios(scenarios))
+
+
+class _Watching:
+    def found(self, found: Found, /) -> None:
+        """Not of interest."""
+
+    def ended(self, record: Record, /) -> None:
+        """Not of interest."""
+
+
+def evaluated(plan: EvalPlan, folder: Path) -> Ending:
+    """Run a plan, or go on with it."""
+    header = header_of(plan, datetime.now(UTC))
+    with closing(line_of(plan, {})) as line:
+        return evaluate(plan, folder, line, header, _Watching(), Event())
+
+
+def written_out(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply that writes its calls into its text, as some models do."""
+    choice = reply["choices"][0]
+    calls = choice["message"].get("tool_calls")
+    if not calls:
+        return reply
+    told = [
+        {"name": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
+        for call in calls
+    ]
+    text = "".join(f"<tool_call>{json.dumps(call)}</tool_call>" for call in told)
+    message = {"role": "assistant", "content": text}
+    return {**reply, "choices": [{**choice, "message": message, "finish_reason": "stop"}]}
+
+
+def quoting(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply that ends with an example of a call, which nobody is to make."""
+    choice = reply["choices"][0]
+    if choice["message"].get("tool_calls"):
+        return reply
+    call = '<tool_call>{"name": "state_get", "arguments": {}}</tool_call>'
+    message = {**choice["message"], "content": f"{choice['message']['content']} {call}"}
+    return {**reply, "choices": [{**choice, "message": message}]}
+
+
+def verdicts(folder: Path) -> list[str]:
+    """What the runs came to, in the order of the journal."""
+    return [record.verdict.result for record in Results.open(folder).records()]
