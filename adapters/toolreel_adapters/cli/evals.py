@@ -21,6 +21,7 @@ _COMMANDS: Final = (
     Later(
         "summarize", "evals_summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
+    Later("what-if", "evals_whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

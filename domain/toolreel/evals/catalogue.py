@@ -9,6 +9,7 @@ from toolreel.digest import chain
 from toolreel.errors import ConfigError
 from toolreel.evals.ambiguity import AMBIGUITY
 from toolreel.evals.capped import CAPPED
+from toolreel.evals.basics import BASICS
 from toolreel.evals.chains import CHAINS
 from toolreel.evals.choice import CHOICE
 from toolreel.evals.faults import FAULTS
@@ -26,6 +27,7 @@ __all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "chosen_scenarios", "fingerprint"
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
     *FAULTS,
+    *BASICS,
     *RESTRAINT,
     *CHOICE,
     *CHAINS,
