@@ -8,8 +8,8 @@ from typing import Final
 from toolreel.digest import chain
 from toolreel.errors import ConfigError
 from toolreel.evals.ambiguity import AMBIGUITY
-from toolreel.evals.capped import CAPPED
 from toolreel.evals.basics import BASICS
+from toolreel.evals.capped import CAPPED
 from toolreel.evals.chains import CHAINS
 from toolreel.evals.choice import CHOICE
 from toolreel.evals.faults import FAULTS
