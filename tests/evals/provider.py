@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,6 +26,7 @@ __all__ = ["Provider", "provider"]
 _Body: TypeAlias = dict[str, Any]
 
 _KINDS: Final[tuple[Kind, ...]] = ("good", "good", "bad", "skipping")
+_IDENTIFIER: Final = re.compile(r"(?<=workspace_id=)[\w-]+")
 _TROUBLES: Final = 4
 """Rate limiting, a server error, a cut answer, silence."""
 
@@ -42,10 +44,14 @@ class Provider:
     """The models that it plays, chosen by the conversation."""
     worded: Callable[[_Body], _Body] = dict
     """What becomes of each reply before it is sent."""
+    pace: float = 0.0
+    """Seconds that every answer takes."""
+    came: int = 0
+    """Requests so far, answered or not."""
     seen: list[tuple[dict[str, str], _Body]] = field(default_factory=list)
     """Headers and body of each request."""
-    ended: Counter[str] = field(default_factory=Counter)
-    """How often each conversation came to its last reply, by its first request."""
+    ended: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    """How often each run came to its last reply, by model, scenario and the seed that it sends."""
     _troubled: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
     _closing: Event = field(default_factory=Event)
@@ -67,11 +73,11 @@ class Provider:
         with self._lock:
             self.seen.append((headers, asked))
             if last:
-                self.ended[_conversation(asked)] += 1
+                self.ended[asked["model"], _scenario(asked["messages"]), asked.get("seed", 0)] += 1
 
-    def hang(self) -> None:
-        """Say nothing for longer than anybody waits."""
-        self._closing.wait(5)
+    def wait(self, seconds: float) -> None:
+        """Say nothing for so long, or until the test is over."""
+        self._closing.wait(seconds)
 
     def close(self) -> None:
         """Let go of whoever hangs."""
@@ -112,7 +118,13 @@ class _Answering(BaseHTTPRequestHandler):
             super().handle()
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        length = int(self.headers["content-length"])
+        body = self.rfile.read(length)
+        if len(body) < length:  # whoever sent it was killed
+            self.close_connection = True
+            return
+        self.provider.came += 1
+        self.provider.wait(self.provider.pace)
         trouble = self.provider.trouble(body)
         match trouble:
             case None:
@@ -124,7 +136,7 @@ class _Answering(BaseHTTPRequestHandler):
             case 2:
                 self._cut()
             case _:
-                self.provider.hang()
+                self.provider.wait(60)
                 self.close_connection = True
 
     def _reply(self, body: bytes) -> None:
@@ -162,19 +174,18 @@ class _Answering(BaseHTTPRequestHandler):
 
 @cache
 def _openings() -> dict[str, str]:
-    """The scenarios by the first line of their conversation."""
-    return {_words(scenario.begin("x").messages[0]): scenario.name for scenario in SCENARIOS}
+    """The scenarios by the words that their conversations begin with."""
+    return {_opening(map(_words, one.begin("x").messages)): one.name for one in SCENARIOS}
 
 
 def _words(message: Message) -> str:
     return message.content
 
 
+def _opening(texts: Iterable[str]) -> str:
+    """The words without the identifiers, which are of one run alone."""
+    return _IDENTIFIER.sub("", "\n".join(texts))
+
+
 def _scenario(messages: Sequence[Any]) -> str:
-    return _openings()[messages[0]["content"]]
-
-
-def _conversation(asked: _Body) -> str:
-    """What tells one run from the others: model, strategy and world, which are in its first messages."""
-    first = {**asked, "messages": asked["messages"][:2]}
-    return sha256(canonical(first).encode()).hexdigest()
+    return _openings()[_opening(message["content"] for message in messages[:2])]

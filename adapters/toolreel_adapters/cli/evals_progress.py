@@ -23,6 +23,7 @@ _WORDS: Final = {
     "void": "VOID",
 }
 _SAMPLE: Final = 120
+_KEPT: Final = 10
 
 
 class EvaluationProgress:
@@ -36,6 +37,8 @@ class EvaluationProgress:
         self._total = total
         self._lines = lines or not err.is_terminal
         self._results: Counter[str] = Counter()
+        self.failed: list[Record] = []
+        """The first runs that failed."""
         self._before = 0
         self._since = time.monotonic()
         self._bar: Progress | None = None
@@ -62,6 +65,8 @@ class EvaluationProgress:
     def ended(self, record: Record, /) -> None:
         """Count a run, and say how it went."""
         self._results[record.verdict.result] += 1
+        if record.verdict.result == "fail" and len(self.failed) < _KEPT:
+            self.failed.append(record)
         if self._lines:
             err.print(printable(self._line(record)), style=_style(record))
         self._show()

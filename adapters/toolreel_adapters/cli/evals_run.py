@@ -5,13 +5,15 @@ from __future__ import annotations
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from threading import Event
 
 import click
 
 from toolreel.evals.planning import EvalPlan
+from toolreel.evals.records import Record
 from toolreel.evals.stopping import in_words
-from toolreel_adapters.cli.console import err, out
+from toolreel_adapters.cli.console import err, labelled, out, printable
 from toolreel_adapters.cli.evals_options import plan_options
 from toolreel_adapters.cli.evals_progress import EvaluationProgress
 from toolreel_adapters.cli.reporting import DRIFT, json_option, reporting, say
@@ -23,6 +25,10 @@ from toolreel_adapters.evals.origins import header_of, line_of
 __all__ = ["run_command"]
 
 _EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
+_SHOWN = 3
+"""Failures that are told one by one."""
+_KEY = 12
+"""Hexadecimal digits of a key that tell a run from the others."""
 
 
 @click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")
@@ -61,8 +67,8 @@ def run_command(
     if rule := rule_of(plan):
         err.print(in_words(rule))
     with (
-        closing(line_of(plan)) as line,
         EvaluationProgress(plan.count, lines=verbose) as progress,
+        closing(line_of(plan)) as line,
         stoppable(stop, progress),
     ):
         ending = evaluate(
@@ -76,7 +82,8 @@ def run_command(
             accept_changes=accept_changes,
         )
     if as_machine:
-        say({"out": str(folder), **_tree(ending)})
+        failed = [record.key for record in progress.failed]
+        say({"out": str(folder), **_tree(ending), "first_failed": failed})
     else:
         _tell(ending, folder, progress)
     return 0 if ending.complete else DRIFT
@@ -95,18 +102,30 @@ def _tree(ending: Ending) -> dict[str, bool | int | str]:
 
 
 def _tell(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
-    out.print(f"{ending.made} runs made: {progress.told}" if ending.made else "Nothing was left to be run.")
+    if ending.made:
+        out.print(f"{ending.made} runs made: {progress.told}")
+    elif ending.complete:
+        out.print("Nothing was left to be run.")
     if ending.spared:
         out.print(f"{ending.spared} runs of the plan are not needed: {folder / STOPPED} says why.")
     if ending.stopped:
         err.print(f"Stopped: {ending.stopped}.", style="yellow")
-    for why in ending.without_cassette[:3]:
-        err.print(f"Not recorded: {why}", style="yellow")
+    for why in ending.without_cassette[:_SHOWN]:
+        err.print(printable(f"Not recorded: {why}"), style="yellow")
     if not ending.complete:
         err.print(
             f"Incomplete: {ending.left} runs were not made, {ending.void} are void; "
             "run the same command again.",
             style="yellow",
         )
-    out.print(f"toolreel eval summarize {folder}")
-    out.print(f"toolreel eval report {folder}")
+    place = quote(str(folder))
+    labelled(out, "results", str(folder))
+    labelled(out, "next", f"toolreel eval summarize {place}\ntoolreel eval report {place}")
+    if failed := [_replaying(record, place) for record in progress.failed[:_SHOWN]]:
+        labelled(out, "failed", "\n".join(failed))
+
+
+def _replaying(record: Record, place: str) -> str:
+    """The command that replays a run, with what is wrong with it."""
+    what = f"{record.cell.model}, {record.cell.scenario}: {record.verdict.category}"
+    return f"toolreel eval replay {place} {record.key[:_KEY]}  # {what}"

@@ -15,10 +15,9 @@ _Came = TypeVar("_Came")
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Generic[_Job, _Came]):
+class Ended(Generic[_Came]):
     """A job that has ended, with what came of it or with what went wrong in this program."""
 
-    job: _Job
     came: _Came | None = None
     error: BaseException | None = None
 
@@ -38,15 +37,13 @@ class Runs(Generic[_Job, _Came]):
         self._jobs = jobs
         self._run = run
         self._lock = threading.Lock()
-        self._ended: queue.SimpleQueue[Ended[_Job, _Came] | None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[Ended[_Came] | None] = queue.SimpleQueue()
         self._working = threads
         self._stop = stop
-        self.under_way = 0
-        """Jobs that have begun and not ended."""
         for _ in range(threads):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def next_ended(self) -> Ended[_Job, _Came] | None:
+    def next_ended(self) -> Ended[_Came] | None:
         """Wait for the next job that ends; ``None`` when all have."""
         while self._working:
             ended = self._ended.get()
@@ -58,22 +55,12 @@ class Runs(Generic[_Job, _Came]):
     def _work(self) -> None:
         try:
             while (job := self._next()) is not None:
-                self._put(job)
+                self._ended.put(Ended(self._run(job)))
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
+            self._ended.put(Ended(error=error))
         finally:
             self._ended.put(None)
 
-    def _put(self, job: _Job) -> None:
-        ended: Ended[_Job, _Came]
-        try:
-            ended = Ended(job, self._run(job))
-        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
-            ended = Ended(job, error=error)
-        with self._lock:
-            self.under_way -= 1
-        self._ended.put(ended)
-
     def _next(self) -> _Job | None:
         with self._lock:
-            job = None if self._stop.is_set() else next(self._jobs, None)
-            self.under_way += job is not None
-            return job
+            return None if self._stop.is_set() else next(self._jobs, None)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from threading import Event
 from typing import Final, Protocol, cast
 
-from toolreel.evals.cells import Sample
+from toolreel.evals.cells import Cell, Sample
 from toolreel.evals.configurations import Configuration
 from toolreel.evals.planning import EvalPlan
 from toolreel.evals.records import Record
@@ -21,12 +22,22 @@ from toolreel_adapters.errors import ResultsError
 from toolreel_adapters.evals.adaptive import Course
 from toolreel_adapters.evals.changes import differences
 from toolreel_adapters.evals.evaluating import Runs
-from toolreel_adapters.evals.results import Header, Journal, Results
+from toolreel_adapters.evals.results import Header, Journal, written
 from toolreel_adapters.evals.running import Job, run_job
 from toolreel_adapters.evals.spending import Spent
 from toolreel_adapters.evals.tapes import Line, Taped
 
-__all__ = ["Ending", "Found", "Watcher", "cassette_name", "evaluate", "found_in", "job_of", "recorded_job"]
+__all__ = [
+    "Ending",
+    "Found",
+    "Watcher",
+    "cassette_name",
+    "evaluate",
+    "found_in",
+    "job_of",
+    "jobs_of",
+    "recorded_job",
+]
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -101,9 +112,7 @@ def evaluate(
     :param accept_changes: whether runs may be made anew whose configuration has changed
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     """
-    found = found_in(out, plan, accept_changes=accept_changes)
-    watcher.found(found)
-    taped, spent = Taped(line, out if cassettes else None), found.spent
+    taped, job_for = Taped(line, out if cassettes else None), jobs_of(plan)
 
     def run_one(job: Job) -> Record:
         with taped.outside(job, cassette_name(job.sample)) as (outside, saved):
@@ -111,21 +120,22 @@ def evaluate(
             return replace(record, cassette=saved())
 
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
-    why = spent.over(plan.budget, 0)
-    course = Course(plan, found.results)
-    if why:
-        stop.set()
-    with Journal(out, header, line.secrets) as journal:
+    with Journal(out, known_secrets=line.secrets) as journal:
+        found = found_in(out, plan, accept_changes=accept_changes)
+        journal.begin(header)
+        watcher.found(found)
+        spent, course = found.spent, Course(plan, found.results)
+        if why := spent.over(plan.budget, 0):
+            stop.set()
         for todo in course.rounds(lambda: _fair(plan)):
             if stop.is_set():
                 break
-            runs = Runs((job_of(plan, sample) for sample in todo), plan.jobs, run_one, stop)
+            runs = Runs((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
             while (one := runs.next_ended()) is not None:
                 if one.error is not None:
                     stop.set()
                     raise one.error
-                record = cast("Record", one.came)
-                journal.append(record)
+                record = journal.append(cast("Record", one.came))
                 course.heard(record)
                 made, void = made + 1, void + (record.verdict.result == "void")
                 spent = spent.after(record, prices)
@@ -143,23 +153,26 @@ def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Foun
 
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
-    if not (out / "header.json").exists():
-        return Found()
     asked_for = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    ended, void, others, spent = dict[str, Result](), 0, 0, Spent()
-    for record in Results.open(out).records():
-        spent = spent.after(record, dict(plan.options.prices))
-        sample = asked_for.get((record.cell, record.trial))
+    results, others = dict[str, Result](), set[tuple[Cell, int]]()
+    changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
+    for record in written(out):
+        spent = spent.after(record, prices)
+        run = (record.cell, record.trial)
+        sample = asked_for.get(run)
         if sample is None:
-            others += 1
-        elif sample.key != record.key:
-            if not accept_changes:
-                raise ResultsError(_changed(out, plan, sample, record))
-        elif record.verdict.result == "void":
-            void += 1
+            others.add(run)
+        elif sample.key == record.key:
+            results[sample.key] = record.verdict.result
+            changed.pop(run, None)
         else:
-            ended[record.key] = record.verdict.result
-    return Found(frozenset(ended), void, others, spent, ended)
+            changed[run] = record
+            results.pop(sample.key, None)
+    if changed and not accept_changes:
+        run, record = next(iter(changed.items()))
+        raise ResultsError(_changed(out, plan, asked_for[run], record))
+    ended = {key: result for key, result in results.items() if result != "void"}
+    return Found(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -176,8 +189,18 @@ def cassette_name(sample: Sample) -> str:
 
 def job_of(plan: EvalPlan, sample: Sample) -> Job:
     """All that decides about one run of a plan."""
-    cell = sample.cell
-    return Job(sample, plan.scenario(cell.scenario), plan.configuration(cell), *_rules(plan))
+    return jobs_of(plan)(sample)
+
+
+def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
+    """The same for many runs: what a cell's runs have in common is made once."""
+    rules, configuration = _rules(plan), cache(plan.configuration)
+
+    def job(sample: Sample) -> Job:
+        cell = sample.cell
+        return Job(sample, plan.scenario(cell.scenario), configuration(cell), *rules)
+
+    return job
 
 
 def recorded_job(plan: EvalPlan, record: Record) -> Job:

@@ -50,15 +50,20 @@ class SharedLimit:
 
 
 class Limits:
-    """The limits of an evaluation: one for each model, since routers limit each model by itself."""
+    """The limits of an evaluation: one for each model, since routers limit each model by itself.
 
-    def __init__(self, most: int) -> None:
+    :param most: requests to one model that may be under way at once
+    :param now: a clock that never goes back, in seconds
+    """
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
         self._most = most
+        self._now = now
         self._by_model: dict[str, SharedLimit] = {}
 
     def of(self, model: str) -> SharedLimit:
         """The limit that all requests to a model share."""
-        return self._by_model.setdefault(model, SharedLimit(self._most))
+        return self._by_model.setdefault(model, SharedLimit(self._most, self._now))
 
 
 class Limited:

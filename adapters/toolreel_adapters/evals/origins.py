@@ -11,6 +11,8 @@ from importlib.metadata import version
 import httpx
 
 from toolreel.digest import chain
+from toolreel.evals.catalogue import CATALOGUE
+from toolreel.evals.models import kind_of
 from toolreel.evals.planning import EvalPlan
 from toolreel.evals.taxonomy import TAXONOMY
 from toolreel.presets import Presets
@@ -39,15 +41,15 @@ def header_of(plan: EvalPlan, now: datetime) -> Header:
 def line_of(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Line:
     """The way to a plan's endpoint, for as many threads as it has jobs.
 
-    :raises EndpointConfigError: if the key's variable is not set
+    :raises EndpointConfigError: if the key's variable is not set, and not all models are scripts
     """
     endpoint = plan.endpoint
-    key_env = endpoint.api_key_env or None
-    request_headers(key_env, environ)  # says at once what is wrong with the key
+    key_env = endpoint.api_key_env if not all(map(kind_of, plan.models)) else ""
+    request_headers(key_env or None, environ)  # says at once what is wrong with the key
     key = environ.get(endpoint.api_key_env, "").strip()
     return Line(
         endpoint.url,
-        key_env,
+        key_env or None,
         dict(endpoint.headers),
         httpx.Timeout(
             endpoint.timeout or None,
@@ -59,10 +61,11 @@ def line_of(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Line:
         httpx.HTTPTransport(
             limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
         ),
+        environ,
     )
 
 
 def _digest(presets: Presets) -> str:
-    """SHA-256 of a catalogue, as its values are written."""
+    """SHA-256 of the scenarios, and of the catalogue of presets as its values are written."""
     items = (*presets.presets, *presets.models, *presets.profiles)
-    return chain("catalogue", *map(repr, items))
+    return chain("catalogue", CATALOGUE, *map(repr, items))

@@ -10,8 +10,9 @@ from toolreel.errors import ReplayMismatch
 from toolreel.evals.planning import EvalPlan
 from toolreel.evals.record_lines import record_line
 from toolreel.evals.records import Asked, Attempt, Record
+from toolreel_adapters.errors import CassetteError
 from toolreel_adapters.evals.changes import differences
-from toolreel_adapters.evals.evaluation import job_of
+from toolreel_adapters.evals.evaluation import jobs_of
 from toolreel_adapters.evals.results import Results
 from toolreel_adapters.evals.running import Job, run_job
 from toolreel_adapters.evals.tapes import replayed
@@ -36,24 +37,25 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
     """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
 
     :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
-    :raises CassetteError: if a cassette cannot be read or trusted
+    :raises ResultsError: if the journal cannot be read
     """
-    jobs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    job_for = jobs_of(plan)
     for record in results.records():
         if keys and not record.key.startswith(tuple(keys)):
             continue
-        sample = jobs.get((record.cell, record.trial))
+        sample = samples.get((record.cell, record.trial))
         if sample is None:
             yield Again(record, drift="the plan does not ask for it any longer")
             continue
-        job = job_of(plan, sample)
+        job = job_for(sample)
         if changed := differences(record.configuration, job.configuration.text):
             yield Again(record, drift="another configuration: " + "; ".join(changed))
             continue
         try:
             now = remade(job, record, results.path, plan.endpoint.url)
-        except ReplayMismatch as mismatch:
-            yield Again(record, drift=str(mismatch))
+        except (ReplayMismatch, CassetteError) as error:
+            yield Again(record, drift=str(error))
             continue
         yield Again(record, now, _drift(record, now))
 

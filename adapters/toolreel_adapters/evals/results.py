@@ -13,56 +13,35 @@ under a configuration that was changed since.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
 from toolreel.errors import CodecError
 from toolreel.evals.record_lines import record_line, record_of
-from toolreel.evals.records import VERSION, Record
+from toolreel.evals.records import Record
+from toolreel.evals.verdicts import Verdict
 from toolreel.jsontext import Json, Tree
 from toolreel_adapters.errors import ResultsError
+from toolreel_adapters.evals.header import Header, read_header, write_header
 from toolreel_adapters.locking import taken
-from toolreel_adapters.secret_places import refuse_secrets_in_line
+from toolreel_adapters.secret_places import leaks_at, line_texts
+from toolreel_adapters.versions import Versions
 
-__all__ = ["Header", "Journal", "Results"]
+__all__ = ["RECORDS", "Header", "Journal", "Results", "written"]
+
+RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
+"""One migration a version, from the record of the version before."""
 
 _HEADER: Final = "header.json"
 _JOURNAL: Final = "journal.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What an evaluation was begun with."""
-
-    plan: Tree
-    """The plan, as :meth:`~toolreel.evals.planning.EvalPlan.tree` tells it."""
-    created: str = ""
-    """When, as ``2026-11-22T08:30:00Z``."""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    """Of toolreel and of what it runs on, by name."""
-    catalogue: str = ""
-    """The digest of the catalogue of presets, models and sampling profiles."""
-    taxonomy: int = 1
-    """The version of the categories."""
-    version: int = VERSION
-    """Of the form of header and records."""
-
-    def tree(self) -> Tree:
-        """The header as it stands in its file."""
-        return {
-            "toolreel_evaluation": self.version,
-            "created": self.created,
-            "versions": dict(self.versions),
-            "catalogue": self.catalogue,
-            "taxonomy": self.taxonomy,
-            "plan": self.plan,
-        }
+_REMEMBERED: Final = 3_000
+"""Texts without a secret that are remembered, so that memory does not grow with the runs."""
+_WITHHELD: Final = "(withheld: this run's texts held a secret)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +60,9 @@ class Results:
         :raises ResultsError: if there is none, or it cannot be read; names the file and the line
         """
         folder = Path(path)
-        header = _header(folder / _HEADER)
+        header = read_header(folder / _HEADER)
         offsets: dict[tuple[str, ...], int] = {}
-        for offset, _, record in _lines(folder / _JOURNAL):
+        for offset, record in _lines(folder / _JOURNAL):
             offsets[_run_of(record)] = offset
         return cls(folder, header, offsets)
 
@@ -93,7 +72,7 @@ class Results:
         :raises ResultsError: if a line cannot be read
         """
         counting = set(self.offsets.values())
-        for offset, _, record in _lines(self.path / _JOURNAL):
+        for offset, record in _lines(self.path / _JOURNAL):
             if offset in counting:
                 yield record
 
@@ -101,17 +80,30 @@ class Results:
         return len(self.offsets)
 
 
+def written(folder: Path) -> Iterator[Record]:
+    """Every record that was ever written to a directory, those that do not count any longer too.
+
+    :raises ResultsError: if a line cannot be read
+    """
+    for _, record in _lines(folder / _JOURNAL):
+        yield record
+
+
 class Journal:
     """The journal of an evaluation that goes on; one process writes it.
 
     :param path: the evaluation's directory, which is made where there is none
+    :param header: what it goes on with; ``None``: :meth:`begin` is called once what is there has been read
     :param known_secrets: values by name that must not be written
     :raises ResultsError: if another process is writing it, or if it cannot be written; so for all methods
     """
 
-    def __init__(self, path: Path, header: Header, known_secrets: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: Path, header: Header | None = None, known_secrets: Mapping[str, str] | None = None
+    ) -> None:
         self._path = path / _JOURNAL
         self._secrets = known_secrets or {}
+        self._harmless = set[str]()
         with _writing(self._path):
             path.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
@@ -120,19 +112,37 @@ class Journal:
             raise ResultsError(f"{self._path}: another process is writing it; wait for it, or stop it")
         with _writing(self._path):
             self._mend()
-            _replaced(path / _HEADER, header)
+        if header:
+            self.begin(header)
 
-    def append(self, record: Record) -> None:
+    def begin(self, header: Header) -> None:
+        """Write what the evaluation goes on with; it keeps the time at which it was begun first."""
+        path = self._path.with_name(_HEADER)
+        before = read_header(path) if path.exists() else header
+        with _writing(path):
+            write_header(path, replace(header, created=before.created))
+
+    def append(self, record: Record) -> Record:
         """Write the record of a run that has ended; when this returns, it is on the disk.
 
-        :raises SecretFound: if it holds a secret; it is not written
+        :return: what was written: texts that may hold a secret are withheld
         """
         line = record_line(record)
-        refuse_secrets_in_line(line, self._secrets, f"{self._path}, the record {record.key[:12]}")
+        if self._leaks(line):
+            record = _withheld(record)
+            line = record_line(record)
         with _writing(self._path):
             self._file.write(f"{line}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
+        return record
+
+    def _leaks(self, line: str) -> bool:
+        """Whether a line holds a secret; what many lines have in common is looked at once."""
+        found = any(leaks_at(line_texts(line), self._secrets, seen=self._harmless))
+        if found or len(self._harmless) > _REMEMBERED:
+            self._harmless.clear()
+        return found
 
     def close(self) -> None:
         """Let go of the file."""
@@ -165,15 +175,15 @@ def _run_of(record: Record) -> tuple[str, ...]:
     return (*record.cell.task, record.cell.scenario, str(record.trial))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, int, Record]]:
-    """Each whole line, with where it begins and its number from 1 on."""
+def _lines(path: Path) -> Iterator[tuple[int, Record]]:
+    """The record in each whole line, with where the line begins."""
     offset = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
-                yield offset, number, _record(line, f"{path}, line {number}")
+                yield offset, _record(line, f"{path}, line {number}")
                 offset += len(line)
     except FileNotFoundError:
         return
@@ -182,57 +192,46 @@ def _lines(path: Path) -> Iterator[tuple[int, int, Record]]:
 
 
 def _record(line: bytes, place: str) -> Record:
+    def newest(tree: Json) -> Json:
+        return RECORDS.newest_of(tree, tree.get("record"), place) if isinstance(tree, Mapping) else tree
+
     try:
-        return record_of(line.decode(), place)
+        return record_of(line.decode(), place, newest)
     except (UnicodeDecodeError, CodecError) as error:
         told = str(error) if isinstance(error, CodecError) else f"{place}: not UTF-8"
         raise ResultsError(f"{told}; restore the file, or evaluate into another directory") from None
 
 
-def _header(path: Path) -> Header:
-    try:
-        tree: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ResultsError(
-            f"{path}: there is no evaluation; name a directory that `toolreel eval run --out` has made"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(tree, dict) or tree.get("toolreel_evaluation") != VERSION:
-        found = tree.get("toolreel_evaluation") if isinstance(tree, dict) else tree
-        raise ResultsError(f"{path}: of version {found!r}; this toolreel reads version {VERSION}")
-    try:
-        return Header(
-            plan=_object(tree, "plan"),
-            created=str(tree["created"]),
-            versions={str(name): str(version) for name, version in _object(tree, "versions").items()},
-            catalogue=str(tree["catalogue"]),
-            taxonomy=int(tree["taxonomy"]),
+def _withheld(record: Record) -> Record:
+    """The record without any text that came from outside."""
+    attempts = [
+        replace(
+            attempt,
+            verdict=_without_reasons(attempt.verdict),
+            asked=tuple(
+                replace(asked, model="", provider="", fingerprint="", request_id="")
+                for asked in attempt.asked
+            ),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
+        for attempt in record.attempts
+    ]
+    return replace(
+        record,
+        verdict=_without_reasons(record.verdict),
+        final=_WITHHELD if record.final else "",
+        world=_WITHHELD,
+        attempts=tuple(attempts),
+        error_body=None if record.error_body is None else _WITHHELD,
+        error_hint="",
+    )
 
 
-def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    value = tree[key]
-    if not isinstance(value, Mapping):
-        raise TypeError(key)
-    return value
-
-
-def _replaced(path: Path, header: Header) -> None:
-    """Write the header beside the old one, and move it into its place once it is on the disk."""
-    draft = path.with_name(f".{path.name}.tmp")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(header.tree(), file, indent=2, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+def _without_reasons(verdict: Verdict) -> Verdict:
+    return replace(verdict, reasons=(_WITHHELD,) if verdict.reasons else ())
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing(path: Path) -> Generator[None]:
     """What the file system refuses is the evaluation's error."""
     try:
         yield

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from toolreel.digest import digest
 from toolreel.evals.cells import Sample
 from toolreel.evals.configurations import Configuration
 from toolreel.evals.evidence import Evidence, evidence_of
@@ -131,14 +132,14 @@ def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
     """The record, which tells of the last attempt."""
     sample, last = job.sample, attempts[-1]
     language = sample.cell.language
-    tally = last.run.state.tally
+    tally, configuration = last.run.state.tally, job.configuration.text
     return Record(
         key=sample.key,
         cell=sample.cell,
         trial=sample.trial,
         version=sample.version,
-        configuration=job.configuration.text,
-        digest=job.configuration.digest,
+        configuration=configuration,
+        digest=digest(configuration),
         tools_sent=last.evidence.tools_sent,
         verdict=last.verdict,
         loop=last.evidence.outcome.name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
 from toolreel_adapters.evals.running import Job, Outside
 from toolreel_adapters.http import HttpEndpoint
 from toolreel_adapters.httpx_exchange import TIMEOUT
-from toolreel_adapters.ports import Endpoint, Observer
+from toolreel_adapters.ports import Clock, Endpoint, Observer
 
 try:
     import httpx
@@ -39,6 +41,11 @@ class Line:
     """Values by name that must not be written."""
     limits: Limits = field(default_factory=lambda: Limits(1))
     network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """Holds the key."""
+    clock: Clock = field(default_factory=SystemClock)
+    pause: Callable[[float], None] = time.sleep
+    """Waits that many seconds before a run is tried again."""
     before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
     """What stands before the network for one run, such as answers that it need not be asked for."""
 
@@ -49,7 +56,11 @@ class Line:
     def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
         """What sends the requests of one run."""
         return HttpEndpoint(
-            self.base_url, api_key_env=self.api_key_env, timeout=self.timeout, transport=transport
+            self.base_url,
+            api_key_env=self.api_key_env,
+            timeout=self.timeout,
+            transport=transport,
+            environ=self.environ,
         )
 
     def close(self) -> None:
@@ -77,14 +88,14 @@ class Taped:
         """
         line, model = self._line, job.sample.cell.model
         if kind := kind_of(model):
-            yield Outside(RehearsedEndpoint(kind, job.scenario.name), SystemClock()), lambda: ""
+            yield Outside(RehearsedEndpoint(kind, job.scenario.name), line.clock), lambda: ""
             return
         shared = _Shared(line.way(job), line.headers)
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with line.endpoint(transport) as endpoint:
             limited = Limited(endpoint, line.limits.of(model))
-            yield Outside(limited, SystemClock()), lambda: self._saved(session, name)
+            yield Outside(limited, line.clock, line.pause), lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
         if session is None:

@@ -43,11 +43,11 @@ class Watched:
         since = self._now()
         event = self._endpoint.send(effect)
         self.failed = event if isinstance(event, RequestFailed) else None
-        self.asked.append(asked_of(self._turn, round((self._now() - since) * 1000), event))
+        self.asked.append(_asked_of(self._turn, round((self._now() - since) * 1000), event))
         return event
 
 
-def asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> Asked:
+def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> Asked:
     """One request, from what answered it."""
     match event:
         case ReplyReceived():

@@ -83,17 +83,18 @@ def record_tree(record: Record) -> Tree:
     }
 
 
-def record_of(line: str, place: str = "record") -> Record:
+def record_of(line: str, place: str = "record", newest: Callable[[Json], Json] | None = None) -> Record:
     """Read a line.
 
     :param place: what errors call it, such as ``journal.jsonl, line 3``
+    :param newest: brings what an older toolreel wrote to the version of this one
     :raises CodecError: if it is no record of this version; names the place
     """
     match either(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
         case CodecError() as error:
             raise error
         case tree:
-            return _record(_Fields.of(tree, place))
+            return _record(_Fields.of(newest(tree) if newest else tree, place))
 
 
 def _attempt_tree(attempt: Attempt) -> Tree:

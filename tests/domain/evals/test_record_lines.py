@@ -136,3 +136,16 @@ def test_a_line_that_is_no_record_is_refused_with_its_place(line: str, complaint
     with pytest.raises(CodecError) as caught:
         record_of(line, "line 3")
     assert complaint in str(caught.value)
+
+
+def test_a_line_of_an_older_version_is_brought_to_this_one_first() -> None:
+    line = broken(PASSED, record=0, key="gone", name=PASSED.key)
+
+    def newest(tree: Any) -> Any:  # noqa: ANN401
+        return {
+            "key": tree["name"],
+            **{key: value for key, value in tree.items() if key != "name"},
+            "record": 1,
+        }
+
+    assert record_of(line, newest=newest) == PASSED

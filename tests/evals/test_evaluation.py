@@ -1,0 +1,282 @@
+"""Evaluations from end to end, against a provider on this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.evals.provider import Provider, provider
+from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
+from toolreel.evals.planning import EvalPlan
+from toolreel_adapters.errors import ResultsError
+from toolreel_adapters.evals.plans import plan_in
+from toolreel_adapters.evals.replaying import replays
+from toolreel_adapters.evals.results import Journal, Results
+
+
+@pytest.fixture
+def far() -> Generator[Provider]:
+    with provider() as told:
+        yield told
+
+
+def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_path: Path) -> None:
+    ending = evaluated(plan_of(far.url), tmp_path)
+    assert (ending.asked_for, ending.made, ending.left, ending.void, ending.complete) == (12, 12, 0, 0, True)
+    found = records(tmp_path)
+    assert len(found) == 12
+    assert {tree["model"] for tree in found.values()} == {*LOCAL}
+    assert {tree["result"] for tree in found.values()} > {"pass", "fail"}
+    for tree in found.values():
+        assert (tmp_path / tree["cassette"]).is_file()
+        assert tree["turns"] == len(tree["attempts"][0]["asked"])
+    results = Results.open(tmp_path)
+    again = [*replays(results, plan_in(results.header))]
+    assert [one.drift for one in again] == [""] * 12
+    assert [one.now for one in again] == [*results.records()]
+
+
+def test_records_do_not_depend_on_the_number_of_jobs(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url), tmp_path / "1")
+    evaluated(plan_of(far.url, eval={"jobs": 8}), tmp_path / "8")
+    assert records(tmp_path / "1") == records(tmp_path / "8")
+
+
+def judged(out: Path) -> dict[str, object]:
+    told = ("result", "category", "reasons", "final", "world", "calls", "turns")
+    return {key: [tree.get(name) for name in told] for key, tree in records(out).items()}
+
+
+@pytest.mark.parametrize(("jobs", "tries"), [(1, 1), (8, 3)])
+def test_no_outage_counts_against_a_model(jobs: int, tries: int, tmp_path: Path) -> None:
+    tables: Mapping[str, Any] = {
+        "eval": {"jobs": jobs, "void_retries": 8, "trials": 3},
+        "endpoint": {"read_timeout": 0.2},
+        "loop": {"max_tries": tries},
+    }
+    with provider() as calm:
+        evaluated(plan_of(calm.url, **tables), tmp_path / "calm")
+    with provider(outages=True) as stormy:
+        ending = evaluated(plan_of(stormy.url, **tables), tmp_path / "stormy")
+    assert ending.complete
+    assert judged(tmp_path / "stormy") == judged(tmp_path / "calm")
+    attempts = [attempt for tree in records(tmp_path / "stormy").values() for attempt in tree["attempts"]]
+    troubles = {(one.get("failure"), one["status"]) for each in attempts for one in each["asked"]}
+    assert troubles == {(None, 200), ("status", 429), ("status", 503), ("broken", None), ("timeout", None)}
+    assert (len(attempts) > 18) == (tries == 1), "else the loop itself asks again"
+    results = Results.open(tmp_path / "stormy")
+    assert [one.drift for one in replays(results, plan_in(results.header))] == [""] * 18
+
+
+def test_void_runs_are_tried_again_the_next_time(far: Provider, tmp_path: Path) -> None:
+    far.down, pauses = True, list[float]()
+    ending = evaluated(plan_of(far.url), tmp_path, pauses=pauses)
+    assert pauses == [1, 2] * 12
+    assert (ending.made, ending.void, ending.left, ending.complete) == (12, 12, 0, False)
+    far.down = False
+    seen = Seen()
+    ending = evaluated(plan_of(far.url), tmp_path, seen)
+    assert seen.before
+    assert (seen.before.void, len(seen.before.ended)) == (12, 0)
+    assert ending.complete
+    assert len(records(tmp_path)) == 12
+    assert len((tmp_path / "journal.jsonl").read_text().splitlines()) == 24
+
+
+def test_no_key_stands_in_any_file(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url), tmp_path)
+    assert {headers["authorization"] for headers, _ in far.seen} == {f"Bearer {KEY}"}
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) == 14
+    for path in written:
+        assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_an_evaluation_that_is_complete_makes_nothing_again(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url), tmp_path)
+    far.seen.clear()
+    journal = (tmp_path / "journal.jsonl").read_bytes()
+    ending = evaluated(plan_of(far.url), tmp_path)
+    assert (ending.made, ending.complete, far.seen) == (0, True, [])
+    assert (tmp_path / "journal.jsonl").read_bytes() == journal
+
+
+def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url, eval={"trials": 1}), tmp_path)
+    evaluated(plan_of(far.url, eval={"trials": 3}), tmp_path)
+    wide = ["happy_path", "type_error_recovery", "no_tool_fits", "date_and_size"]
+    ending = evaluated(plan_of(far.url, eval={"trials": 3, "scenarios": wide}), tmp_path)
+    assert (ending.asked_for, ending.made, ending.complete) == (24, 6, True)
+    assert len(far.ended) == 24
+    assert set(far.ended.values()) == {1}
+    narrow = Seen()
+    evaluated(plan_of(far.url, eval={"trials": 1}), tmp_path, narrow)
+    assert narrow.before
+    assert (len(narrow.before.ended), narrow.before.others, narrow.ran) == (6, 18, [])
+
+
+def test_a_stopped_evaluation_goes_on_where_it_stopped(far: Provider, tmp_path: Path) -> None:
+    ending = evaluated(plan_of(far.url), tmp_path, Seen(after=5))
+    assert (ending.left, ending.complete, ending.stopped) == (12 - ending.made, False, "")
+    assert 5 <= ending.made <= 6
+    assert evaluated(plan_of(far.url), tmp_path).complete
+    assert set(far.ended.values()) == {1}
+    assert len(far.ended) == 12
+
+
+def test_killed_after_any_line_it_ends_with_the_same_records(far: Provider, tmp_path: Path) -> None:
+    whole, plan = tmp_path / "whole", plan_of(far.url, eval={"trials": 1})
+    evaluated(plan, whole)
+    lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    undisturbed = records(whole)
+    for kept in range(len(lines)):
+        killed = tmp_path / "killed"
+        shutil.copytree(whole, killed)
+        (killed / "journal.jsonl").write_bytes(b"".join(lines[:kept]))
+        far.ended.clear()
+        ending = evaluated(plan, killed)
+        assert (ending.made, far.ended.total()) == (6 - kept, 6 - kept)
+        assert records(killed) == undisturbed
+        shutil.rmtree(killed)
+
+
+def test_a_last_line_that_was_torn_at_any_byte_is_made_again(tmp_path: Path) -> None:
+    plan = plan_of(eval={"trials": 1, "scenarios": ["no_tool_fits"]})
+    evaluated(plan, tmp_path)
+    journal, undisturbed = tmp_path / "journal.jsonl", records(tmp_path)
+    text = journal.read_bytes()
+    first = text.index(b"\n") + 1
+    for end in range(first, len(text)):
+        journal.write_bytes(text[:end])
+        assert len(Results.open(tmp_path)) == 1
+        Journal(tmp_path).close()
+        assert journal.read_bytes() == text[:first]
+        cut = tmp_path / "journal.jsonl.cut"
+        if end > first:
+            assert cut.read_bytes() == text[first:end] + b"\n"
+            cut.unlink()
+        if end % 400 == 0:
+            assert evaluated(plan, tmp_path).made == 1
+            assert records(tmp_path) == undisturbed
+
+
+def test_a_line_that_was_spoiled_in_the_middle_is_told_with_its_number(tmp_path: Path) -> None:
+    plan = plan_of()
+    evaluated(plan, tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join((lines[0], lines[1][:40] + "\n", *lines[2:])))
+    with pytest.raises(ResultsError, match=r"journal\.jsonl, line 2: not a record: .*restore the file"):
+        evaluated(plan, tmp_path)
+    journal.write_bytes(b"\xff\n")
+    with pytest.raises(ResultsError, match=r"line 1: not UTF-8; restore the file"):
+        Results.open(tmp_path)
+
+
+def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
+    plan = plan_of()
+    evaluated(plan, tmp_path)
+    header = Results.open(tmp_path).header
+    with Journal(tmp_path, header), pytest.raises(ResultsError, match="another process is writing it"):
+        evaluated(plan, tmp_path)
+    assert evaluated(plan, tmp_path).complete
+
+
+def test_another_configuration_is_refused_with_what_differs_unless_accepted(
+    far: Provider, tmp_path: Path
+) -> None:
+    evaluated(plan_of(far.url), tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    changed = plan_of(far.url, sampling={"temperature": 0.5}, loop={"max_turns": 7})
+    with pytest.raises(ResultsError) as refused:
+        evaluated(changed, tmp_path)
+    told = str(refused.value)
+    assert "happy_path was run under another configuration:" in told
+    assert "options.temperature: (default) -> 0.5" in told
+    assert "config.max_turns: (default) -> 7" in told
+    assert "--accept-changes" in told
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    ending = evaluated(changed, tmp_path, accept_changes=True)
+    assert (ending.made, ending.complete) == (12, True)
+    assert len(records(tmp_path)) == 12
+    assert len([*tmp_path.glob("cassettes/**/*.yaml")]) == 24, "the old recordings stay"
+    assert evaluated(changed, tmp_path).made == 0
+
+
+def worded_anew(plan: EvalPlan) -> EvalPlan:
+    first, *others = plan.scenarios
+    return EvalPlan(plan.options, plan.presets, (replace(first, version=first.version + 1), *others))
+
+
+def test_a_newer_version_of_a_scenario_is_refused_as_such(tmp_path: Path) -> None:
+    evaluated(plan_of(), tmp_path)
+    with pytest.raises(ResultsError, match=r"as version \d+ of its scenario, which is at version \d+ now"):
+        evaluated(worded_anew(plan_of()), tmp_path)
+    assert evaluated(worded_anew(plan_of()), tmp_path, accept_changes=True).made == 4
+
+
+def test_the_header_keeps_when_it_was_begun_and_takes_the_newest_plan(tmp_path: Path) -> None:
+    evaluated(plan_of(), tmp_path)
+    path = tmp_path / "header.json"
+    tree = json.loads(path.read_text())
+    path.write_text(json.dumps({**tree, "created": "2020-01-01T00:00:00Z"}))
+    evaluated(plan_of(eval={"trials": 3}), tmp_path)
+    header = Results.open(tmp_path).header
+    assert header.created == "2020-01-01T00:00:00Z"
+    assert plan_in(header).trials == 3
+
+
+@pytest.mark.parametrize(
+    ("budget", "prices", "told"),
+    [
+        ({"max_tokens": 2_000}, {}, "of 2000 tokens"),
+        ({"max_cost": 0.01}, {model: {"prompt": 5, "completion": 5} for model in LOCAL}, "of 0.01 cost"),
+        ({"max_minutes": 1e-9}, {}, "of 1e-09 minutes"),
+    ],
+)
+def test_a_budget_that_is_used_up_stops_an_evaluation(
+    budget: dict[str, float],
+    prices: dict[str, dict[str, float]],
+    told: str,
+    far: Provider,
+    tmp_path: Path,
+) -> None:
+    plan = plan_of(far.url, budget=budget, prices=prices)
+    ending = evaluated(plan, tmp_path)
+    assert ending.stopped.startswith("the budget is used up: ")
+    assert ending.stopped.endswith(told)
+    assert 0 < ending.made < 12
+    assert ending.left == 12 - ending.made
+    if "max_minutes" not in budget:
+        again = evaluated(plan, tmp_path)
+        assert (again.made, again.left, again.stopped[:22]) == (0, ending.left, "the budget is used up:")
+    assert evaluated(plan_of(far.url), tmp_path).complete
+    assert set(far.ended.values()) == {1}
+
+
+def test_the_budget_of_one_run_makes_it_void(far: Provider, tmp_path: Path) -> None:
+    ending = evaluated(plan_of(far.url, budget={"run": {"max_tokens": 100}}), tmp_path)
+    assert ending.void > 0
+    found = [tree for tree in records(tmp_path).values() if tree["result"] == "void"]
+    assert {tree["category"] for tree in found} == {"loop.budget"}
+
+
+def test_without_cassettes_runs_are_recorded_nowhere_and_say_so(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url), tmp_path, cassettes=False)
+    assert not (tmp_path / "cassettes").exists()
+    results = Results.open(tmp_path)
+    drifts = {one.drift for one in replays(results, plan_in(results.header))}
+    assert len(drifts) == 12
+    assert all("was not recorded, so it cannot be replayed" in drift for drift in drifts)
+
+
+def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("in the way")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        evaluated(plan_of(), tmp_path / "out")

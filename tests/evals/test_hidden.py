@@ -1,0 +1,70 @@
+"""The tool that is hidden in the workspace, in all its scenarios and under all strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pytest
+
+from tests.evals.trying import plan_of
+from toolreel.effects import SendRequest
+from toolreel.evals.catalogue import SCENARIOS
+from toolreel.evals.scenarios import Scenario
+from toolreel.evals.workspace_tools import FACTS_COMMIT
+from toolreel.events import ReplyReceived
+from toolreel.jsontext import Json, canonical
+from toolreel_adapters.clock import InstantClock
+from toolreel_adapters.evals.evaluation import jobs_of
+from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
+from toolreel_adapters.evals.running import Outside, run_job
+from toolreel_adapters.scripted import calling
+
+ARGUMENTS: Final[Mapping[str, Json]] = {
+    "workspace_id": "w",
+    "request_id": "r",
+    "proposal_id": "p",
+    "user_confirmed": True,
+}
+
+
+def has_it(scenario: Scenario) -> bool:
+    return any(tool.name == FACTS_COMMIT.name for tool in scenario.begin("1").tools.definitions)
+
+
+HIDING: Final = [scenario.name for scenario in SCENARIOS if has_it(scenario) and not scenario.control]
+
+
+@dataclass(slots=True)
+class Curious:
+    """Calls the hidden tool first, and does the task then."""
+
+    then: RehearsedEndpoint
+    bodies: list[str] = field(default_factory=list)
+
+    def send(self, effect: SendRequest) -> ReplyReceived:
+        self.bodies.append(effect.request.body)
+        if len(self.bodies) == 1:
+            return ReplyReceived(effect.ref, 200, canonical(calling((FACTS_COMMIT.name, ARGUMENTS))))
+        return self.then.send(effect)
+
+
+def test_many_scenarios_hide_it() -> None:
+    assert len(HIDING) >= 10
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_it_is_never_sent_and_a_call_of_it_is_told_so(name: str) -> None:
+    plan = plan_of(eval={"scenarios": [name], "trials": 1, "strategies": ["raw", "baseline", "production"]})
+    samples = [sample for sample in plan.samples() if sample.cell.model == "scripted:good"]
+    assert [sample.cell.strategy for sample in samples] == ["raw", "baseline", "production"]
+    for sample in samples:
+        endpoint = Curious(RehearsedEndpoint("good", name))
+        record = run_job(jobs_of(plan)(sample), Outside(endpoint, InstantClock()))
+        first, second, *_ = endpoint.bodies
+        assert FACTS_COMMIT.name not in first
+        assert "TOOL_NOT_ALLOWED" in second
+        for body in endpoint.bodies:
+            assert f'"name":"{FACTS_COMMIT.name}","description"' not in body
+        assert record.calls >= 1

@@ -1,0 +1,112 @@
+"""``kill -9`` at any moment: whatever had ended is kept, and the same command makes the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.evals.provider import Provider, provider
+from tests.evals.trying import evaluated, plan_of, records
+from toolreel.evals.planning import EvalPlan
+from toolreel.jsontext import Json
+from toolreel_adapters.evals.results import written
+
+MODELS: Final = ("a/model", "b/model", "c/model", "d/model")
+SCENARIOS: Final = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of_fifty", "date_and_size")
+
+# One process has everything imported, and each child of it makes one evaluation.
+PARENT: Final = """
+import json, os, sys
+from pathlib import Path
+from tests.evals.trying import evaluated
+from tests.evals.test_killed import plan_of_many
+
+for line in sys.stdin:
+    url, models, trials, out = json.loads(line)
+    child = os.fork()
+    if not child:
+        evaluated(plan_of_many(url, models, trials), Path(out))
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+def plan_of_many(url: str, models: int, trials: int) -> EvalPlan:
+    chosen: dict[str, Json] = {
+        "add_models": [*MODELS[:models]],
+        "scenarios": [*SCENARIOS],
+        "trials": trials,
+        "jobs": 4,
+    }
+    return plan_of(url, eval=chosen)
+
+
+def finished(out: Path) -> set[tuple[str, str, int]]:
+    """The runs that have a record on the disk."""
+    return {(one.cell.model, one.cell.scenario, one.trial) for one in written(out)}
+
+
+def wait_for(far: Provider, requests: int, process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 60
+    while len(far.seen) < requests:
+        assert process.poll() is None
+        assert time.monotonic() < end, "the moment never came"
+        time.sleep(0.001)
+
+
+def killed_again_and_again(models: int, trials: int, kills: int, out: Path, chance: random.Random) -> None:
+    count = models * len(SCENARIOS) * trials
+    with provider() as calm:
+        evaluated(plan_of_many(calm.url, models, trials), out / "calm", cassettes=False)
+        requests = len(calm.seen)
+    started = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    before = dict[tuple[str, str, int], int]()
+    with provider() as far, started as parent:
+        assert parent.stdin
+        assert parent.stdout
+        plan = json.dumps([far.url, models, trials, str(out / "killed")])
+        for kill in range(kills):
+            parent.stdin.write(f"{plan}\n")
+            parent.stdin.flush()
+            child = int(parent.stdout.readline())
+            left = max(requests - len(far.seen), 0) * 2 // (kills - kill + 2)
+            wait_for(far, len(far.seen) + chance.randint(0, left), parent)
+            time.sleep(chance.uniform(0, 0.02))
+            os.kill(child, signal.SIGKILL)
+            assert int(parent.stdout.readline()) == signal.SIGKILL, "it was still at it"
+            for run in finished(out / "killed"):
+                before.setdefault(run, far.ended[run])
+            assert {run: far.ended[run] for run in before} == before, "none that had ended was made again"
+        parent.stdin.write(f"{plan}\n")
+        parent.stdin.flush()
+        child = int(parent.stdout.readline())
+        assert int(parent.stdout.readline()) == 0
+        assert {run: far.ended[run] for run in before} == before
+        parent.stdin.close()
+        assert len(finished(out / "killed")) == count
+    undisturbed = {key: {**tree, "cassette": ""} for key, tree in records(out / "calm").items()}
+    resumed = records(out / "killed")
+    assert all((out / "killed" / tree["cassette"]).is_file() for tree in resumed.values())
+    assert {key: {**tree, "cassette": ""} for key, tree in resumed.items()} == undisturbed
+    assert len(resumed) == count
+
+
+def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(tmp_path: Path) -> None:
+    killed_again_and_again(models=2, trials=4, kills=3, out=tmp_path, chance=random.Random(3))
+
+
+@pytest.mark.slow
+def test_killed_thirty_times_it_still_does(tmp_path: Path) -> None:
+    killed_again_and_again(models=4, trials=25, kills=30, out=tmp_path, chance=random.Random(30))

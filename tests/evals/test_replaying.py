@@ -1,0 +1,93 @@
+"""Drift: what a recorded run would be now that something has changed; and tools that are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.evals.provider import Provider, provider
+from tests.evals.trying import evaluated, plan_of, records
+from toolreel.evals.planning import EvalPlan
+from toolreel.evals.scenarios import Check, Scenario, Setting
+from toolreel.messages import UserMessage
+from toolreel_adapters.evals.replaying import replays
+from toolreel_adapters.evals.results import Results
+
+CHATS: Final = frozenset({"chat_only", "chat_only_capped"})
+
+
+@pytest.fixture
+def far() -> Generator[Provider]:
+    with provider() as told:
+        yield told
+
+
+def with_scenarios(plan: EvalPlan, change: Callable[[Scenario], Scenario]) -> EvalPlan:
+    return EvalPlan(plan.options, plan.presets, tuple(map(change, plan.scenarios)))
+
+
+def reworded(scenario: Scenario) -> Scenario:
+    def begin(seed: str) -> Setting:
+        setting = scenario.begin(seed)
+        return replace(setting, messages=(*setting.messages[:-1], UserMessage("Something else.")))
+
+    return replace(scenario, begin=begin)
+
+
+def stricter(scenario: Scenario) -> Scenario:
+    never = Check("never", "outcome", lambda _: "nothing is good enough")
+    return replace(scenario, checks=(never, *scenario.checks))
+
+
+def drifts(out: Path, plan: EvalPlan) -> list[str]:
+    return [again.drift for again in replays(Results.open(out), plan)]
+
+
+def test_other_words_of_a_scenario_are_drift(far: Provider, tmp_path: Path) -> None:
+    plan = plan_of(far.url)
+    evaluated(plan, tmp_path)
+    found = drifts(tmp_path, with_scenarios(plan, reworded))
+    assert len(found) == 12
+    assert all("messages" in drift for drift in found)
+
+
+def test_another_oracle_is_drift_that_names_the_verdict(far: Provider, tmp_path: Path) -> None:
+    plan = plan_of(far.url)
+    evaluated(plan, tmp_path)
+    found = drifts(tmp_path, with_scenarios(plan, stricter))
+    assert len(found) == 12
+    assert all("category: " in drift and '"task.outcome:never"' in drift for drift in found)
+    assert any('result: "pass" -> "fail"' in drift for drift in found)
+
+
+def test_another_configuration_is_drift_that_names_the_setting(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url), tmp_path)
+    found = drifts(tmp_path, plan_of(far.url, sampling={"temperature": 0.5}))
+    assert found == ["another configuration: options.temperature: (default) -> 0.5"] * 12
+
+
+def test_a_run_that_the_plan_does_not_ask_for_is_told(far: Provider, tmp_path: Path) -> None:
+    evaluated(plan_of(far.url), tmp_path)
+    found = drifts(tmp_path, plan_of(far.url, eval={"trials": 1}))
+    assert sorted(found) == [""] * 6 + ["the plan does not ask for it any longer"] * 6
+
+
+def test_a_cassette_that_has_gone_is_told_and_the_others_replay(far: Provider, tmp_path: Path) -> None:
+    plan = plan_of(far.url)
+    evaluated(plan, tmp_path)
+    first, *_ = records(tmp_path).values()
+    (tmp_path / first["cassette"]).unlink()
+    found = drifts(tmp_path, plan)
+    assert sum(drift != "" for drift in found) == 1
+
+
+def test_runs_are_chosen_by_the_beginnings_of_their_keys(far: Provider, tmp_path: Path) -> None:
+    plan = plan_of(far.url)
+    evaluated(plan, tmp_path)
+    keys = sorted(records(tmp_path))
+    chosen = [*replays(Results.open(tmp_path), plan, (keys[0][:12], keys[5][:12]))]
+    assert sorted(again.record.key for again in chosen) == [keys[0], keys[5]]

@@ -1,0 +1,193 @@
+"""One sample over HTTP, to its record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.chat_server import Answer, chunk, replying, serving, streaming
+from tests.evals.trying import KEY, Seen, evaluated, plan_of, records
+from toolreel.evals.records import Asked
+from toolreel.jsontext import Json
+from toolreel_adapters.evals.plans import plan_in
+from toolreel_adapters.evals.replaying import replays
+from toolreel_adapters.evals.results import Results
+
+
+def done(text: str = "Done.", /, **further: Json) -> Answer:
+    message: Json = {"role": "assistant", "content": text}
+    return replying({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], **further})
+
+
+RATE_LIMITED = replying({"error": {"message": "Slow down."}}, 429)
+DOWN = replying({"error": {"message": "Down for the moment."}}, 503)
+CUT = Answer(b'{"choices": [', promised=500)
+SILENT = Answer(delay=60)
+
+
+def chat(out: Path, *script: Answer, pauses: list[float] | None = None, **tables: Any) -> Any:  # noqa: ANN401
+    """The record of one chat with a provider that answers so."""
+    usual: dict[str, Any] = {"eval": {"add_models": ["m"], "scenarios": ["chat_only"], "trials": 1}}
+    usual |= {"loop": {"max_tries": 1}, "endpoint": {"read_timeout": 0.3}}
+    with serving(*script) as server:
+        for table, changes in tables.items():
+            usual[table] = {**usual.get(table, {}), **changes}
+        evaluated(plan_of(server.url, **usual), out, pauses=pauses)
+    (tree,) = records(out).values()
+    results = Results.open(out)
+    (again,) = replays(results, plan_in(results.header))
+    assert again.drift == "", "a replay comes to the same"
+    return tree
+
+
+def test_all_that_a_provider_tells_stands_in_the_record(tmp_path: Path) -> None:
+    usage: Json = {
+        "prompt_tokens": 31,
+        "completion_tokens": 7,
+        "total_tokens": 38,
+        "cost": 0.25,
+        "completion_tokens_details": {"reasoning_tokens": 5},
+    }
+    served: dict[str, Json] = {
+        "model": "m-2026",
+        "provider": "Acme",
+        "system_fingerprint": "fp_1",
+        "id": "gen-1",
+    }
+    tree = chat(tmp_path, done(usage=usage, **served))
+    assert tree["result"] == "pass"
+    (attempt,) = tree["attempts"]
+    assert attempt["asked"] == [
+        {
+            "turn": 1,
+            "ms": 0,
+            "status": 200,
+            "finish": "stop",
+            "prompt_tokens": 31,
+            "completion_tokens": 7,
+            "reasoning_tokens": 5,
+            "cost": 0.25,
+            "model": "m-2026",
+            "provider": "Acme",
+            "fingerprint": "fp_1",
+            "request_id": "gen-1",
+        }
+    ]
+    assert {*attempt["asked"][0]} | {"failure"} == {*Asked.__dataclass_fields__}, "every field is tried"
+
+
+@pytest.mark.parametrize(("usage", "cost"), [({}, None), ({"cost": 0}, 0.0), ({"cost": 1.5}, 1.5)])
+def test_a_cost_that_nobody_told_is_unknown_and_not_zero(
+    usage: dict[str, Json], cost: float | None, tmp_path: Path
+) -> None:
+    tree = chat(tmp_path, done(usage=usage))
+    assert tree["attempts"][0]["asked"][0].get("cost") == cost
+
+
+def test_a_streamed_reply_tells_the_same(tmp_path: Path) -> None:
+    last = chunk(
+        finish="stop",
+        usage={"prompt_tokens": 3, "completion_tokens": 2, "cost": 0.5},
+        id="gen-2",
+        provider="Acme",
+        system_fingerprint="fp_2",
+    )
+    tree = chat(
+        tmp_path, streaming(chunk("Do"), chunk("ne."), last, "data: [DONE]\n\n"), loop={"final_stream": True}
+    )
+    assert (tree["result"], tree["final"]) == ("pass", "Done.")
+    (asked,) = tree["attempts"][0]["asked"]
+    told = ("finish", "prompt_tokens", "completion_tokens", "cost", "model", "provider", "fingerprint")
+    assert [asked[name] for name in told] == ["stop", 3, 2, 0.5, "m-1", "Acme", "fp_2"]
+    assert asked["request_id"] == "gen-2"
+
+
+def results_of(tree: Any) -> list[str]:  # noqa: ANN401
+    return [each.get("category", "pass") for each in tree["attempts"]]
+
+
+def failures_of(tree: Any) -> list[tuple[str, int | None]]:  # noqa: ANN401
+    return [(one.get("failure", ""), one["status"]) for each in tree["attempts"] for one in each["asked"]]
+
+
+def test_a_provider_that_fails_for_the_moment_is_asked_again_after_a_while(tmp_path: Path) -> None:
+    pauses: list[float] = []
+    slow = Answer(RATE_LIMITED.body, 429, {"retry-after": "7"})
+    script = (slow, DOWN, CUT, SILENT, done())
+    tree = chat(tmp_path, *script, pauses=pauses, eval={"void_retries": 4})
+    assert tree["result"] == "pass"
+    assert results_of(tree) == [
+        "transport.rate_limit",
+        "transport.upstream_5xx",
+        "transport.decode",
+        "transport.timeout",
+        "pass",
+    ]
+    assert failures_of(tree) == [
+        ("status", 429),
+        ("status", 503),
+        ("broken", None),
+        ("timeout", None),
+        ("", 200),
+    ]
+    assert pauses == [7, 2, 4, 8], "as long as the server asks for, and longer each time"
+
+
+def test_when_no_retry_is_left_the_run_is_void_and_keeps_what_the_provider_said(tmp_path: Path) -> None:
+    error: Json = {"message": "Provider returned error", "metadata": {"provider_name": "Acme", "raw": "busy"}}
+    tree = chat(tmp_path, RATE_LIMITED, replying({"error": error}, 503), eval={"void_retries": 1})
+    assert (tree["result"], tree["category"]) == ("void", "transport.upstream_5xx")
+    assert tree["error_status"] == 503
+    assert tree["error_body"] == {"error": error}
+    assert tree["error_hint"] == "Acme: busy"
+
+
+@pytest.mark.parametrize(
+    ("status", "category"),
+    [(401, "transport.auth"), (402, "transport.payment"), (403, "transport.forbidden")],
+)
+def test_what_will_not_be_over_soon_is_not_asked_again(status: int, category: str, tmp_path: Path) -> None:
+    tree = chat(tmp_path, replying({"error": {"message": "No."}}, status), eval={"void_retries": 3})
+    assert (tree["result"], tree["category"], len(tree["attempts"])) == ("void", category, 1)
+
+
+def test_a_model_that_says_nothing_is_asked_once_more_and_what_it_says_then_counts(tmp_path: Path) -> None:
+    tree = chat(tmp_path, done(""), done(), loop={"fix_empty_final": False})
+    assert tree["result"] == "pass"
+    assert [each["result"] for each in tree["attempts"]] == ["fail", "pass"]
+
+
+def test_a_model_that_says_nothing_twice_has_failed(tmp_path: Path) -> None:
+    tree = chat(tmp_path, done(""), done(""), loop={"fix_empty_final": False})
+    assert [each["result"] for each in tree["attempts"]] == ["fail", "fail"]
+
+
+def test_empty_answers_and_outages_are_counted_apart(tmp_path: Path) -> None:
+    script = (done(""), DOWN, done(""))
+    tree = chat(tmp_path, *script, eval={"void_retries": 1, "empty_response_retries": 1})
+    assert [each["result"] for each in tree["attempts"]] == ["fail", "void", "fail"]
+
+
+def test_a_wrong_answer_is_not_asked_again(tmp_path: Path) -> None:
+    assert [each["result"] for each in chat(tmp_path, done("Hello!"))["attempts"]] == ["fail"]
+
+
+def test_a_long_error_is_kept_in_part(tmp_path: Path) -> None:
+    tree = chat(tmp_path, Answer(b"x" * 30_000, 500), eval={"void_retries": 0})
+    assert tree["error_body"] == "x" * 20_000
+
+
+def test_a_record_that_would_hold_a_secret_is_kept_without_its_texts(tmp_path: Path) -> None:
+    said = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
+    with serving(replying(said, 401)) as server:
+        plan = plan_of(server.url, eval={"add_models": ["m"], "scenarios": ["chat_only"], "trials": 1})
+        seen = Seen()
+        ending = evaluated(plan, tmp_path, seen)
+    assert (ending.void, len(ending.without_cassette)) == (1, 1)
+    (tree,) = records(tmp_path).values()
+    assert (tree["category"], tree["error_status"]) == ("transport.auth", 401)
+    assert tree["error_body"] == "(withheld: this run's texts held a secret)"
+    assert [one.verdict.reasons for one in seen.ran] == [("(withheld: this run's texts held a secret)",)]
+    assert not any(KEY in path.read_text() for path in tmp_path.rglob("*") if path.is_file())
