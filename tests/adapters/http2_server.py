@@ -69,7 +69,7 @@ def _talk(tls: ssl.SSLContext, client: socket.socket, server: Http2Server, body:
         wrapped.sendall(connection.data_to_send())
         while data := wrapped.recv(65_536):
             for event in connection.receive_data(data):
-                if isinstance(event, h2.events.StreamEnded) and event.stream_id is not None:
+                if isinstance(event, h2.events.StreamEnded):
                     server.streams.append(event.stream_id)
                     headers = [(":status", "200"), ("content-type", "application/json")]
                     connection.send_headers(event.stream_id, headers)

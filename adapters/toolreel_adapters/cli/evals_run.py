@@ -81,12 +81,29 @@ def run_command(
             cassettes=not no_cassettes,
             accept_changes=accept_changes,
         )
+    summed = _summed_up(folder, plan)
     if as_machine:
         failed = [record.key for record in progress.failed]
         say({"out": str(folder), **_tree(ending), "first_failed": failed})
     else:
         _tell(ending, folder, progress)
+        if not summed:
+            err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
     return 0 if ending.complete else DRIFT
+
+
+def _summed_up(folder: Path, plan: EvalPlan) -> bool:
+    """Write the summary files, if what computes intervals is installed."""
+    from toolreel_adapters.errors import MissingExtra
+
+    try:
+        from toolreel_adapters.evals.exporting import write_summaries
+    except MissingExtra:
+        return False
+    from toolreel_adapters.evals.results import Results
+
+    write_summaries(Results.open(folder), plan)
+    return True
 
 
 def _tree(ending: Ending) -> dict[str, bool | int | str]:

@@ -188,8 +188,10 @@ def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     """The course of an evaluation, from what stands in its journal, whatever it was configured with then."""
     keys = {(sample.cell, sample.trial): sample.key for sample in plan.samples()}
     ended = (record for record in records if record.verdict.result != "void")
-    runs = ((keys.get((record.cell, record.trial), ""), record.verdict.result) for record in ended)
-    return Course(plan, dict(runs))
+    results: dict[str, Result] = {
+        keys.get((record.cell, record.trial), ""): record.verdict.result for record in ended
+    }
+    return Course(plan, results)
 
 
 def asked_for(plan: EvalPlan, records: Iterable[Record]) -> int:

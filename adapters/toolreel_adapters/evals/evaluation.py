@@ -171,7 +171,7 @@ def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Foun
     if changed and not accept_changes:
         run, record = next(iter(changed.items()))
         raise ResultsError(_changed(out, plan, asked_for[run], record))
-    ended = {key: result for key, result in results.items() if result != "void"}
+    ended: dict[str, Result] = {key: result for key, result in results.items() if result != "void"}
     return Found(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
 
 

@@ -75,8 +75,9 @@ def test_a_word_that_means_nothing_is_an_error(text: str, said: str) -> None:
 
 
 def test_of_an_empty_catalogue_nothing_is_left() -> None:
+    none: list[str] = []
     assert "no model is left by an empty catalogue" in complaint(
-        ConfigError, lambda: Filter(()).chosen("model", [], lambda name: [name])
+        ConfigError, lambda: Filter(()).chosen("model", none, lambda name: [name])
     )
 
 

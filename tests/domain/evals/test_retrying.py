@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel.evals.retrying import Tries, tried_again, wait_ms
-from toolreel.evals.verdicts import Verdict
+from toolreel.evals.verdicts import Result, Verdict
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_a_wrong_answer_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize("result", ["pass", "pass_unexercised", "unsupported"])
-def test_what_did_not_fail_is_not_tried_again(result: str) -> None:
-    assert tried_again(Verdict(result), "", Tries()) is None  # type: ignore[arg-type]
+def test_what_did_not_fail_is_not_tried_again(result: Result) -> None:
+    assert tried_again(Verdict(result), "", Tries()) is None
 
 
 def test_waits_grow_up_to_a_minute_and_are_as_long_as_the_server_asks_for() -> None:
