@@ -10,9 +10,12 @@ import pytest
 from toolreel_adapters.evals.exporting import write_summaries
 from toolreel_adapters.evals.plans import plan_in
 from toolreel_adapters.evals.replaying import replays
+from toolreel_adapters.evals.report.content import content_of
+from toolreel_adapters.evals.report.pictures import report_pictures
 from toolreel_adapters.evals.results import Results
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
+PICTURES = Path(__file__).parents[2] / "docs" / "evals"
 FILES = (
     "summary.json",
     "summary_by_scenario.json",
@@ -40,3 +43,10 @@ def test_it_is_summed_up_to_the_same_bytes(results: Results, tmp_path: Path) -> 
     write_summaries(Results.open(copied), plan_in(results.header))
     for name in FILES:
         assert (copied / name).read_bytes() == (results.path / name).read_bytes(), name
+
+
+def test_its_pictures_are_drawn_of_it(results: Results) -> None:
+    pictures = report_pictures(content_of(results))
+    assert {path.name for path in PICTURES.glob("*.svg")} == set(pictures)
+    for name, text in pictures.items():
+        assert (PICTURES / name).read_text(encoding="utf-8") == text, name
