@@ -101,6 +101,7 @@ def test_json_says_how_it_ended_in_one_object() -> None:
         "made": 4,
         "left": 0,
         "void": 0,
+        "spared": 0,
         "complete": True,
         "stopped": "",
     }

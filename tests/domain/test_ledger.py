@@ -56,3 +56,7 @@ def test_a_key_that_is_not_there_is_an_error_only_where_it_is_demanded() -> None
     assert empty.get("a") is None
     with pytest.raises(KeyError):
         empty["a"]
+
+
+def test_a_ledger_shows_its_entries() -> None:
+    assert repr(Ledger.of({"a": 1}).set("b", 2)) == "Ledger({'a': 1, 'b': 2})"

@@ -67,14 +67,17 @@ def evaluated(out: Path, *models: str, **changes: object) -> EvalPlan:
 
 
 def _plan(models: list[str], url: str, changes: Mapping[str, object]) -> EvalPlan:
+    own = changes.get("strategy", {})
     chosen: dict[str, Any] = {
         "add_models": models,
         "strategies": ["raw", "production"],
         "scenarios": ["happy_path", "partial_success_failure", "chat_only"],
         "trials": 2,
-        **changes,
+        **{key: value for key, value in changes.items() if key != "strategy"},
     }
-    options = Options.of({"eval": chosen, "endpoint": {"base_url": url, "api_key_env": "", "provider": ""}})
+    options = Options.of(
+        {"eval": chosen, "strategy": own, "endpoint": {"base_url": url, "api_key_env": "", "provider": ""}}
+    )
     return EvalPlan(options, shipped(), chosen_scenarios(options.scenarios))
 
 

@@ -124,7 +124,7 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
 def test_a_stopped_evaluation_goes_on_where_it_stopped(far: Provider, tmp_path: Path) -> None:
     ending = evaluated(plan_of(far.url), tmp_path, Seen(after=5))
     assert (ending.left, ending.complete, ending.stopped) == (12 - ending.made, False, "")
-    assert 5 <= ending.made <= 6
+    assert 5 <= ending.made < 12
     assert evaluated(plan_of(far.url), tmp_path).complete
     assert set(far.ended.values()) == {1}
     assert len(far.ended) == 12

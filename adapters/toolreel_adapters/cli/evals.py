@@ -27,7 +27,13 @@ _COMMANDS: Final = (
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."
 
 
-@click.group("eval", cls=LazyGroup, commands=_COMMANDS, short_help="Measure how reliably models call tools.")
+@click.group(
+    "eval",
+    cls=LazyGroup,
+    commands=_COMMANDS,
+    epilog=_EPILOG,
+    short_help="Measure how reliably models call tools.",
+)
 def eval_command() -> None:
     """Measure how reliably models call tools: plan, run, sum up, compare.
 

@@ -297,7 +297,8 @@ def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:
 
 def test_the_file_of_a_run_without_a_recording_says_why_it_has_no_conversation(tmp_path: Path) -> None:
     plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"])
-    results = Results.open(recorded(tmp_path, plan, [record("fail", hint="Acme: no", status=500)]))
+    lost = record("fail", hint="Acme: no", status=500, digest=plan.configuration(CELL).digest)
+    results = Results.open(recorded(tmp_path, plan, [lost]))
     write_run_files(results, plan, write_summaries(results, plan))
     (path,) = (tmp_path / "runs").iterdir()
     one = read(path)
