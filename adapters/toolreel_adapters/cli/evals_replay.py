@@ -10,7 +10,7 @@ from toolreel_adapters.cli.console import err, out, printable
 from toolreel_adapters.cli.reporting import DRIFT, json_option, reporting, say
 from toolreel_adapters.errors import ResultsError
 from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.replaying import Again, replays
+from toolreel_adapters.evals.replaying import Replayed, replays
 from toolreel_adapters.evals.results import Results
 
 __all__ = ["replay_command"]
@@ -44,7 +44,7 @@ def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine:
     return DRIFT if drifted else 0
 
 
-def _show(again: Again) -> None:
+def _show(again: Replayed) -> None:
     record = again.record
     cell, verdict = record.cell, (again.now or record).verdict
     name = f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"

@@ -10,7 +10,7 @@ from toolreel_adapters.cli.console import err, out, printable
 from toolreel_adapters.cli.reporting import DRIFT, json_option, reporting, say
 from toolreel_adapters.errors import ResultsError
 from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.replaying import Again
+from toolreel_adapters.evals.replaying import Replayed
 from toolreel_adapters.evals.rescoring import BEFORE, rescored, written_anew, written_in_place
 from toolreel_adapters.evals.results import Results
 
@@ -61,7 +61,7 @@ def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machin
     return DRIFT if drifted else 0
 
 
-def _tell(runs: list[Again], changed: list[Again], drifted: list[Again]) -> None:
+def _tell(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]) -> None:
     for again in drifted:
         err.print(printable(f"{_name(again)}: {again.drift}"), style="yellow")
     if drifted:
@@ -73,18 +73,18 @@ def _tell(runs: list[Again], changed: list[Again], drifted: list[Again]) -> None
     out.print(f"{len(runs)} runs judged again, {len(changed)} in another way")
 
 
-def _name(again: Again) -> str:
+def _name(again: Replayed) -> str:
     record = again.record
     cell = record.cell
     return f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
 
 
-def _verdict(again: Again, *, now: bool) -> str:
+def _verdict(again: Replayed, *, now: bool) -> str:
     verdict = (again.now if now and again.now else again.record).verdict
     return " ".join(filter(None, (verdict.result, verdict.category)))
 
 
-def _tree(again: Again) -> dict[str, str]:
+def _tree(again: Replayed) -> dict[str, str]:
     return {
         "key": again.record.key,
         "before": _verdict(again, now=False),

@@ -3,6 +3,10 @@
 Statistics are functions of counts and plain tuples; they need SciPy and statsmodels
 (``pip install 'toolreel[evals]'``), and each module says so where they are missing.
 
+Here are the runner and what is kept of runs (``evaluation``, ``running``, ``results``, ``replaying``),
+what is made of them (``figures``, ``exporting``, ``comparing``, ``gating``, ``report``), and what can be
+asked of recordings (``whatif``, ``rescoring``, ``promoting``).
+
 =============  ===================================================================================
 module         has
 =============  ===================================================================================

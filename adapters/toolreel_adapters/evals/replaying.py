@@ -18,11 +18,11 @@ from toolreel_adapters.evals.running import Job, run_job
 from toolreel_adapters.evals.tapes import replayed
 from toolreel_adapters.ports import Observer
 
-__all__ = ["Again", "remade", "replays"]
+__all__ = ["Replayed", "remade", "replays"]
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Replayed:
     """A run that was replayed."""
 
     record: Record
@@ -33,7 +33,7 @@ class Again:
     """Why it could not, or what is another now; empty: nothing is."""
 
 
-def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Again]:
+def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
     """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
 
     :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
@@ -46,18 +46,18 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
             continue
         sample = samples.get((record.cell, record.trial))
         if sample is None:
-            yield Again(record, drift="the plan does not ask for it any longer")
+            yield Replayed(record, drift="the plan does not ask for it any longer")
             continue
         job = job_for(sample)
         if changed := differences(record.configuration, job.configuration.text):
-            yield Again(record, drift="another configuration: " + "; ".join(changed))
+            yield Replayed(record, drift="another configuration: " + "; ".join(changed))
             continue
         try:
             now = remade(job, record, results.path, plan.endpoint.url)
         except (ReplayMismatch, CassetteError) as error:
-            yield Again(record, drift=str(error))
+            yield Replayed(record, drift=str(error))
             continue
-        yield Again(record, now, _drift(record, now))
+        yield Replayed(record, now, _drift(record, now))
 
 
 def remade(job: Job, record: Record, folder: Path, base_url: str, observe: Observer | None = None) -> Record:

@@ -21,7 +21,7 @@ from toolreel.evals.taxonomy import TAXONOMY
 from toolreel_adapters.errors import CassetteError, ResultsError
 from toolreel_adapters.evals.changes import differences
 from toolreel_adapters.evals.evaluation import recorded_job
-from toolreel_adapters.evals.replaying import Again, remade
+from toolreel_adapters.evals.replaying import Replayed, remade
 from toolreel_adapters.evals.results import Header, Journal, Results
 
 __all__ = ["BEFORE", "rescored", "written_anew", "written_in_place"]
@@ -30,16 +30,16 @@ BEFORE = "journal.before-rescore.jsonl"
 """The journal as it was before it was rescored in place."""
 
 
-def rescored(results: Results, plan: EvalPlan) -> Iterator[Again]:
+def rescored(results: Results, plan: EvalPlan) -> Iterator[Replayed]:
     """Each run, judged again; ``drift`` says why one cannot be."""
     for record in results.records():
         try:
             yield _again(results.path, plan, record)
         except (CassetteError, ConfigError, ReplayMismatch) as error:
-            yield Again(record, drift=str(error))
+            yield Replayed(record, drift=str(error))
 
 
-def written_anew(results: Results, runs: Iterable[Again], folder: Path) -> None:
+def written_anew(results: Results, runs: Iterable[Replayed], folder: Path) -> None:
     """Write an evaluation with today's verdicts into a new directory, with the cassettes.
 
     :raises ResultsError: if there is something already, or it cannot be written
@@ -55,7 +55,7 @@ def written_anew(results: Results, runs: Iterable[Again], folder: Path) -> None:
                 shutil.copyfile(results.path / cassette, target)
 
 
-def written_in_place(results: Results, runs: Iterable[Again]) -> None:
+def written_in_place(results: Results, runs: Iterable[Replayed]) -> None:
     """Put today's verdicts into the journal itself; the old one stays beside it.
 
     :raises ResultsError: if another process is writing it, or it cannot be written
@@ -70,15 +70,15 @@ def written_in_place(results: Results, runs: Iterable[Again]) -> None:
         (Path(draft) / "header.json").replace(folder / "header.json")
 
 
-def _again(folder: Path, plan: EvalPlan, record: Record) -> Again:
+def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
     job = recorded_job(plan, record)
     if job.scenario.version != record.version:
         versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
-        return Again(record, drift=f"was run as {versions}")
+        return Replayed(record, drift=f"was run as {versions}")
     now = remade(job, record, folder, plan.endpoint.url)
     before, after = record_line(record), record_line(_judged_as(now, record))
     changed = "" if before == after else "another record: " + "; ".join(differences(before, after))
-    return Again(record, now, changed)
+    return Replayed(record, now, changed)
 
 
 def _judged_as(now: Record, record: Record) -> Record:
