@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from toolreel_adapters.evals.replaying import replays
 from toolreel_adapters.evals.report.content import content_of
 from toolreel_adapters.evals.report.pictures import report_pictures
 from toolreel_adapters.evals.results import Results
+from toolreel_adapters.secret_scan import leaks
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 PICTURES = Path(__file__).parents[2] / "docs" / "evals"
@@ -43,6 +45,13 @@ def test_it_is_summed_up_to_the_same_bytes(results: Results, tmp_path: Path) -> 
     write_summaries(Results.open(copied), plan_in(results.header))
     for name in FILES:
         assert (copied / name).read_bytes() == (results.path / name).read_bytes(), name
+
+
+def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(results: Results) -> None:
+    for path in filter(Path.is_file, results.path.rglob("*")):
+        text = path.read_text(encoding="utf-8")
+        assert leaks(text, {}) == (), path
+        assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text), path
 
 
 def test_its_pictures_are_drawn_of_it(results: Results) -> None:

@@ -41,7 +41,8 @@ __all__ = [
 ]
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
-EVERY: Final = sorted(FOLDER.glob("**/*.yaml"))
+EVERY: Final = sorted(FOLDER.glob("*/*.yaml"))
+"""All sessions; those of evaluations, which lie deeper, are replayed by ``tests/evals``."""
 OURS: Final = [path for path in EVERY if companion(path).exists()]
 REMOTE: Final = [path for path in OURS if path.parent.name.startswith("mcp-")]
 """Sessions with tools of MCP servers, which the journal answers for."""
