@@ -13,23 +13,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from toolreel.errors import ConfigError
 from toolreel.evals.cells import Cell, Sample
 from toolreel.evals.planning import EvalPlan
 from toolreel.evals.records import Record
 from toolreel.evals.stopping import NarrowEnough, PairsDecided, Rule, in_words, rule_from
+from toolreel.evals.summaries import Summary
 from toolreel.evals.verdicts import Result
 from toolreel.jsontext import NOTHING, Json, Tree, parse
 from toolreel.tables import Table
 
-__all__ = ["STOPPED", "Course", "Stopped", "asked_for", "course_of", "rule_of"]
+__all__ = ["STOPPED", "Course", "Stopped", "asked_for", "course_of", "rule_of", "stops_of"]
 
 STOPPED: Final = "stopped.json"
 """The file that tells which cells were stopped, and why."""
 
 _VALID: Final = frozenset({"pass", "pass_unexercised", "fail"})
+
+_Ended: TypeAlias = tuple[Cell, int, Result]
+"""A run that has ended: its cell, its trial, and what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +112,21 @@ class Course:
         return tuple(one.stopped for one in standings if one.stopped)
 
     @property
+    def stops(self) -> dict[Cell, Stopped]:
+        """The cells that need no more trials; of several comparisons that stopped one, the longest."""
+        needed = self._needed(lambda standing: standing.stopped.trials if standing.stopped else None)
+        return {
+            cell: next(one for one in self.stopped if cell in one.cells and one.trials == trials)
+            for cell, trials in needed.items()
+        }
+
+    @property
     def spared(self) -> int:
         """How many runs of the plan need not be made."""
-        needed = self._needed(lambda standing: standing.stopped.trials if standing.stopped else None)
         return sum(
             sample.key not in self._results
-            for cell, trials in needed.items()
-            for sample in self._samples[cell][trials:]
+            for cell, stop in self.stops.items()
+            for sample in self._samples[cell][stop.trials :]
         )
 
     def save(self, folder: Path) -> None:
@@ -186,12 +198,7 @@ def rule_of(plan: EvalPlan) -> Rule | None:
 
 def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     """The course of an evaluation, from what stands in its journal, whatever it was configured with then."""
-    keys = {(sample.cell, sample.trial): sample.key for sample in plan.samples()}
-    ended = (record for record in records if record.verdict.result != "void")
-    results: dict[str, Result] = {
-        keys.get((record.cell, record.trial), ""): record.verdict.result for record in ended
-    }
-    return Course(plan, results)
+    return _course(plan, ((record.cell, record.trial, record.verdict.result) for record in records))
 
 
 def asked_for(plan: EvalPlan, records: Iterable[Record]) -> int:
@@ -200,6 +207,21 @@ def asked_for(plan: EvalPlan, records: Iterable[Record]) -> int:
     :param records: of its journal; they are read only where the plan has a rule
     """
     return plan.count - (course_of(plan, records).spared if rule_of(plan) else 0)
+
+
+def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Stopped]:
+    """The cells of an evaluation that need no more trials, by the rule of its plan, and why."""
+    if not rule_of(plan):
+        return {}
+    entries = (entry for cell in summary.cells for entry in cell.entries)
+    return _course(plan, ((entry.cell, entry.trial, entry.result) for entry in entries)).stops
+
+
+def _course(plan: EvalPlan, runs: Iterable[_Ended]) -> Course:
+    keys = {(sample.cell, sample.trial): sample.key for sample in plan.samples()}
+    return Course(
+        plan, {keys.get((cell, trial), ""): result for cell, trial, result in runs if result != "void"}
+    )
 
 
 def _table(tree: Json) -> Table:

@@ -110,7 +110,7 @@ def _of_task(task: TaskSummary, findings: Findings) -> Tree:
 
 def _of_cell(cell: CellSummary, findings: Findings) -> Tree:
     stop = findings.stops.get(cell.cell)
-    decided: Tree = {"stopped": {"runs": stop.runs, "why": stop.why}} if stop else {}
+    decided: Tree = {"stopped": {"runs": stop.trials, "why": stop.why}} if stop else {}
     return {
         **cell.counts.tree(),
         "interval": interval_tree(cell_interval(cell)),

@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from toolreel.evals.cells import Cell
 from toolreel.evals.intervals import Interval
 from toolreel.evals.planning import EvalPlan
-from toolreel.evals.stopping import NarrowEnough, rule_from
 from toolreel.evals.summaries import CellSummary, RunEntry, Summary, TaskSummary
-from toolreel.jsontext import parse
-from toolreel.tables import Table
+from toolreel_adapters.evals.adaptive import Stopped, stops_of
 from toolreel_adapters.evals.matched import Axis, cluster_of, task_of, valid
-from toolreel_adapters.evals.stopping import Decided, cell_decided
 from toolreel_adapters.evals.ties import TiesFound, paired_ties
 from toolreel_adapters.evals.totals import Total, categories_of, counted, that_count, total_of
 from toolreel_adapters.evals.wilson import wilson
 
-__all__ = ["Findings", "cell_interval", "findings_of", "stops_of", "task_interval"]
+__all__ = ["Findings", "cell_interval", "findings_of", "task_interval"]
 
 _TOO_FEW = 6
 """Clusters below which not even the same sign in all of them is significant at 5 %."""
@@ -41,7 +38,7 @@ class Findings:
     model_ties: TiesFound
     taxonomy: Mapping[str, Mapping[str, int]]
     """By strategy, how often each category stands for a run, those of controls included."""
-    stops: Mapping[Cell, Decided]
+    stops: Mapping[Cell, Stopped]
     """Cells that need no more trials by the plan's rule."""
     notes: tuple[str, ...]
     """What one has to know about the figures."""
@@ -72,17 +69,6 @@ def cell_interval(cell: CellSummary) -> Interval | None:
 def task_interval(task: TaskSummary, *, control: bool | None = None) -> Interval | None:
     """Where the rate of a task's tool runs lies, or of its control runs, on its own scenarios."""
     return wilson(counted(task.counts(control=control)))
-
-
-def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Decided]:
-    """Which cells need no more trials by the plan's rule, and why."""
-    adaptive = parse(plan.options.adaptive)
-    rule = rule_from(Table.of(adaptive, "adaptive")) if adaptive else None
-    if not isinstance(rule, NarrowEnough):
-        return {}
-    outcomes = {cell.cell: [entry.ok for entry in cell.entries if valid(entry)] for cell in summary.cells}
-    decided = {cell: cell_decided(rule, oks) for cell, oks in outcomes.items()}
-    return {cell: why for cell, why in decided.items() if why}
 
 
 def _grouped(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import permutations, product
 
 from toolreel.evals.cells import Cell
 from toolreel.evals.gates import Gate, NoRegression, NoWorseThan, gate_from
 from toolreel.evals.judging import Compared, Figures, Judged, Measured, judge
 from toolreel.evals.planning import EvalPlan
-from toolreel.evals.summaries import CellSummary, RunEntry, Summary
+from toolreel.evals.summaries import RunEntry, Summary
 from toolreel.jsontext import parse
 from toolreel.tables import Table
-from toolreel_adapters.evals.figures import stops_of
+from toolreel_adapters.evals.adaptive import stops_of
 from toolreel_adapters.evals.matched import Axis, clustered_pairs, matched
 from toolreel_adapters.evals.paired import Paired, compare_clustered
 from toolreel_adapters.evals.ties import holm
@@ -48,7 +50,7 @@ def measured_figures(
     :param axis: only cells with the value on this axis, if one is named
     """
     there = {cell.cell: cell for cell in summary.cells}
-    spared = stops_of(summary, plan)
+    lacks = _lacks(summary, plan)
     groups: dict[_Group, list[Cell]] = {}
     for task in plan.tasks():
         for scenario in plan.scenarios:
@@ -61,9 +63,7 @@ def measured_figures(
         Figures(
             values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials)),
             *group,
-            missing=sum(
-                lacking(there.get(cell), plan.trials) for cell in _counting(cells, plan) - spared.keys()
-            ),
+            missing=sum(map(lacks, _counting(cells, plan))),
         )
         for group, cells in groups.items()
     )
@@ -99,9 +99,21 @@ def _counting(cells: Iterable[Cell], plan: EvalPlan) -> set[Cell]:
     return {cell for cell in given if not plan.scenario(cell.scenario).control} or given
 
 
-def lacking(cell: CellSummary | None, trials: int) -> int:
-    """Runs that a cell lacks, or that are void."""
-    return trials - (cell.counts.runs - cell.counts.void if cell else 0)
+def lacking(cells: Iterable[Cell], summary: Summary, plan: EvalPlan) -> int:
+    """Runs that cells lack, or that are void; what the plan's rule has spared is not lacking."""
+    return sum(map(_lacks(summary, plan), cells))
+
+
+def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
+    there = {cell.cell: cell.counts.runs - cell.counts.void for cell in summary.cells}
+    wanted = _wanted(summary, plan)
+    return lambda cell: max(0, wanted(cell) - there.get(cell, 0))
+
+
+def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
+    """How many trials of a cell there have to be."""
+    stops = stops_of(summary, plan)
+    return lambda cell: stops[cell].trials if cell in stops else plan.trials
 
 
 def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[Compared]:
@@ -111,21 +123,23 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
     named = {(g.strategy, g.against) for g in gates if isinstance(g, NoRegression | NoWorseThan)}
     asked = {pair: paired.exact_p for pair, (paired, _) in found.items() if paired and pair in named}
     adjusted = holm(asked)
-    tasks = _tool_runs(plan)
+    wanted = _wanted(summary, plan)
     for pair, (paired, there) in found.items():
         yield Compared(
             *pair,
             paired.difference if paired else None,
             paired.interval.low if paired else None,
             adjusted.get(pair, paired.exact_p if paired else None),
-            max(0, tasks - there),
+            sum(max(0, min(map(wanted, cells)) - there[cells[0]]) for cells in _tool_cells(plan, pair)),
         )
 
 
-def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | None, int]:
-    """How a strategy did beside another, and on how many tasks both have a run that is not void."""
+def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | None, Counter[Cell]]:
+    """How a strategy did beside another, and by cell of the first how many pairs no void run spoils."""
     matches = matched(_entries(summary, against), _entries(summary, strategy), "strategy")
-    there = len(matches.both) - matches.void
+    there = Counter(
+        match.second.cell for match in matches.both if "void" not in (match.first.result, match.second.result)
+    )
     return compare_clustered(clustered_pairs(matches.both, "strategy")), there
 
 
@@ -135,7 +149,10 @@ def _entries(summary: Summary, strategy: str) -> Iterable[RunEntry]:
             yield from cell.entries
 
 
-def _tool_runs(plan: EvalPlan) -> int:
-    """Runs of tool scenarios that a plan asks for under each strategy."""
-    tools = sum(not scenario.control for scenario in plan.scenarios)
-    return plan.count // len(plan.strategies) // len(plan.scenarios) * tools
+def _tool_cells(plan: EvalPlan, strategies: tuple[str, str]) -> Iterable[tuple[Cell, ...]]:
+    """The cells of tool scenarios under two strategies, side by side."""
+    tools = [scenario.name for scenario in plan.scenarios if not scenario.control]
+    for task in plan.tasks():
+        if task.strategy == strategies[0]:
+            for name in tools:
+                yield tuple(replace(task.cell(name), strategy=strategy) for strategy in strategies)

@@ -65,11 +65,6 @@ class Matches:
         """Tasks that both have run, and of which a run is void or unsupported."""
         return sum(not match.valid for match in self.both)
 
-    @property
-    def void(self) -> int:
-        """Those of which a run is void, so that it could be made again."""
-        return sum("void" in (match.first.result, match.second.result) for match in self.both)
-
 
 def valid(entry: RunEntry) -> bool:
     """Whether a run counts in a rate."""

@@ -16,7 +16,6 @@ from toolreel.suggestions import unknown_name
 from toolreel_adapters.evals.changes import differences
 from toolreel_adapters.evals.comparing import Side
 from toolreel_adapters.evals.exporting import cells_of, summary_of
-from toolreel_adapters.evals.figures import stops_of
 from toolreel_adapters.evals.gating import lacking, measured_figures
 from toolreel_adapters.evals.matched import Axis
 from toolreel_adapters.evals.plans import plan_in
@@ -45,12 +44,11 @@ class OneSide:
         if not cells:
             known = dict.fromkeys(map(self._at, cells_of(self.plan)))
             raise ConfigError(f"{self.results.path}: {unknown_name(self.axis, self.value, known)}")
-        there, spared = {cell.cell: cell for cell in self.summary.cells}, stops_of(self.summary, self.plan)
         return Side(
             self.value or str(self.results.path),
             tuple(cell for cell in self.summary.cells if not self.axis or self._at(cell.cell) == self.value),
             self._configurations(),
-            sum(lacking(there.get(cell), self.plan.trials) for cell in cells if cell not in spared),
+            lacking(cells, self.summary, self.plan),
         )
 
     @property

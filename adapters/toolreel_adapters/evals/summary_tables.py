@@ -183,7 +183,7 @@ def _taxonomy(findings: Findings) -> Tabled:
 
 def _stops(findings: Findings) -> Tabled:
     rows = tuple(
-        (cell.model, cell.strategy, cell.scenario, str(stop.runs), stop.why)
+        (cell.model, cell.strategy, cell.scenario, str(stop.trials), stop.why)
         for cell, stop in findings.stops.items()
     )
     return Tabled("cells that need no more trials", ("model", "strategy", "scenario", "runs", "why"), rows)

@@ -200,6 +200,28 @@ def test_a_gate_about_what_is_not_in_the_plan_is_a_mistake(tmp_path: Path) -> No
         judged(recorded(tmp_path, plan, runs("raw", "p")))
 
 
+def test_runs_that_a_comparison_does_not_need_leave_its_gates_decided(tmp_path: Path) -> None:
+    tables = {
+        "adaptive": {"until": "decided", "looks": [8, 12]},
+        "gate": [
+            {"metric": "rate", "strategy": "production", "at_least": 0.9},
+            {"no_regression_of": "production", "against": "raw"},
+        ],
+    }
+    plan = plan_with(
+        CELL.model, strategies=["raw", "production"], scenarios=["happy_path"], trials=20, tables=tables
+    )
+    told_apart = recorded(tmp_path / "apart", plan, [*runs("raw", "f" * 8), *runs("production", "p" * 8)])
+    assert [one.standing for one in judged(told_apart)] == ["passed", "passed"]
+    assert [side.side.lacking for side in sides_of(told_apart, ["raw", "production"], "strategy")] == [0, 0]
+    tree, _ = summed(told_apart)
+    assert [row["cells"]["happy_path"]["stopped"]["runs"] for row in tree["models"]] == [8, 8]
+    going_on = recorded(tmp_path / "going on", plan, [*runs("raw", "p" * 8), *runs("production", "p" * 8)])
+    assert [one.standing for one in judged(going_on)] == ["undecided", "undecided"]
+    given_up = recorded(tmp_path / "given up", plan, [*runs("raw", "p" * 12), *runs("production", "p" * 12)])
+    assert [one.standing for one in judged(given_up)] == ["passed", "passed"]
+
+
 def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> None:
     gates = [
         {"metric": "rate", "model": "b/missing", "at_least": 0.5},
