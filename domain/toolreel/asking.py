@@ -21,6 +21,7 @@ __all__ = ["ask", "ask_again", "opening", "request_of", "wait"]
 
 
 _awaiting_reply: Final = maker(AwaitingReply)
+_request: Final = maker(Request)
 _request_sent: Final = maker(RequestSent)
 _send_request: Final = maker(SendRequest)
 _step: Final = maker(Step)
@@ -109,7 +110,7 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
 def _send(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
-    request, turn = Request(state.plan.model, state.messages, options), tally.turns
+    request, turn = _request(state.plan.model, state.messages, options), tally.turns
     texts, quirks = request.messages.texts, request.messages.quirks
     sent = _request_sent(turn, texts.count, texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()

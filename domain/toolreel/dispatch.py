@@ -35,8 +35,8 @@ def call_key(state: State, call: ToolCall) -> str:
     The same run, replayed, resumed or done anew, gives the same keys; to have a tool act once more, make
     a plan with another seed.
     """
-    turn, place = str(state.tally.turns), _place(state, call)
-    return link(known_chain("call", state.plan.digest, turn), known_digest(place))
+    turn, place = known_digest(str(state.tally.turns)), known_digest(_place(state, call))
+    return link(link(known_chain("call", state.plan.digest), turn), place)
 
 
 def _place(state: State, call: ToolCall) -> str:

@@ -7,11 +7,11 @@ small and uniform, whatever the tool returned. Debugging detail goes to the note
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel.faults import Fault, output_not_json, output_too_large
-from toolreel.jsontext import MAX_DEPTH, Json, JsonText, Tree, canonical, parse, quote, read
+from toolreel.jsontext import MAX_DEPTH, NOTHING, Json, JsonText, Tree, canonical, parse, quote, read
 from toolreel.making import maker
 from toolreel.naming import shown
 from toolreel.pipeline import either
@@ -45,6 +45,7 @@ class Envelope:
     errors: tuple[ToolFailure, ...] = ()
     untrusted: bool = False
     """Strangers may have written it; the model is told so in a ``notice``."""
+    _text: JsonText = field(default=NOTHING, init=False, repr=False, compare=False)
 
     def text(self) -> JsonText:
         """The envelope as the model reads it.
@@ -53,6 +54,11 @@ class Envelope:
         '{"ok":false,"tool_name":"ping","data":{},"warnings":[],"errors":[{"code":"TOOL_NOT_FOUND",\
 "message":"No such tool."}]}'
         """
+        if self._text is NOTHING:
+            object.__setattr__(self, "_text", self._written())
+        return self._text
+
+    def _written(self) -> JsonText:
         ok, notice = "true" if self.ok else "false", _TOLD_NOTICE if self.untrusted else ""
         warnings = canonical(self.warnings) if self.warnings else "[]"
         errors = canonical(self._errors()) if self.errors else "[]"

@@ -24,22 +24,27 @@ def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
     >>> maker(Usage)(11, 7) == Usage(11, 7)
     True
 
-    The fields are given by their places.
-
-    :raises TypeError: if the class has something to do after its fields are set
+    The fields are given by their places. What the class has to do after its fields are set is done.
     """
     frozen = cast("type[Any]", kind)
-    if hasattr(frozen, "__post_init__"):
-        raise TypeError(f"{frozen.__name__} has a __post_init__, which would be passed over")
     shape = [
-        (item.name, object, field(default=item.default, default_factory=item.default_factory))
+        (
+            item.name,
+            object,
+            field(default=item.default, default_factory=item.default_factory, init=item.init),
+        )
         for item in fields(frozen)
     ]
-    twin: Any = make_dataclass(frozen.__name__, shape, slots=True)
 
-    def make(*values: object) -> object:
-        value = twin(*values)
+    def freeze(value: object) -> None:
         value.__class__ = frozen
-        return value
 
-    return cast("Callable[_Fields, _Value]", make)
+    def freeze_and_finish(value: object) -> None:
+        value.__class__ = frozen
+        frozen.__post_init__(value)
+
+    last = freeze_and_finish if hasattr(frozen, "__post_init__") else freeze
+    return cast(
+        "Callable[_Fields, _Value]",
+        make_dataclass(frozen.__name__, shape, slots=True, namespace={"__post_init__": last}),
+    )

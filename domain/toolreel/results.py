@@ -107,8 +107,10 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
 
 def _untrusted(state: State, call: ToolCall) -> bool:
     patterns = state.plan.config.untrusted_tools
+    if not patterns:
+        return False
     inner = state.plan.tools.inner(call.name)
-    return bool(patterns) and any(matches(pattern, inner) for pattern in patterns)
+    return any(matches(pattern, inner) for pattern in patterns)
 
 
 def cut_short(

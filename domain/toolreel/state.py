@@ -126,8 +126,6 @@ class Tally:
 
     def read(self, usage: Usage) -> Tally:
         """This tally with one more reply's tokens."""
-        if usage == _UNSAID:
-            return self
         return _tally(
             self.turns,
             self.tool_calls,
@@ -162,7 +160,6 @@ class Streak:
     times: int
 
 
-_UNSAID: Final = Usage()
 _NO_RESULTS: Final[Ledger[bool]] = Ledger()
 _NO_STREAKS: Final[Ledger[Streak]] = Ledger()
 

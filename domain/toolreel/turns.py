@@ -40,8 +40,10 @@ __all__ = ["reply_received", "request_failed"]
 _SAMPLE: Final = 200
 _CUT: Final = ArgumentError("ARGUMENTS_TRUNCATED")
 
-_reply_read: Final = maker(ReplyRead)
+_assistant_message: Final = maker(AssistantMessage)
 _repair_applied: Final = maker(RepairApplied)
+_reply_read: Final = maker(ReplyRead)
+_sent_call: Final = maker(SentCall)
 
 
 def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
@@ -171,8 +173,8 @@ def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
 
 def _with_calls(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
     """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
-    sent = tuple([SentCall(call.id, call.name, _sendable(call), call.carry) for call in calls])
-    return AssistantMessage("", sent, carry)
+    sent = tuple([_sent_call(call.id, call.name, _sendable(call), call.carry) for call in calls])
+    return _assistant_message("", sent, carry)
 
 
 def _sendable(call: ToolCall) -> str:

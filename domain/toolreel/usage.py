@@ -19,6 +19,7 @@ _COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
 _REASONING: Final = ("reasoning_tokens",)
 _CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
 """The names of each count: OpenAI's first, then those of Anthropic, Ollama, DeepSeek and others."""
+_SERVED: Final = ("model", "provider", "system_fingerprint", "id")
 _COMPLETION_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
 _PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
 """Objects inside the usage that some counts stand in."""
@@ -85,11 +86,12 @@ def served_in(body: Mapping[str, Json]) -> Served:
     >>> served_in({"id": "gen-1", "model": "m", "provider": "Z"})
     Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
     """
+    model, provider, fingerprint, name = map(body.get, _SERVED)
     return _served(
-        _text(body, "model"),
-        _text(body, "provider") or _failed_provider(body),
-        _text(body, "system_fingerprint"),
-        _text(body, "id") or _text(body, "request_id"),
+        model if isinstance(model, str) else "",
+        provider if provider and isinstance(provider, str) else _failed_provider(body),
+        fingerprint if isinstance(fingerprint, str) else "",
+        name if name and isinstance(name, str) else _text(body, "request_id"),
     )
 
 
