@@ -8,7 +8,6 @@ acts once, even if the call is made again after a crash.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -59,6 +58,13 @@ def _nobody(_: Progress) -> None:
     """Nobody wants to know."""
 
 
+@dataclass(slots=True)
+class _Ending:
+    """Written once, by the host, and read by whatever thread the tool runs in; nobody sleeps on it."""
+
+    has_come: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext(Generic[Deps]):
     """What a host gives to a tool that asks for it by a parameter of this type.
@@ -74,7 +80,7 @@ class RunContext(Generic[Deps]):
     deadline: float | None = None
     """When nobody waits any longer, on ``time.monotonic``; ``None`` for never."""
     on_progress: ProgressListener = _nobody
-    _over: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+    _ending: _Ending = field(default_factory=_Ending, compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -94,7 +100,7 @@ class RunContext(Generic[Deps]):
     @property
     def cancelled(self) -> bool:
         """Whether nobody waits for the result any longer; a tool that takes long looks at it now and then."""
-        return self._over.is_set()
+        return self._ending.has_come
 
     def progress(self, message: str = "", *, done: float | None = None, total: float | None = None) -> None:
         """Report how far the call has come; what comes after its end is not heard."""
@@ -103,7 +109,7 @@ class RunContext(Generic[Deps]):
 
     def end(self) -> None:
         """Let the tool know that nobody waits any longer; the host does it."""
-        self._over.set()
+        self._ending.has_come = True
 
 
 _CURRENT: Final[ContextVar[RunContext[Any]]] = ContextVar("toolreel_current_call")
