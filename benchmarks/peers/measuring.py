@@ -39,7 +39,9 @@ class Measuring:
 
     rounds: int
     limit: float
-    """Seconds of CPU after which the runs of a sample are ended."""
+    """Seconds of CPU after which runs one after another are ended."""
+    limit_at_once: float
+    """The same for runs at once."""
     turns: Sequence[int] = TURNS
     at_once: Sequence[int] = AT_ONCE
 
@@ -72,7 +74,7 @@ class Measuring:
                     if _wanted(samples):
                         with Process(contestant, contestant.many, server) as process:
                             field[contestant].imported.append(process.imported)
-                            sample = process.measure(LENGTH, limit=self.limit, at_once=count)
+                            sample = process.measure(LENGTH, limit=self.limit_at_once, at_once=count)
                             samples.append(_told(contestant, f"{count} at once", sample))
 
     @staticmethod

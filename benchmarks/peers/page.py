@@ -30,8 +30,8 @@ How it is measured: [README.md](README.md).
 
 Milliseconds of CPU (user and system) that a turn takes, by turns of the run, and how often toolreel's that
 is; runs of ten turns for a second of CPU, of that many at once; memory that the most at once need; CPU of
-the import. What took more than {limit:.0f} s of CPU (or twice that of wall time) was cut: `>` and `<` say on
-which side whole runs would be.
+the import. Runs that took more than {limit:.0f} s of CPU, or {limit_at_once:.0f} s at once (or twice that of
+wall time), were cut: `>` and `<` say on which side whole runs would be.
 
 {cpu}
 ![CPU of a turn against turns](cost.svg)
@@ -51,6 +51,7 @@ def page(results: Results) -> str:
     """All tables."""
     return _PAGE.format(
         limit=results.limit,
+        limit_at_once=results.limit_at_once,
         cpu=cpu_table(results),
         budgets=budget_table(results),
         wall=wall_table(results),

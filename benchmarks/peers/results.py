@@ -91,7 +91,9 @@ class Results:
     date: str
     machine: Machine
     limit: float
-    """Seconds of CPU after which the runs of a sample are ended."""
+    """Seconds of CPU after which runs one after another are ended."""
+    limit_at_once: float
+    """The same for runs at once."""
     contestants: Mapping[str, Measured]
     missing: Mapping[str, str]
     """Names of contestants that could not be measured, and why."""

@@ -39,7 +39,7 @@ def measured(contestants: Sequence[Contestant], measuring: Measuring) -> Results
     found = {contestant.id: each for contestant, each in field.items() if each.imported}
     missing |= {each.name: each.broken for each in field.values() if not each.imported}
     today = datetime.now(UTC).date().isoformat()
-    return Results(today, Machine.here(), measuring.limit, found, missing)
+    return Results(today, Machine.here(), measuring.limit, measuring.limit_at_once, found, missing)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,11 +58,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=15.0,
         help="seconds of CPU after which runs are ended, twice that of wall time",
     )
+    add(
+        "--limit-at-once",
+        type=float,
+        metavar="LIMIT",
+        help="the same for runs at once; the same if not given",
+    )
     given = parser.parse_args(arguments)
     chosen = [one for one in CONTESTANTS if not given.contestant or one.id in given.contestant]
     turns, at_once = given.turns or TURNS, [count for count in given.at_once or AT_ONCE if count]
     begun = time.monotonic()
-    results = measured(chosen, Measuring(given.rounds, given.limit, turns, at_once))
+    together = given.limit if given.limit_at_once is None else given.limit_at_once
+    results = measured(chosen, Measuring(given.rounds, given.limit, together, turns, at_once))
     print(f"measured in {time.monotonic() - begun:.0f} s", file=sys.stderr)
     if given.contestant or given.turns or given.at_once:
         print(page(results))

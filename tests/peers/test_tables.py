@@ -57,7 +57,7 @@ def measured(name: str, kind: Kind, *costs: float, cut_at: int = 0) -> Measured:
 
 def found(*contestants: Measured) -> Results:
     known = {one.name.replace(" ", "_"): one for one in contestants}
-    return Results("2026-01-02", MACHINE, 15.0, known, {"toolreel, fast": "No module named 'it'"})
+    return Results("2026-01-02", MACHINE, 15.0, 15.0, known, {"toolreel, fast": "No module named 'it'"})
 
 
 def test_a_ratio_is_that_of_samples_of_the_same_round() -> None:
