@@ -44,7 +44,9 @@ def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
         frozen.__post_init__(value)
 
     last = freeze_and_finish if hasattr(frozen, "__post_init__") else freeze
-    return cast(
-        "Callable[_Fields, _Value]",
-        make_dataclass(frozen.__name__, shape, slots=True, namespace={"__post_init__": last}),
+    # A twin lives for a moment and is never shown, compared or documented; to compile that takes time.
+    namespace = {"__doc__": frozen.__doc__, "__post_init__": last}
+    twin = make_dataclass(
+        frozen.__name__, shape, slots=True, repr=False, eq=False, match_args=False, namespace=namespace
     )
+    return cast("Callable[_Fields, _Value]", twin)
