@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -69,6 +68,7 @@ def instructions() -> int | None:
     if valgrind is None:
         print("valgrind is not installed (apt-get install valgrind), so no machine instructions are counted")
         return None
+    _run(sys.executable, "-c", _SCRIPT.format(0))  # writes the bytecode, which would be counted as well
     few, many = (_under(valgrind, number) for number in _UNDER_VALGRIND)
     return (many - few) // (_UNDER_VALGRIND[1] - _UNDER_VALGRIND[0])
 
@@ -79,14 +79,14 @@ def _under(valgrind: str, number: int) -> int:
         out = Path(folder) / "callgrind"
         command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", "--quiet"]
         script = [sys.executable, "-c", _SCRIPT.format(number)]
-        root, environment = COUNTED.parents[1], {"PYTHONHASHSEED": "0"}
-        subprocess.run([*command, *script], cwd=root, env=_with_path(environment), check=True)  # noqa: S603
+        _run(*command, *script)
         (summary,) = [line for line in out.read_text().splitlines() if line.startswith("summary:")]
     return int(summary.split()[1])
 
 
-def _with_path(environment: Mapping[str, str]) -> dict[str, str]:
-    return {**environment, "PYTHONPATH": ":".join(path for path in sys.path if path)}
+def _run(*command: str) -> None:
+    environment = {"PYTHONHASHSEED": "0", "PYTHONPATH": ":".join(path for path in sys.path if path)}
+    subprocess.run(command, cwd=COUNTED.parents[1], env=environment, check=True)  # noqa: S603
 
 
 def counted(*, callgrind: bool) -> dict[str, int]:

@@ -1,9 +1,9 @@
 """Arguments checked by a validator in Rust first, which takes a microsecond where jsonschema takes thirty.
 
-It is asked only about schemas of keywords in which it and jsonschema cannot differ, and only whether a value
-fits; see :mod:`toolreel.quick_checks`. Left to jsonschema are, beside rarer keywords, references, whose
-recursion ends elsewhere, regular expressions, which are of another dialect, and ``multipleOf``, which divides
-otherwise.
+It is asked only about schemas that :mod:`toolreel.plain_schema` does not know, of keywords in which it and
+jsonschema cannot differ, and only whether a value fits; see :mod:`toolreel.quick_checks`. Left to jsonschema
+are, beside rarer keywords, references, whose recursion ends elsewhere, regular expressions, which are of
+another dialect, and ``multipleOf``, which divides otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
 from toolreel.jsontext import Json, JsonText, parse
-from toolreel.quick_checks import Check, register_validator
+from toolreel.plain_schema import Check
+from toolreel.quick_checks import register_validator
 from toolreel.subschemas import subschemas
 from toolreel_adapters.errors import MissingExtra
 

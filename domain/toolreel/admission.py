@@ -98,16 +98,16 @@ def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Inte
 
     They are unwrapped, nested JSON text is decoded, and nulls that mean "not given" are left out.
     """
-    codes: tuple[WarningCode, ...] = ()
+    unwrapping: tuple[WarningCode, ...] = ()
     if config.argument_repairs == "lenient":
         found = unwrapped(tool.parameters, arguments)
-        arguments, codes = found.arguments, found.codes
-    if config.argument_repairs != "strict":
-        found = decoded(tool.parameters, arguments, max_depth=config.max_argument_depth)
-        arguments, codes = found.arguments, (*codes, *found.codes)
-    gone = refused_nulls(tool.parameters, arguments) if config.null_for_optional_is_absent else ()
-    if not gone:
-        return Intended(arguments, codes)
-    tree = cast("Mapping[str, Json]", parse(arguments))
-    kept = canonical({name: value for name, value in tree.items() if name not in gone})
-    return Intended(kept, (*codes, "NULL_ARGUMENT_DROPPED"))
+        arguments, unwrapping = found.arguments, found.codes
+    strict = config.argument_repairs == "strict"
+    depth = config.max_argument_depth
+    found = Intended(arguments) if strict else decoded(tool.parameters, arguments, max_depth=depth)
+    gone = refused_nulls(tool.parameters, found.arguments) if config.null_for_optional_is_absent else ()
+    if gone:
+        tree = cast("Mapping[str, Json]", parse(found.arguments))
+        kept = canonical({name: value for name, value in tree.items() if name not in gone})
+        found = Intended(kept, (*found.codes, "NULL_ARGUMENT_DROPPED"))
+    return Intended(found.arguments, (*unwrapping, *found.codes)) if unwrapping else found

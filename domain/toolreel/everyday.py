@@ -16,6 +16,7 @@ from toolreel.subschemas import subschemas
 
 __all__ = ["is_everyday"]
 
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
@@ -39,6 +40,10 @@ def _anything(_: Json) -> bool:
 
 def _is_text(value: Json) -> bool:
     return isinstance(value, str)
+
+
+def _is_draft(value: Json) -> bool:
+    return value == _DRAFT
 
 
 def _is_flag(value: Json) -> bool:
@@ -115,6 +120,7 @@ _FITS: Final[Mapping[str, Callable[[Json], bool]]] = {
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _is_some_list),
     **dict.fromkeys(("properties", "$defs", "definitions"), _is_by_name),
     "patternProperties": _is_by_pattern,
+    "$schema": _is_draft,
     "pattern": _is_pattern,
     "required": _are_names,
     "type": _is_type,

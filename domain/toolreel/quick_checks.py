@@ -1,7 +1,8 @@
-"""Validators that somebody else brings, for arguments that fit their schema.
+"""Validators before jsonschema, for arguments that fit their schema.
 
 Such a validator only ever says that a value fits. Of everything else jsonschema decides, and says what is
-wrong in the same words as ever; so a run is the same with it and without it, and only faster.
+wrong in the same words as ever; so a run is the same with it and without it, and only faster. One for plain
+schemas is always there; those that somebody else brings are asked about all other schemas.
 """
 
 from __future__ import annotations
@@ -11,11 +12,9 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from toolreel.jsontext import Json, JsonText
+from toolreel.plain_schema import Check, compiled
 
-__all__ = ["Check", "Compiler", "fits", "register_validator"]
-
-Check: TypeAlias = Callable[[Json], bool]
-"""Whether a value fits the schema that it was compiled from, with no doubt."""
+__all__ = ["Compiler", "fits", "register_validator"]
 
 Compiler: TypeAlias = Callable[[JsonText], Check | None]
 """Makes a check of a schema, or nothing where it would not always agree with jsonschema."""
@@ -24,21 +23,26 @@ _COMPILERS: Final[dict[Compiler, None]] = {}
 
 
 def register_validator(compiler: Compiler) -> None:
-    """Have arguments looked at by a faster validator first; done once, before any run begins.
+    """Have arguments for schemas that are not plain looked at by a faster validator first.
+
+    It is done once, before any run begins.
 
     :param compiler: its checks may be true only of values in which jsonschema finds nothing wrong
     """
     _COMPILERS[compiler] = None
-    _checks.cache_clear()
+    _check.cache_clear()
 
 
 def fits(schema: JsonText, value: Json) -> bool:
-    """Whether a registered validator says that a value fits; that none does, means nothing."""
-    checks = _checks(schema)
-    return bool(checks) and any(check(value) for check in checks)
+    """Whether a validator before jsonschema says that a value fits; that none does, means nothing."""
+    return _check(schema)(value)
 
 
 @lru_cache(maxsize=1024)
-def _checks(schema: JsonText) -> tuple[Check, ...]:
-    compiled = [compiler(schema) for compiler in _COMPILERS]
-    return tuple([check for check in compiled if check is not None])
+def _check(schema: JsonText) -> Check:
+    plain = compiled(schema)
+    if plain is not None:
+        return plain
+    found = [compiler(schema) for compiler in _COMPILERS]
+    checks = [check for check in found if check is not None]
+    return lambda value: any(check(value) for check in checks)

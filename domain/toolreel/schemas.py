@@ -1,8 +1,8 @@
 """JSON Schema: checking tool schemas, and arguments against them.
 
-Every validator is built here, with an empty registry: a schema from outside can never make
-the core reach for the network. jsonschema is imported when a schema is first needed,
-because it takes longer to import than all the rest of the core.
+Every validator of jsonschema is built here, with an empty registry: a schema from outside can never make
+the core reach for the network. jsonschema is imported when it is first needed, for a schema that is not
+plain or for arguments that do not fit, because it takes longer to import than all the rest of the core.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel.errors import ConfigError
 from toolreel.everyday import is_everyday
-from toolreel.jsontext import Json, JsonText, canonical, nesting, parse, quote
+from toolreel.jsontext import Json, JsonText, canonical, deeper, parse, quote
+from toolreel.plain_schema import MAX_LEVELS, compiled
 from toolreel.quick_checks import fits
 
 if TYPE_CHECKING:
@@ -31,9 +32,6 @@ _SAMPLE: Final = 80
 """Characters of an offending value that are quoted back."""
 
 _REFERENCES: Final = ("$ref", "$dynamicRef")
-
-_MAX_DEPTH: Final = 64
-"""Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
 
 _Resolver: TypeAlias = Any
 """What referencing resolves with: a class that it does not export."""
@@ -61,7 +59,8 @@ def check_schema(schema: JsonText) -> None:
     :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, refers to
         another document, to a place that does not exist, or to itself without end
     """
-    _validator(schema)
+    if compiled(schema) is None:
+        _validator(schema)
 
 
 def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
@@ -91,6 +90,8 @@ def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, .
     >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
     (('n',),)
     """
+    if fits(schema, arguments):
+        return ()
     try:
         return tuple(tuple(error.absolute_path) for error in _validator(schema).iter_errors(arguments))
     except (OverflowError, RecursionError):  # see violations, which will say so
@@ -104,9 +105,11 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
     >>> refused_nulls(schema, canonical({"a": None, "b": None}))
     ('a',)
     """
+    if "null" not in arguments:
+        return ()
     tree: Any = parse(arguments)
     nulls = [name for name, value in tree.items() if value is None]
-    if not nulls:
+    if not nulls or fits(schema, tree):
         return ()
     needed = cast("Mapping[str, Any]", parse(schema)).get("required", ())
     try:
@@ -122,8 +125,8 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - see the module's docstring
     from referencing import Registry  # noqa: PLC0415
 
-    if nesting(schema, enough=_MAX_DEPTH + 1) > _MAX_DEPTH:
-        raise ConfigError(f"a schema may not nest deeper than {_MAX_DEPTH} levels")
+    if deeper(schema, MAX_LEVELS):
+        raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")

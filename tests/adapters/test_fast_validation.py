@@ -89,7 +89,7 @@ def test_a_schema_in_which_they_might_differ_is_left_to_jsonschema(schema: Json)
 
 
 def test_what_does_not_fit_is_told_in_the_same_words() -> None:
-    schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"], "title": "told alike"})
+    schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"], "uniqueItems": True})
     cases = [canonical(case) for case in ({"n": 1}, {"n": "1"}, {}, {"n": None, "m": 1})]
 
     def told(arguments: JsonText) -> list[str]:

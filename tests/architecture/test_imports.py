@@ -94,8 +94,13 @@ def test_an_import_stays_within_its_budget(
             (EXTRAS - {"click", "rich"}) | {"asyncio", "importlib.metadata", "logging", "ssl"},
             375,
         ),
+        (
+            ["replay", str(companion(cassette("workspace")))],
+            (EXTRAS - {"click", "rich"}) | SCHEMAS | {"asyncio", "importlib.metadata", "logging", "ssl"},
+            400,
+        ),
     ],
-    ids=["help", "help of replay", "replay of a journal"],
+    ids=["help", "help of replay", "replay of a journal", "replay of a journal with plain tools"],
 )
 def test_a_command_stays_within_its_budget(
     arguments: list[str], unwanted: set[str], at_most: int, tmp_path: Path

@@ -81,6 +81,7 @@ def test_what_is_recognised_the_metaschema_takes_as_well(schema: Json) -> None:
         {"patternProperties": {"^x": {}}, "additionalProperties": False, "propertyNames": {"maxLength": 3}},
         {"if": {}, "then": {"minProperties": 1}, "else": {}, "deprecated": True, "contentEncoding": "base64"},
         {"required": []},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"},
     ],
 )
 def test_everyday_schemas_are_recognised(schema: Json) -> None:
@@ -118,6 +119,7 @@ def test_everyday_schemas_are_recognised(schema: Json) -> None:
         {"patternProperties": 3},
         {"$anchor": "a"},
         {"x-of-ours": 1},
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
     ],
 )
 def test_of_all_others_nothing_is_said(schema: Json) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from toolreel.jsontext import Json, JsonText, canonical
-from toolreel.quick_checks import Check, fits, register_validator
+from toolreel.plain_schema import Check
+from toolreel.quick_checks import fits, register_validator
 
 # Schemas that no other validator takes, since what is registered stays.
-EVEN, ODD = canonical({"pattern": "even"}), canonical({"pattern": "odd"})
+EVEN, ODD = canonical({"$anchor": "even"}), canonical({"$anchor": "odd"})
+PLAIN = canonical({"type": "string", "title": "plain"})
 
 
 def knows_even(schema: JsonText) -> Check | None:
@@ -30,3 +32,15 @@ def test_a_value_fits_as_soon_as_one_validator_says_so() -> None:
     register_validator(knows_even_ones)
     assert outcomes(EVEN, 1, 2, 3) == [True, True, False]
     assert outcomes(ODD, 1, 2) == [False, False]
+
+
+def test_a_plain_schema_needs_no_registered_validator() -> None:
+    asked: list[JsonText] = []
+
+    def asks(schema: JsonText) -> None:
+        asked.append(schema)
+
+    register_validator(asks)
+    assert outcomes(PLAIN, "text", 1) == [True, False]
+    assert outcomes(ODD, "text") == [False]
+    assert asked == [ODD]

@@ -234,6 +234,7 @@ NULL: Json = {"type": "null"}
     [
         ({"properties": {"a": TEXT}}, {"a": None}, ("a",)),
         ({"properties": {"a": TEXT}}, {"a": "x"}, ()),
+        ({"properties": {"a": TEXT}}, {"a": "null"}, ()),
         ({"properties": {"a": TEXT}, "required": ["a"]}, {"a": None}, ()),
         ({"properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, ()),
         ({"properties": {"a": {}}}, {"a": None}, ()),
