@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
-__all__ = ["chain", "digest", "digest_of_bytes", "known_chain", "known_digest", "link"]
+__all__ = ["chain", "digest", "known_chain", "known_digest", "link", "linked"]
 
 
 def digest(text: str) -> str:
@@ -15,11 +15,6 @@ def digest(text: str) -> str:
     'e3b0c44298fc'
     """
     return sha256(text.encode()).hexdigest()
-
-
-def digest_of_bytes(data: bytes) -> str:
-    """The same for a text that is encoded already."""
-    return sha256(data).hexdigest()
 
 
 def chain(before: str, *parts: str) -> str:
@@ -40,6 +35,15 @@ def link(before: str, part: str) -> str:
     True
     """
     return sha256((before + part).encode()).hexdigest()
+
+
+def linked(before: bytes, data: bytes) -> bytes:
+    """A chain with one more part, which is encoded already; both chains as the bytes of their digests.
+
+    >>> linked(b"", b"a").hex() == chain("", "a")
+    True
+    """
+    return sha256((before.hex() + sha256(data).hexdigest()).encode()).digest()
 
 
 known_digest = lru_cache(maxsize=1024)(digest)

@@ -9,7 +9,6 @@ from toolreel.digest import known_chain, known_digest, link
 from toolreel.effects import AskApproval, RunTool
 from toolreel.jsontext import JsonText
 from toolreel.making import maker
-from toolreel.messages import AssistantMessage
 from toolreel.state import State
 
 __all__ = ["ask_approval", "call_key", "run_tool"]
@@ -41,8 +40,5 @@ def call_key(state: State, call: ToolCall) -> str:
 
 def _place(state: State, call: ToolCall) -> str:
     """The index of the call in what the model said last; a call that does not stand there has only its id."""
-    for message in reversed(state.messages.messages):
-        if isinstance(message, AssistantMessage):
-            ids = [sent.id for sent in message.calls]
-            return str(ids.index(call.id)) if call.id in ids else call.id
-    return call.id
+    ids = [sent.id for sent in state.messages.projection.called]
+    return str(ids.index(call.id)) if call.id in ids else call.id

@@ -1,7 +1,8 @@
 """A map that grows by an entry a turn, and of which every state of a run keeps its own version.
 
-It is a few layers of plain dicts, each at least twice as large as the next. A new entry is a layer of its
-own, joined with those that are not larger; so an entry is copied as often as the map has doubled since, a
+It is a few layers of plain dicts, each at least twice as large as the next, and a handful of entries that
+stand by themselves, each with the version before it. When there are too many of these, they become a layer,
+joined with those that are not larger; so an entry is copied as often as the map has doubled since, a
 version shares its large layers with those before it, and looking up is looking into a few dicts.
 """
 
@@ -9,9 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
-__all__ = ["Ledger"]
+from toolreel.making import maker
+
+__all__ = ["HANDFUL", "Ledger"]
+
+HANDFUL: Final = 8
+"""Entries that stand by themselves, at most."""
 
 _Value = TypeVar("_Value")
 
@@ -27,6 +33,14 @@ class Ledger(Generic[_Value]):
 
     layers: tuple[Mapping[str, _Value], ...] = ()
     """The oldest and largest first; what stands in a later layer counts."""
+    before: Ledger[_Value] | None = None
+    """The map without its newest entry, if that stands by itself: it counts before all layers."""
+    key: str = ""
+    """The newest entry's."""
+    value: _Value | None = None
+    """The newest entry's."""
+    alone: int = 0
+    """How many entries stand by themselves."""
 
     @classmethod
     def of(cls, entries: Mapping[str, _Value]) -> Ledger[_Value]:
@@ -35,14 +49,16 @@ class Ledger(Generic[_Value]):
 
     def set(self, key: str, value: _Value) -> Ledger[_Value]:
         """This map with one more entry, or with another value for a key that it has."""
-        kept, newest = len(self.layers), {key: value}
-        while kept and len(self.layers[kept - 1]) < 2 * len(newest):
-            kept -= 1
-            newest = {**self.layers[kept], **newest}
-        return Ledger((*self.layers[:kept], newest))
+        after: Ledger[_Value] = _ledger(self.layers, self, key, value, self.alone + 1)
+        return after if self.alone < HANDFUL else Ledger(after._joined())
 
     def get(self, key: str) -> _Value | None:
         """The value of a key, if it has one."""
+        at = self
+        while at.before is not None:
+            if at.key == key:
+                return at.value
+            at = at.before
         for layer in reversed(self.layers):
             if key in layer:
                 return layer[key]
@@ -68,7 +84,7 @@ class Ledger(Generic[_Value]):
         return len(self._whole())
 
     def __bool__(self) -> bool:
-        return bool(self.layers)
+        return self.before is not None or bool(self.layers)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ledger) and self._whole() == other._whole()
@@ -80,4 +96,22 @@ class Ledger(Generic[_Value]):
         return f"Ledger({self._whole()})"
 
     def _whole(self) -> dict[str, _Value]:
-        return {key: value for layer in self.layers for key, value in layer.items()}
+        return {key: value for layer in (*self.layers, self._newest()) for key, value in layer.items()}
+
+    def _newest(self) -> dict[str, _Value]:
+        """The entries that stand by themselves."""
+        alone: list[Ledger[_Value]] = [self]
+        while alone[-1].before is not None:
+            alone.append(alone[-1].before)
+        return {at.key: cast("_Value", at.value) for at in reversed(alone[:-1])}
+
+    def _joined(self) -> tuple[Mapping[str, _Value], ...]:
+        """Layers with all entries."""
+        kept, newest = len(self.layers), self._newest()
+        while kept and len(self.layers[kept - 1]) < 2 * len(newest):
+            kept -= 1
+            newest = {**self.layers[kept], **newest}
+        return (*self.layers[:kept], newest)
+
+
+_ledger: Final[Any] = maker(Ledger)

@@ -47,6 +47,13 @@ def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
     # A twin lives for a moment and is never shown, compared or documented; to compile that takes time.
     namespace = {"__doc__": frozen.__doc__, "__post_init__": last}
     twin = make_dataclass(
-        frozen.__name__, shape, slots=True, repr=False, eq=False, match_args=False, namespace=namespace
+        frozen.__name__,
+        shape,
+        bases=getattr(frozen, "__orig_bases__", ()),  # a generic class has those of its base in its layout
+        namespace=namespace,
+        slots=True,
+        repr=False,
+        eq=False,
+        match_args=False,
     )
     return cast("Callable[_Fields, _Value]", twin)

@@ -54,7 +54,8 @@ def _call(entry: Json, known: Collection[str], max_depth: int) -> ToolCall | Non
     arguments = _arguments(text, max_depth) if name in known and identity.strip() else None
     if arguments is None:
         return None
-    return _tool_call(identity, name, arguments, text, "structured", NOTHING)
+    original = arguments if text == arguments else text
+    return _tool_call(identity, name, arguments, original, "structured", NOTHING)
 
 
 def _arguments(text: str, max_depth: int) -> JsonText | None:

@@ -31,23 +31,14 @@ from toolreel.messages import (
 from toolreel.naming import outward_name
 from toolreel.provider import Provider
 
-__all__ = ["OpenCall", "Projection", "Shown", "arranged", "project", "turn_begins"]
+__all__ = ["Projection", "Shown", "arranged", "project", "turn_begins"]
 
 _NO_IDS: Final[Ledger[int]] = Ledger()
 _ANY: Final = Provider()
+_FIRST: Final = (0,)
+"""What waits after a single call; all states share it."""
 _BRIDGE: Final = AssistantMessage("Understood.")
 """What stands between a tool result and a user message where that is not allowed (zed#31736)."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCall:
-    """A call that went out and has no result yet."""
-
-    id: str
-    """As it is stored."""
-    sent_id: str
-    """As it goes out."""
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +57,12 @@ class Projection:
     provider: Provider = _ANY
     taken: Ledger[int] = _NO_IDS
     """The ids that have gone out, each with how many forms of it there are so far."""
-    waiting: tuple[OpenCall, ...] = ()
-    """Calls of the latest assistant message that have no result yet."""
+    called: tuple[SentCall, ...] = ()
+    """Calls of the latest assistant message, as they are stored."""
+    sent: tuple[SentCall, ...] = ()
+    """The same calls as they went out."""
+    waiting: tuple[int, ...] = ()
+    """Places of those that have no result yet."""
     calls: int = 0
     """Calls that have gone out."""
     after_result: bool = False
@@ -92,58 +87,64 @@ class Projection:
         """Results for the calls that have none, which say so."""
         return tuple(map(self._unknown, self.waiting))
 
-    def _unknown(self, call: OpenCall) -> Shown:
-        text = failed(call.name, result_unknown(call.name)).text()
-        return self._result(call, ToolMessage(call.id, text))
+    def _unknown(self, place: int) -> Shown:
+        name = self.sent[place].name
+        text = failed(name, result_unknown(name)).text()
+        return self._result(place, ToolMessage(self.called[place].id, text))
 
     def _told(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Shown, ...]]:
         after_result = self.after_result or bool(self.waiting)
         bridged = self.provider.assistant_after_tool and after_result
         bridge = (Shown(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
-        told = _projection(self.provider, self.taken, (), self.calls, False)
+        told = _projection(self.provider, self.taken, self.called, self.sent, (), self.calls, False)
         return told, (*self.unanswered(), *bridge, _shown(message))
 
     def _spoken(self, message: AssistantMessage, *, fresh: bool) -> tuple[Projection, tuple[Shown, ...]]:
         empty = not message.content.strip() and not message.calls
         if empty and self.provider.drop_empty_assistant:
             return self, ()
-        taken, opened = self.taken, list[OpenCall]()
-        for call in message.calls:
+        taken, sent = self.taken, list[SentCall]()
+        for count, call in enumerate(message.calls, self.calls):
             name = outward_name(call.name)
-            count = self.calls + len(opened)
             sent_id = free_id(call.id, name, count, taken, self.provider.id_style)
             taken = taken.set(call.id, (taken.get(call.id) or 0) + 1)
-            taken = taken if sent_id in taken else taken.set(sent_id, 1)
-            opened.append(_open_call(call.id, sent_id, name))
-        shown = _echoed(self._renamed(message, opened), self.provider, fresh=fresh)
-        spoken = _projection(self.provider, taken, tuple(opened), self.calls + len(opened), False)
+            if sent_id == call.id and name == call.name:
+                sent.append(call)
+            else:
+                taken = taken if sent_id in taken else taken.set(sent_id, 1)
+                sent.append(SentCall(sent_id, name, call.arguments, call.extras))
+        out = tuple(sent)
+        out = message.calls if out == message.calls else out
+        shown = _echoed(self._renamed(message, out), self.provider, fresh=fresh)
+        waiting = _FIRST if len(out) == 1 else tuple(range(len(out)))
+        spoken = _projection(self.provider, taken, message.calls, out, waiting, self.calls + len(out), False)
         return spoken, (*self.unanswered(), shown) if self.waiting else (shown,)
 
-    def _renamed(self, message: AssistantMessage, opened: Sequence[OpenCall]) -> Shown:
-        both = list(zip(message.calls, opened, strict=True))
-        if not [call for call, one in both if call.id != one.sent_id or call.name != one.name]:
+    def _renamed(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Shown:
+        if sent is message.calls:
             return _shown(message)
-        calls = tuple([SentCall(one.sent_id, one.name, call.arguments, call.extras) for call, one in both])
-        styled = self.provider.id_style != "keep" and any(one.id != one.sent_id for one in opened)
-        sent = AssistantMessage(message.content, calls, message.extras)
-        return Shown(sent, ("id_style",) if styled else ())
+        both = zip(message.calls, sent, strict=True)
+        styled = self.provider.id_style != "keep" and any(call.id != one.id for call, one in both)
+        return Shown(AssistantMessage(message.content, sent, message.extras), ("id_style",) if styled else ())
 
     def _answered(self, message: ToolMessage) -> tuple[Projection, tuple[Shown, ...]]:
-        for at, call in enumerate(self.waiting):
-            if call.id == message.call_id:
-                rest = (*self.waiting[:at], *self.waiting[at + 1 :])
-                answered = _projection(self.provider, self.taken, rest, self.calls, True)
-                return answered, (self._result(call, message),)
+        for place in self.waiting:
+            if self.called[place].id == message.call_id:
+                rest = tuple([other for other in self.waiting if other != place])
+                answered = _projection(
+                    self.provider, self.taken, self.called, self.sent, rest, self.calls, True
+                )
+                return answered, (self._result(place, message),)
         return self, ()
 
-    def _result(self, call: OpenCall, message: ToolMessage) -> Shown:
+    def _result(self, place: int, message: ToolMessage) -> Shown:
+        call = self.sent[place]
         if self.provider.tool_result_name:
-            return Shown(ToolMessage(call.sent_id, message.content, call.name), ("tool_result_name",))
-        same = call.sent_id == message.call_id and not message.name
-        return _shown(message if same else ToolMessage(call.sent_id, message.content))
+            return Shown(ToolMessage(call.id, message.content, call.name), ("tool_result_name",))
+        same = call.id == message.call_id and not message.name
+        return _shown(message if same else ToolMessage(call.id, message.content))
 
 
-_open_call: Final = maker(OpenCall)
 _projection: Final = maker(Projection)
 _shown: Final = maker(Shown)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel.config import LoopConfig
 from toolreel.jsontext import Json, Tree, canonical, read
 from toolreel.making import maker
-from toolreel.messages import ToolMessage, UserMessage
 from toolreel.pipeline import either
 from toolreel.provider_errors import Problem, failed_generation
+from toolreel.recalled import Quotable
 from toolreel.reply import Reply, normalize_reply
 from toolreel.state import State
 from toolreel.streams import unstreamed
@@ -58,15 +58,14 @@ def salvaged(body: str, state: State) -> Reply | None:
     return replace(reply, problem=problem, warnings=(*reply.warnings, "FAILED_GENERATION_READ"))
 
 
-def _quotable(state: State) -> tuple[str, ...]:
+def _quotable(state: State) -> Sequence[str]:
     """What a model may quote, where what it writes may count as a call.
 
     A page that a tool has fetched could hold a call, and a model that repeats it must not run it.
     """
     if not state.plan.config.text_dialects:
         return ()
-    said = state.messages.messages
-    return tuple(message.content for message in said if isinstance(message, ToolMessage | UserMessage))
+    return Quotable(state.messages.messages)
 
 
 def _transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:

@@ -106,7 +106,7 @@ def text_calls(
     if len(content.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
         return TextCalls((), content, rejected=("too_large",) if dialects else ())
     offered = Offered(frozenset(tools), schemas or {})
-    reader = _Reader(offered, frozenset(dialects), tuple(earlier))
+    reader = _Reader(offered, frozenset(dialects), earlier)
     found = reader.read(content, cut=finish == "length")
     # What stood apart may read as one more call once the calls between are gone: it is not handed out.
     if found.calls and reader.read(found.content, cut=False).calls:
@@ -120,7 +120,7 @@ def text_calls(
 class _Reader:
     offered: Offered
     enabled: frozenset[str]
-    earlier: tuple[str, ...]
+    earlier: Sequence[str]
 
     def read(self, content: str, *, cut: bool) -> TextCalls:
         thought = thoughts(content)

@@ -3,23 +3,23 @@
 Appending costs the same at the first message and at the ten-thousandth, and states of one run
 share their common past. What goes out is written anew only where older messages have to change:
 when a user message ends the turn whose reasoning went back, and when the history is shortened.
+As long as all that is stored goes out unchanged, the texts that go out are all that is held of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pyrsistent import PVector, pvector
-
-from toolreel.digest import digest_of_bytes, link
+from toolreel.digest import linked
 from toolreel.estimates import estimator
 from toolreel.ledger import Ledger
 from toolreel.making import maker
 from toolreel.messages import Message, SystemMessage, UserMessage
 from toolreel.outgoing import Form, written
 from toolreel.projection import Projection, Shown, arranged, turn_begins
+from toolreel.recalled import Recalled, memo, wire_is_memo
 from toolreel.rope import Rope
 
 __all__ = ["Transcript"]
@@ -34,15 +34,15 @@ _SHAPING: Final = (UserMessage, SystemMessage)
 class Transcript:
     """Messages in order, with the texts that go out for them; made by :meth:`of` and :meth:`append`."""
 
-    messages: PVector[Message]
-    """As they are stored."""
-    kept: PVector[Message] | None
-    """What of them goes out, once the history was shortened; until then, all."""
+    stored: Rope
+    """What the messages are read back from: the same row as the texts, until one goes out in other words."""
+    less: Rope | None
+    """What those are read back from that go out, once the history was shortened."""
     form: Form
     texts: Rope
     """The wire form of what :mod:`toolreel.projection` makes of the messages that go out."""
-    chain: str
-    """SHA-256 chain over the texts: two transcripts with the same chain say the same."""
+    links: bytes
+    """The chain, before it is written as text."""
     tokens: int
     """Tokens of all texts together by the form's estimator; 0 where it names none."""
     quirks: Ledger[int]
@@ -57,48 +57,65 @@ class Transcript:
 
         :param kept: what of them goes out, where that is not all
         """
-        stored = pvector(messages)
-        less = None if kept is None else pvector(kept)
-        projection = Projection(form.provider)
-        blank = cls(stored, less, form, _NO_TEXTS, "", 0, _NO_QUIRKS, projection)
-        shown = arranged(stored if less is None else less, form.provider)
-        begins = turn_begins([one.message for one in shown])
-        return blank._joined(shown[:begins], fresh=False)._joined(shown[begins:], fresh=True)
+        if kept is not None:
+            return _of_less(_row(_NO_TEXTS, messages), kept, form)
+        if form.estimator:
+            # One that nobody knows is a mistake even where there is nothing to count.
+            estimator(form.estimator)
+        stored, projection = tuple(messages), Projection(form.provider)
+        at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, projection)
+        shown = arranged(stored, form.provider)
+        others = [one.message for one in shown]
+        in_order, begins = tuple(others) == stored, turn_begins(others)
+        for place, one in enumerate(shown):
+            at = at._joined(one, one.message if in_order else None, fresh=place >= begins)
+        return at if in_order else replace(at, stored=_row(_NO_TEXTS, stored))
+
+    @property
+    def messages(self) -> Recalled:
+        """As they are stored."""
+        return Recalled(self.stored)
+
+    @property
+    def kept(self) -> Recalled | None:
+        """What of them goes out, once the history was shortened; until then, all."""
+        return None if self.less is None else Recalled(self.less)
+
+    @property
+    def outgoing(self) -> Recalled:
+        """The stored messages that go out, before they are projected."""
+        return self.messages if self.less is None else Recalled(self.less)
+
+    @property
+    def chain(self) -> str:
+        """SHA-256 chain over the texts: two transcripts with the same chain say the same."""
+        return self.links.hex()
 
     @property
     def size(self) -> int:
         """UTF-8 bytes of all texts together."""
         return self.texts.size
 
-    @property
-    def outgoing(self) -> PVector[Message]:
-        """The stored messages that go out, before they are projected."""
-        return self.messages if self.kept is None else self.kept
-
     def append(self, *messages: Message) -> Transcript:
         """This transcript with more messages at its end."""
-        stored = self.messages.extend(messages)
-        kept = None if self.kept is None else self.kept.extend(messages)
         told = [message for message in messages if isinstance(message, _SHAPING)]
         if told and any(map(self._changes_the_past, told)):
-            return Transcript.of(stored, self.form, kept=kept)
-        projection, sent = self.projection, list[Shown]()
+            return self._anew(messages)
+        after = self
         for message in messages:
-            projection, out = projection.of(message)
-            sent += out
-        return self._with(sent, projection, stored, kept)
+            projection, sent = after.projection.of(message)
+            after = after._with(sent, projection, message)
+        return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
         """This transcript, of which from now on only these messages go out."""
-        return Transcript.of(self.messages, self.form, kept=kept)
+        return _of_less(self.stored, kept, self.form)
 
     def complete(self) -> Transcript:
         """This transcript as it may go out now: a call that still has no result gets one that says so."""
         if not self.projection.waiting:
             return self
-        return self._with(
-            self.projection.unanswered(), replace(self.projection, waiting=()), self.messages, self.kept
-        )
+        return self._with(self.projection.unanswered(), replace(self.projection, waiting=()), None)
 
     def _changes_the_past(self, message: UserMessage | SystemMessage) -> bool:
         """Whether messages that went out before have to go out otherwise once this one has joined."""
@@ -107,33 +124,55 @@ class Transcript:
             return provider.reasoning_replay == "current_turn"
         return provider.single_leading_system
 
-    def _joined(self, shown: Iterable[Shown], *, fresh: bool) -> Transcript:
-        projection, sent = self.projection, list[Shown]()
-        for one in shown:
-            projection, out = projection.of(one.message, fresh=fresh)
-            sent += out
-            if one.quirks:
-                sent[-1] = replace(sent[-1], quirks=(*one.quirks, *sent[-1].quirks))
-        return self._with(sent, projection, self.messages, self.kept)
+    def _anew(self, messages: Sequence[Message]) -> Transcript:
+        """This transcript with more messages, and all that goes out written once more."""
+        if self.less is None:
+            return Transcript.of([*self.messages, *messages], self.form)
+        return _of_less(_row(self.stored, messages), [*Recalled(self.less), *messages], self.form)
 
-    def _with(
-        self,
-        sent: Iterable[Shown],
-        projection: Projection,
-        stored: PVector[Message],
-        kept: PVector[Message] | None,
-    ) -> Transcript:
-        form, texts, chain, tokens, quirks = self.form, self.texts, self.chain, self.tokens, self.quirks
+    def _joined(self, shown: Shown, message: Message | None, *, fresh: bool) -> Transcript:
+        """This transcript with a message that was arranged; see :meth:`_with`."""
+        projection, sent = self.projection.of(shown.message, fresh=fresh)
+        if shown.quirks:
+            sent = (*sent[:-1], replace(sent[-1], quirks=(*shown.quirks, *sent[-1].quirks)))
+        return self._with(sent, projection, message)
+
+    def _with(self, sent: Sequence[Shown], projection: Projection, message: Message | None) -> Transcript:
+        """This transcript with what goes out for one more message, and that message, if one is stored."""
+        form, texts, links, tokens, quirks = self.form, self.texts, self.links, self.tokens, self.quirks
         estimated = estimator(form.estimator) if form.estimator else None
+        unchanged = len(sent) == 1 and sent[0].message is message
+        data = b""
         for one in sent:
             out = written(one.message, form)
             data = out.text.encode()
-            texts, chain = texts.append(data), link(chain, digest_of_bytes(data))
+            texts, links = texts.append(data), linked(links, data)
             if estimated is not None:
                 tokens += estimated(out.text)
             for name in (*one.quirks, *out.quirks):
                 quirks = quirks.set(name, (quirks.get(name) or 0) + 1)
-        return _transcript(stored, kept, form, texts, chain, tokens, quirks, projection)
+                unchanged = False
+        stored, less = self.stored, self.less
+        if message is not None:
+            unchanged = unchanged and wire_is_memo(message)
+            note = data if unchanged else memo(message).encode()
+            stored = texts if unchanged and stored is self.texts else stored.append(note)
+            if less is not None:
+                less = texts if unchanged and less is self.texts else less.append(note)
+        return _transcript(stored, less, form, texts, links, tokens, quirks, projection)
 
 
 _transcript: Final = maker(Transcript)
+
+
+def _of_less(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:
+    """A transcript of messages that are stored already, of which only some go out."""
+    out = Transcript.of(kept, form)
+    return replace(out, stored=stored, less=out.stored)
+
+
+def _row(before: Rope, messages: Iterable[Message]) -> Rope:
+    """A row that more messages can be read back from."""
+    for message in messages:
+        before = before.append(memo(message).encode())
+    return before

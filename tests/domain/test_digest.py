@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.digest import chain, digest, digest_of_bytes, known_chain, known_digest, link
+from toolreel.digest import chain, digest, known_chain, known_digest, link, linked
 
 texts = st.lists(st.text(), max_size=4)
 
@@ -18,7 +18,7 @@ def test_a_chain_of_nothing_is_where_it_began() -> None:
 
 @given(st.text(), st.text())
 def test_what_is_known_already_gives_the_same_digests(before: str, part: str) -> None:
-    assert digest_of_bytes(part.encode()) == known_digest(part) == digest(part)
+    assert known_digest(part) == digest(part)
     assert link(before, digest(part)) == known_chain(before, part) == chain(before, part)
 
 
@@ -34,6 +34,12 @@ def test_a_chain_goes_on_where_it_was_left(first: list[str], rest: list[str]) ->
 @given(texts, texts)
 def test_two_sequences_share_a_chain_only_if_they_are_equal(one: list[str], other: list[str]) -> None:
     assert (chain("", *one) == chain("", *other)) == (one == other)
+
+
+@given(st.text(), st.text())
+def test_a_chain_can_be_held_in_bytes(before: str, part: str) -> None:
+    first = linked(b"", before.encode())
+    assert linked(first, part.encode()).hex() == chain("", before, part)
 
 
 def test_where_a_part_ends_makes_a_difference() -> None:

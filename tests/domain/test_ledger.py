@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.ledger import Ledger
+from toolreel.ledger import HANDFUL, Ledger
 
 entries = st.lists(st.tuples(st.text("abc", max_size=3), st.integers()), max_size=40)
 
@@ -36,6 +36,20 @@ def test_two_ledgers_are_equal_if_their_entries_are_however_they_were_written(
     assert one == other
     assert hash(one) == hash(other)
     assert one.set("z", 1) != other
+
+
+@given(entries)
+def test_few_entries_stand_by_themselves(rows: list[tuple[str, int]]) -> None:
+    assert written(rows).alone == len(rows) % (HANDFUL + 1)
+
+
+def test_versions_that_go_on_from_one_do_not_disturb_each_other() -> None:
+    rows = [(f"{number}", number) for number in range(3 * HANDFUL)]
+    for length in range(len(rows)):
+        before = written(rows[:length])
+        one, other = before.set("one", 1), before.set("other", 2)
+        assert dict(before) == dict(rows[:length])
+        assert (dict(one), dict(other)) == (dict(before) | {"one": 1}, dict(before) | {"other": 2})
 
 
 @given(entries)

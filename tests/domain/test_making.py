@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, field, replace
+from typing import Generic, TypeVar
 
 import pytest
 
@@ -12,6 +13,14 @@ class Shelf:
     name: str
     pins: int = 0
     notes: tuple[str, ...] = field(default_factory=tuple)
+
+
+_Held = TypeVar("_Held")
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Generic[_Held]):
+    held: _Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,12 @@ def test_what_is_made_is_what_the_class_makes() -> None:
 
 def test_fields_that_are_not_given_have_their_defaults() -> None:
     assert maker(Shelf)("north") == Shelf("north")
+
+
+def test_a_class_of_values_of_any_kind_is_made_too() -> None:
+    made: Box[int] = maker(Box)(3)
+    assert type(made) is Box
+    assert made == Box(3)
 
 
 def test_what_is_made_is_frozen() -> None:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
 from toolreel.digest import chain
+from toolreel.errors import ConfigError
 from toolreel.estimates import bytes_per_4
 from toolreel.jsontext import canonical
 from toolreel.messages import (
@@ -87,6 +89,68 @@ def test_appending_leaves_the_transcript_before_as_it_was() -> None:
     before = Transcript.of([UserMessage("hi")])
     before.append(UserMessage("more"))
     assert before == Transcript.of([UserMessage("hi")])
+
+
+@given(strategies.histories, strategies.histories, strategies.histories, strategies.forms)
+def test_two_that_go_on_from_one_do_not_disturb_each_other(
+    before: list[Message], one: list[Message], other: list[Message], form: Form
+) -> None:
+    common = Transcript.of([*before * 5], form)
+    ways = [common.append(*more) for more in (one, other)]
+    assert [list(way.messages) for way in ways] == [[*before * 5, *one], [*before * 5, *other]]
+    assert ways == [Transcript.of([*before * 5, *more], form) for more in (one, other)]
+    assert common == Transcript.of(before * 5, form)
+
+
+@given(strategies.histories, strategies.histories, strategies.forms)
+def test_what_is_stored_is_read_back_whatever_goes_out(
+    before: list[Message], rest: list[Message], form: Form
+) -> None:
+    whole = Transcript.of(before, form).append(*rest)
+    assert list(whole.messages) == list(whole.outgoing) == [*before, *rest]
+    less = whole.shortened(before).append(*rest)
+    assert list(less.messages) == [*before, *rest, *rest]
+    assert list(less.outgoing) == [*before, *rest]
+
+
+def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
+    said = Transcript.of([RULE, HI])
+    for number in range(300):
+        signed = AssistantMessage("", (replace(CALL, id=f"{number}"),), THOUGHT.extras)
+        said = said.append(signed, ToolMessage(f"{number}", "{}" * 99))
+    assert len(said.texts.full) > 1
+    assert said.stored is said.texts
+    less = said.shortened(said.messages[100:]).append(HI, CALLING)
+    assert less.less is less.texts
+    assert (len(less.messages), len(less.outgoing)) == (604, 504)
+
+
+def test_what_goes_out_in_other_words_is_held_beside_them() -> None:
+    foreign = AssistantMessage("said", extras=canonical({"content": "also said"}))
+    histories: list[tuple[list[Message], Form]] = [
+        ([HI, CALLING, RESULT], Form(Provider(tool_turn_content="null"))),
+        ([HI, CALLING, RESULT], Form(Provider(tool_result_name=True))),
+        ([HI, RESULT, BYE], Form()),
+        ([HI, CALLING, BYE], Form()),
+        ([HI, CALLING, RESULT, CALLING], Form()),
+        ([HI, foreign], Form()),
+        ([HI, RULE, BYE], SINGLE),
+    ]
+    for history, form in histories:
+        whole = Transcript.of(history, form)
+        assert whole.stored != whole.texts
+        assert list(whole.append(BYE).messages) == [*history, BYE]
+
+
+def test_calls_without_results_are_answered_in_what_goes_out_and_not_in_what_is_stored() -> None:
+    asked = Transcript.of([HI, CALLING])
+    assert list(asked.complete().messages) == list(asked.messages) == [HI, CALLING]
+    assert list(asked.complete().append(HI).messages) == [HI, CALLING, HI]
+
+
+def test_an_estimator_that_nobody_knows_is_a_mistake_before_there_is_anything_to_count() -> None:
+    with pytest.raises(ConfigError, match="there is no token estimator 'none'"):
+        Transcript.of((), Form(estimator="none"))
 
 
 @given(conversations, conversations)

@@ -10,13 +10,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from toolreel.dialects.source import Source
 from toolreel.dialects.thoughts import closer_of
 from toolreel.jsontext import quote
 
-__all__ = ["Quotations", "in_quotation_marks", "was_said"]
+__all__ = ["Quotations", "Searchable", "in_quotation_marks", "was_said"]
 
 _RUN: Final = re.compile("`+")
 _LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
@@ -100,11 +100,21 @@ def in_quotation_marks(source: Source, start: int, end: int) -> bool:
     return source.cut and _REST.match(source.text, end) is not None
 
 
-def was_said(text: str, earlier: Iterable[str]) -> bool:
+@runtime_checkable
+class Searchable(Protocol):
+    """Texts that know a way to find one which is faster than to read them all."""
+
+    def among(self, *words: str) -> Iterable[str]:
+        """Some of the texts, and among them all in which one of the words stands."""
+        ...
+
+
+def was_said(text: str, earlier: Sequence[str]) -> bool:
     r"""Whether a text stands word by word in what was said before, be it inside of JSON.
 
     >>> was_said('a "b"', [r'{"page":"a \"b\""}'])
     True
     """
     inside_json = quote(text)[1:-1]
-    return any(text in before or inside_json in before for before in earlier)
+    candidates = earlier.among(text, inside_json) if isinstance(earlier, Searchable) else earlier
+    return any(text in before or inside_json in before for before in candidates)

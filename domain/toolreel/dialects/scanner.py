@@ -8,7 +8,7 @@ nothing: then the mark is prose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -180,9 +180,9 @@ class Scan:
             self._edges.append(end)
 
 
-def scan(source: Source, earlier: Iterable[str] = ()) -> Scan:
+def scan(source: Source, earlier: Sequence[str] = ()) -> Scan:
     """Everything that the marked dialects find in a text."""
-    found = Scan(source, Quotations.of(source), tuple(earlier))
+    found = Scan(source, Quotations.of(source), earlier)
     quoted = _BLOCKQUOTE.match(source.text)
     position = found.quotations.line(quoted.end()) if quoted else found.head()
     marks = trigger(source.text)

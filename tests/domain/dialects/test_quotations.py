@@ -89,3 +89,18 @@ def test_what_was_said_before_is_known_again_inside_of_json_too() -> None:
     assert was_said(call, [canonical({"page": f"They write\n{call}"})])
     assert not was_said(call, ["<tool_call>", canonical({"page": call[:-1]})])
     assert not was_said(call, [])
+
+
+class Indexed(tuple[str, ...]):
+    """Texts of before, of which the first is never looked at."""
+
+    __slots__ = ()
+
+    def among(self, *words: str) -> tuple[str, ...]:
+        assert words == ('say "a"', r"say \"a\"")
+        return self[1:]
+
+
+def test_texts_that_know_where_to_look_are_asked() -> None:
+    assert was_said('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
+    assert not was_said('say "a"', Indexed(('say "a"', "Hi.")))
