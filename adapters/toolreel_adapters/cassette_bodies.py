@@ -13,21 +13,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from returns.pipeline import is_successful
 
 from toolreel.digest import digest
 from toolreel.jsontext import Json, JsonText, canonical, quote, read
+from toolreel.rope import Rope
 from toolreel_adapters.errors import CassetteError
-from toolreel_adapters.message_tree import MessageNode, MessageTree, message_texts
+from toolreel_adapters.message_tree import MessageNode, MessageTree, message_rope
 from toolreel_adapters.shared_beginnings import SharedBeginnings
 
 __all__ = ["Body", "BodyReader", "BodyWriter"]
 
-Body: TypeAlias = "str | bytes"
-"""A body outside of the file: bytes where it is no UTF-8, a :class:`JsonText` where it stood as a tree."""
+Body: TypeAlias = "str | bytes | tuple[bytes, ...]"
+"""A body outside of the file: bytes where it is no UTF-8, a :class:`JsonText` where it stood as a tree. The
+one of a conversation, canonical too, is in pieces, most of which it shares with the requests before it."""
 
+_Read = TypeVar("_Read")
 _MAX_DEPTH: Final = 64
 """Levels of a tree; YAML adds its own, and a body that nests deeper is not read by people anyway."""
 
@@ -110,7 +113,9 @@ class BodyReader:
     """Turns what stands in one file back into bodies."""
 
     def __init__(self) -> None:
-        self._known: dict[int, list[str]] = {}
+        self._known: dict[int, Rope] = {}
+        self._texts: dict[int, JsonText] = {}
+        """By ``id`` of a list or mapping in the file, its text: aliases are the same object."""
 
     def request(self, stored: Mapping[str, Any], place: str) -> Body:
         """The request body in a ``body`` mapping of one key.
@@ -118,13 +123,13 @@ class BodyReader:
         :raises CassetteError: when it has another shape
         """
         match [*stored.items()]:
-            case [("json", {"messages": [[*_], *_]} as tree)]:
+            case [("json", {"messages": [_, *_]} as tree)]:
                 return _json(lambda: self._unfolded(tree), place)
             case _:
                 return self.response(stored, place)
 
     @staticmethod
-    def response(stored: Mapping[str, Any], place: str) -> Body:
+    def response(stored: Mapping[str, Any], place: str) -> str | bytes:
         """The response body in a ``body`` mapping of one key.
 
         :raises CassetteError: when it has another shape
@@ -142,13 +147,25 @@ class BodyReader:
                     f"'binary: !!binary <base64>', found {_brief(stored)}"
                 )
 
-    def _unfolded(self, tree: Mapping[str, Any]) -> JsonText:
-        messages = "[" + ",".join(message_texts(tree["messages"], self._known)) + "]"
-        members = (
-            f"{quote(key)}:{messages if key == 'messages' else canonical(value)}"
-            for key, value in tree.items()
-        )
-        return JsonText("{" + ",".join(members) + "}")
+    def _unfolded(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
+        before: list[str] = []
+        after: list[str] = []
+        members = before
+        for key, value in tree.items():
+            if key == "messages":
+                members = after
+            else:
+                members.append(f"{quote(key)}:{self._text(value)}")
+        head = "{" + "".join(f"{member}," for member in before) + '"messages":['
+        foot = "]" + "".join(f",{member}" for member in after) + "}"
+        return head.encode(), *message_rope(tree["messages"], self._known).pieces(), foot.encode()
+
+    def _text(self, value: Json) -> JsonText:
+        if not isinstance(value, (list, dict)):
+            return canonical(value)
+        if id(value) not in self._texts:
+            self._texts[id(value)] = canonical(value)
+        return self._texts[id(value)]
 
 
 def _form(body: bytes) -> dict[str, Any]:
@@ -162,9 +179,9 @@ def _form(body: bytes) -> dict[str, Any]:
     return {"text": text}
 
 
-def _json(text: Callable[[], JsonText], place: str) -> JsonText:
+def _json(read_: Callable[[], _Read], place: str) -> _Read:
     try:
-        return text()
+        return read_()
     except (TypeError, ValueError) as error:
         raise CassetteError(f"{place}.json: not JSON: {error}") from error
 

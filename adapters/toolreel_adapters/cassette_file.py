@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from toolreel.jsontext import JsonText
+from toolreel_adapters.cassette_bodies import Body
 from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key
 from toolreel_adapters.cassette_yaml import TEXT_LIMIT
 from toolreel_adapters.errors import CassetteError, MissingExtra, SecretFound
@@ -38,7 +39,22 @@ class _Serializer(Protocol):
     """What vcrpy calls a serializer; ours is :mod:`toolreel_adapters.cassette_format`."""
 
     def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
-    def deserialize(self, cassette_string: str, /) -> dict[str, Any]: ...
+    def interactions(self, cassette_string: str, /) -> list[dict[str, Any]]: ...
+
+
+class _InPieces(Request):  # type: ignore[misc]
+    """A request whose body is put together when somebody asks for it.
+
+    A conversation has many of them, and most of each is what the one before it says.
+    """
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self._pieces)
+
+    @body.setter
+    def body(self, value: tuple[bytes, ...]) -> None:
+        self._pieces = value
 
 
 class CassetteFile:
@@ -102,7 +118,7 @@ class CassetteFile:
 
 def _read(text: str, serializer: _Serializer) -> tuple[list[Any], list[dict[str, Any]], list[RequestKey]]:
     """The requests and responses in a text, and the key of each request."""
-    interactions = serializer.deserialize(text)["interactions"]
+    interactions = serializer.interactions(text)
     requests = [_request(entry["request"]) for entry in interactions]
     responses = [_response(entry["response"]) for entry in interactions]
     return [one for one, _ in requests], responses, [key for _, key in requests]
@@ -113,11 +129,13 @@ KEPT: Final = lru_cache(maxsize=64)(_read)
 
 
 def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
-    text: str | bytes = entry["body"] or b""
-    body = text.encode() if isinstance(text, str) else text
-    compared = body if isinstance(text, JsonText) else canonical_body(body)
-    key = request_key(entry["method"], entry["uri"], compared)
-    return Request(entry["method"], entry["uri"], body, entry["headers"]), key
+    body: Body = entry["body"] or b""
+    method, uri, headers = entry["method"], entry["uri"], entry["headers"]
+    if isinstance(body, tuple):
+        return _InPieces(method, uri, body, headers), request_key(method, uri, *body)
+    data = body.encode() if isinstance(body, str) else body
+    compared = data if isinstance(body, JsonText) else canonical_body(data)
+    return Request(method, uri, data, headers), request_key(method, uri, compared)
 
 
 def _text(path: Path) -> str:

@@ -20,19 +20,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
+from toolreel.jsontext import JsonText
 from toolreel_adapters.cassette_bodies import Body, BodyReader, BodyWriter
 from toolreel_adapters.cassette_breaks import KINDS, is_unanswered, unanswered
 from toolreel_adapters.cassette_yaml import dump_yaml, load_yaml
 from toolreel_adapters.errors import CassetteError
 from toolreel_adapters.versions import Versions
 
-__all__ = ["VERSIONS", "deserialize", "serialize"]
+__all__ = ["VERSIONS", "deserialize", "interactions", "serialize"]
 
 VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)
 """The versions of the format; the newest is written, all are read."""
 
 _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
+_Form = TypeVar("_Form", bound=Body)
 _RERECORD: Final = "record the session again"
 
 
@@ -44,18 +46,18 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     :raises CassetteError: when the cassette has another shape, or would not come back the same
     """
     cassette = _mapping(cassette_dict, "the cassette", {"version", "interactions"})
-    interactions = [_plain(entry, n) for n, entry in enumerate(cassette["interactions"], 1)]
+    plain = [_plain(entry, n) for n, entry in enumerate(cassette["interactions"], 1)]
     writer = BodyWriter()
-    for interaction in interactions:
+    for interaction in plain:
         writer.announce(interaction["request"]["body"])
     tree = {
         "toolreel": VERSIONS.newest,
         "version": _VCR_VERSION,
-        "interactions": [_written(entry, writer, n) for n, entry in enumerate(interactions)],
+        "interactions": [_written(entry, writer, n) for n, entry in enumerate(plain)],
     }
     text = dump_yaml(tree, writer.anchors())
     back = [_plain(entry, n) for n, entry in enumerate(deserialize(text)["interactions"], 1)]
-    for n, (before, after) in enumerate(zip(interactions, back, strict=True), 1):
+    for n, (before, after) in enumerate(zip(plain, back, strict=True), 1):
         if before != after:
             raise CassetteError(
                 f"interaction {n}: does not come back from YAML as it was; nothing was written. "
@@ -70,6 +72,21 @@ def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VE
     :param versions: what older versions there are, and how they become the newest
     :raises CassetteError: when the text is not exactly what :func:`serialize` could have written
     """
+    read = interactions(cassette_string, versions)
+    for entry in read:
+        request = entry["request"]
+        if isinstance(request["body"], tuple):
+            request["body"] = JsonText(b"".join(request["body"]).decode())
+    return {"version": _VCR_VERSION, "interactions": read}
+
+
+def interactions(
+    cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS
+) -> list[dict[str, Any]]:
+    """The interactions in a text, in vcrpy's shape, but for bodies of conversations, which are in pieces.
+
+    :raises CassetteError: as :func:`deserialize` does
+    """
     tree: Mapping[str, Any] = _typed(load_yaml(cassette_string), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
@@ -80,10 +97,7 @@ def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VE
     _mapping(tree, "the cassette", {"toolreel", "version", "interactions"})
     reader = BodyReader()
     entries = _typed(tree["interactions"], list, "interactions")
-    return {
-        "version": _VCR_VERSION,
-        "interactions": [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)],
-    }
+    return [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
 
 
 def _plain(entry: object, number: int) -> dict[str, Any]:
@@ -182,7 +196,7 @@ def _error(part: Mapping[str, Any], place: str) -> dict[str, dict[str, str]]:
     return {"error": told}
 
 
-def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], Body], place: str) -> Body | None:
+def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str) -> _Form | None:
     if "body" not in part:
         return None
     return read(_typed(part["body"], dict, f"{place}.body"), f"{place}.body")
@@ -202,6 +216,8 @@ def _mapping(
 ) -> dict[str, Any]:
     """Refuse anything but a mapping with these keys."""
     mapping = _typed(value, dict, place)
+    if mapping.keys() == needed:
+        return mapping
     for key in sorted(needed - mapping.keys()):
         raise CassetteError(f"{place}: the key {key!r} is missing: {_RERECORD}")
     for key in sorted(mapping.keys() - needed - {*optional}):

@@ -19,8 +19,8 @@ from toolreel.jsontext import canonical, read
 
 __all__ = ["RequestKey", "canonical_body", "endpoint", "is_secret_parameter", "request_key", "scrubbed_url"]
 
-RequestKey: TypeAlias = tuple[str, bytes]
-"""Method and endpoint, and the body as it is compared; Python hashes it in a third of SHA-256's time."""
+RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
+"""Method and endpoint, and the body as it is compared, in pieces: where it is parted is no difference."""
 
 _CHAT: Final = "/chat/completions"
 _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
@@ -79,8 +79,8 @@ def canonical_body(body: bytes) -> bytes:
     return canonical(value.unwrap()).encode() if is_successful(value) else body
 
 
-def request_key(method: str, url: str, body: bytes) -> RequestKey:
-    """The key under which a request is looked up; ``body`` comes from :func:`canonical_body`."""
+def request_key(method: str, url: str, *body: bytes) -> RequestKey:
+    """The key under which a request is looked up; its body is canonical, and may come in pieces."""
     return f"{method.upper()} {endpoint(url)}", body
 
 

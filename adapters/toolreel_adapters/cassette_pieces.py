@@ -12,15 +12,20 @@ from toolreel_adapters.cassette_tape import StoredResponse
 from toolreel_adapters.errors import CassetteError
 from toolreel_adapters.inflating import PACKAGES
 
-__all__ = ["pieces_of", "refuse_unreadable"]
+__all__ = ["is_stream", "pieces_of", "refuse_unreadable"]
 
 _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 
 
+def is_stream(stored: StoredResponse) -> bool:
+    """Whether a response is a stream of events."""
+    kinds = [value for name, value in stored.headers if name == "content-type"]
+    return bool(kinds) and kinds[0].lower().startswith("text/event-stream")
+
+
 def pieces_of(stored: StoredResponse) -> Iterator[bytes]:
     """A stream event by event, as it was recorded; everything else whole."""
-    kinds = [value for name, value in stored.headers if name == "content-type"]
-    if kinds and kinds[0].lower().startswith("text/event-stream"):
+    if is_stream(stored):
         return (piece for piece in _EVENT_END.split(stored.body) if piece)
     return iter((stored.body,))
 

@@ -7,7 +7,6 @@ are, and any number of clients may use one :class:`Recording` at once.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,13 @@ from threading import Lock
 from typing import Any, Final
 
 from toolreel.errors import ReplayMismatch
+from toolreel.making import maker
 from toolreel_adapters import cassette_format
 from toolreel_adapters.cassette_breaks import Break, is_unanswered, unanswered
 from toolreel_adapters.cassette_file import CassetteFile
-from toolreel_adapters.cassette_key import RequestKey, canonical_body, request_key, scrubbed_url
+from toolreel_adapters.cassette_key import canonical_body, request_key, scrubbed_url
 from toolreel_adapters.cassette_miss import RERECORD, Asked, named, told
+from toolreel_adapters.cassette_unplayed import Unplayed
 from toolreel_adapters.errors import CassetteError, MissingExtra
 from toolreel_adapters.secret_rules import SecretRules
 from toolreel_adapters.secret_scan import known_secrets as known_secrets_of
@@ -83,13 +84,10 @@ class Recording:
         self._cassette: Final[Any] = cassette
         self._file: Final = file
         self._lock: Final = Lock()
-        self._waiting: Final[dict[RequestKey, deque[int]]] = {}
-        self._cursor = 0
+        self._unplayed: Final = Unplayed(file.keys)
         self._misses: list[ReplayMismatch] = []
         self._recorded: Final = len(file.keys)
         self._sent: dict[str, str] = {}
-        for index, key in enumerate(file.keys):
-            self._waiting.setdefault(key, deque()).append(index)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
@@ -149,20 +147,21 @@ class Recording:
     def unplayed(self) -> tuple[int, ...]:
         """What was recorded and has not been played yet, counted from 0; none in a blank recording."""
         with self._lock:
-            return self._unplayed()
+            return self._unplayed.left
 
-    def play(self, method: str, url: str, body: bytes) -> StoredResponse | Break:
+    def play(self, method: str, url: str, *body: bytes) -> StoredResponse | Break:
         """What stands in the recording for a request, which each interaction gives once.
 
         Of several interactions with the same request the first that is unplayed is taken.
 
+        :param body: whole, or in the pieces in which a run has it
         :raises ReplayMismatch: when there is none; its text shows how the nearest one differs
         """
-        if not (self.replays or self._recorded):
+        if not (self._recorded or self.replays):
             raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
-        index = self._found(method, url, body, take=True)
+        index = self._found(method, url, *body, take=True)
         if index is None:
-            raise self._miss(Asked(method, url, canonical_body(body)))
+            raise self._miss(Asked(method, url, canonical_body(b"".join(body))))
         return _stored(self._cassette.data[index][1])
 
     def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
@@ -177,9 +176,9 @@ class Recording:
             raise self._miss(Asked(method, url, canonical_body(body)))
         return None
 
-    def breaks(self, method: str, url: str, body: bytes) -> bool:
+    def breaks(self, method: str, url: str, *body: bytes) -> bool:
         """Whether what a request would get is an exchange that broke off; nothing is played."""
-        index = self._found(method, url, body, take=False)
+        index = self._found(method, url, *body, take=False)
         return index is not None and "error" in self._cassette.data[index][1]
 
     def append(
@@ -191,7 +190,7 @@ class Recording:
         """
         stored = _response_dict(response)
         self._add(method, url, headers, body, stored)
-        return _stored_response(stored)
+        return _stored_response(stored, response.broke)
 
     def append_break(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
@@ -206,7 +205,7 @@ class Recording:
             swallowed the exception, or when interactions are left; every one of them is named
         """
         with self._lock:
-            left, misses, total = self._unplayed(), [*self._misses], self._recorded
+            left, misses, total = self._unplayed.left, [*self._misses], self._recorded
         if misses:
             raise ReplayMismatch(str(misses[0]))
         if left:
@@ -249,41 +248,18 @@ class Recording:
             self._sent |= secrets_sent(url, headers)
             self._cassette.append(request, stored)
 
-    def _found(self, method: str, url: str, body: bytes, *, take: bool) -> int | None:
+    def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The interaction that a request gets, by its key; once it was taken, no other gets it."""
-        index = self._next(request_key(method, url, body), take=take)
-        if index is not None:
-            return index  # most bodies are canonical as they come
-        return self._next(request_key(method, url, canonical_body(body)), take=take)
-
-    def _next(self, key: RequestKey, *, take: bool) -> int | None:
         with self._lock:
-            index = self._waiting_for(key)
+            index = self._unplayed.find(request_key(method, url, *body))
+            if index is None:  # most bodies are canonical as they come
+                index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
             if index is not None and take:
-                self._cassette.play_counts[index] += 1
+                self._unplayed.play(index)
             return index
 
-    def _waiting_for(self, key: RequestKey) -> int | None:
-        index, keys = self._first_unplayed(), self._file.keys
-        if index < len(keys) and keys[index] == key:
-            return index  # most sessions are asked for in order, and a hash would be another look at it
-        waiting = self._waiting.get(key)
-        while waiting and self._cassette.play_counts[waiting[0]]:
-            waiting.popleft()
-        return waiting[0] if waiting else None
-
-    def _first_unplayed(self) -> int:
-        counts, total = self._cassette.play_counts, self._recorded
-        while self._cursor < total and counts[self._cursor]:
-            self._cursor += 1
-        return self._cursor
-
-    def _unplayed(self) -> tuple[int, ...]:
-        counts = self._cassette.play_counts
-        return tuple(index for index in range(self._first_unplayed(), self._recorded) if not counts[index])
-
     def _miss(self, asked: Asked) -> ReplayMismatch:
-        repeated = request_key(asked.method, asked.url, asked.body) in self._waiting
+        repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
         why = told(asked, self._cassette.data, self.unplayed, repeated=repeated)
         mismatch = ReplayMismatch(f"{self.path}: {why}")
         with self._lock:
@@ -307,15 +283,18 @@ def _response_dict(response: StoredResponse) -> dict[str, Any]:
 
 def scrubbed(response: StoredResponse) -> StoredResponse:
     """The response as a replaying client will get it: without anything that a cassette does not hold."""
-    return _stored_response(_response_dict(response))
+    return _stored_response(_response_dict(response), response.broke)
 
 
 def _stored(response: Mapping[str, Any]) -> StoredResponse | Break:
     broke = Break.found_in(response)
-    return broke if broke and is_unanswered(response) else _stored_response(response)
+    return broke if broke and is_unanswered(response) else _stored_response(response, broke)
 
 
-def _stored_response(response: Mapping[str, Any]) -> StoredResponse:
-    status, body, broke = response["status"], response["body"]["string"], Break.found_in(response)
-    headers = tuple((name, value) for name, values in response["headers"].items() for value in values)
-    return StoredResponse(status["code"], status["message"], headers, body, broke)
+def _stored_response(response: Mapping[str, Any], broke: Break | None) -> StoredResponse:
+    status, body = response["status"], response["body"]["string"]
+    headers = [(name, value) for name, values in response["headers"].items() for value in values]
+    return _stored_as(status["code"], status["message"], tuple(headers), body, broke)
+
+
+_stored_as: Final = maker(StoredResponse)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from toolreel_adapters.cassette_yaml_lines import read_lines
 from toolreel_adapters.cassette_yaml_reading import read_events
 from toolreel_adapters.cassette_yaml_writing import written
 from toolreel_adapters.errors import CassetteError, MissingExtra
@@ -65,6 +66,9 @@ def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = 
     text = text.replace("\r\n", "\n")  # a checkout with CRLF; a carriage return of ours is always escaped
     if whole and not text.rstrip().endswith(_END):
         raise CassetteError("the closing line '...' is missing, so the file was cut off: record again")
+    ours = read_lines(text, expanded_limit)
+    if ours is not None:
+        return ours
     try:
         return read_events(iter(_Loader(text).get_event, None), expanded_limit)
     except yaml.YAMLError as error:

@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
 
-__all__ = ["read_events"]
+__all__ = ["Scalars", "read_events"]
 
 _MAX_NESTING: Final = 160
 _PREFIX: Final = "tag:yaml.org,2002:"
@@ -44,7 +44,7 @@ def read_events(events: Iterable[Any], expanded_limit: int) -> object:
     return _Reader(expanded_limit).read(events)
 
 
-class _Scalars(SafeConstructor):
+class Scalars(SafeConstructor):
     """What a scalar stands for."""
 
     yaml_constructors: ClassVar[dict[str | None, Any]] = {
@@ -59,23 +59,32 @@ class _Scalars(SafeConstructor):
         self._plain: dict[str, object] = {}
 
     def value(self, event: Any) -> object:
-        """The value of a scalar; a plain one is looked at once however often it stands there."""
+        """The value of a scalar; one without quotes is looked at once however often it stands there."""
         if event.tag not in _UNTAGGED:
-            return self._constructed(event.tag, event)
+            return self._constructed(event.tag, event.value, event.start_mark)
         text: str = event.value
-        if not event.implicit[0] or (text[:1] not in _IMPLICIT):
+        if not event.implicit[0] or text[:1] not in _IMPLICIT:
             return text
         if text not in self._plain:
-            tag: str = self._resolver.resolve(yaml.ScalarNode, text, (True, False))
-            if tag == _MERGE_TAG:
-                problem = "a merge key ('<<') is not allowed: put a text in quotes"
-                raise ConstructorError(None, None, problem, event.start_mark)
-            self._plain[text] = self._constructed(tag, event)
+            self._plain[text] = self.plain(text, event.start_mark)
         return self._plain[text]
 
-    def _constructed(self, tag: str, event: Any) -> object:
-        node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
-        return self.construct_object(node)
+    def plain(self, text: str, mark: yaml.Mark | None = None) -> object:
+        """The value of a scalar without quotes.
+
+        :param mark: where it stands, for messages
+        """
+        if text[:1] not in _IMPLICIT:
+            return text
+        tag: str = self._resolver.resolve(yaml.ScalarNode, text, (True, False))
+        if tag == _MERGE_TAG:
+            problem = "a merge key ('<<') is not allowed: put a text in quotes"
+            raise ConstructorError(None, None, problem, mark)
+        return self._constructed(tag, text, mark)
+
+    def _constructed(self, tag: str, text: str, mark: yaml.Mark | None) -> object:
+        construct = self.yaml_constructors.get(tag, self.yaml_constructors[None])
+        return construct(self, yaml.ScalarNode(tag, text, mark))
 
 
 class _Open:
@@ -116,7 +125,7 @@ class _Reader:
 
     def __init__(self, expanded_limit: int) -> None:
         self._limit = expanded_limit
-        self._scalars = _Scalars()
+        self._scalars = Scalars()
         self._open: list[_Open] = []
         self._anchored: dict[str, tuple[object, int]] = {}
         self._begun: set[str] = set()

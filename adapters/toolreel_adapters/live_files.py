@@ -153,7 +153,7 @@ def _continued(path: Path, trace: Trace) -> Session | None:
         for traced in trace.events:
             effect = traced.effect
             if isinstance(effect, SendRequest) and (came_whole(traced.record.event) or breaks(effect)):
-                session.recording.play("POST", CHAT, effect.request.body.encode())
+                session.recording.play("POST", CHAT, *effect.request.pieces())
         session.finish()
     except (CassetteError, ReplayMismatch):
         return None

@@ -23,8 +23,9 @@ from typing import Final
 
 from toolreel.digest import chain
 from toolreel.jsontext import Json, canonical
+from toolreel.rope import Rope
 
-__all__ = ["MessageNode", "MessageTree", "message_texts"]
+__all__ = ["MessageNode", "MessageTree", "message_rope"]
 
 
 @dataclass(slots=True, eq=False)
@@ -96,10 +97,10 @@ class MessageTree:
         return folded
 
 
-def message_texts(folded: Sequence[Json], known: dict[int, list[str]]) -> list[str]:
-    """The canonical text of each message in a folded list.
+def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
+    """The canonical text of each message in a folded list; lists share the blocks of what they share.
 
-    >>> message_texts([[{"role": "system"}], {"role": "user"}], {})
+    >>> [*message_rope([[{"role": "system"}], {"role": "user"}], {})]
     ['{"role":"system"}', '{"role":"user"}']
 
     :param known: by ``id`` of a folded list, what was found for it; kept between the calls for
@@ -108,10 +109,11 @@ def message_texts(folded: Sequence[Json], known: dict[int, list[str]]) -> list[s
     trail: list[Sequence[Json]] = [folded]
     while id(trail[-1]) not in known and trail[-1] and isinstance(trail[-1][0], list):
         trail.append(trail[-1][0])
-    texts: list[str] = []
+    rope = Rope()
     for own in reversed(trail):
         if id(own) not in known:
-            nested = bool(own) and isinstance(own[0], list)
-            known[id(own)] = [*texts, *(canonical(message) for message in own[nested:])]
-        texts = known[id(own)]
-    return texts
+            for message in own[bool(own) and isinstance(own[0], list) :]:
+                rope = rope.append(canonical(message).encode())
+            known[id(own)] = rope
+        rope = known[id(own)]
+    return rope

@@ -9,10 +9,11 @@ a tool last, so that none is run for another call than the recorded one.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
 
 from toolreel.codec import tag
 from toolreel.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
@@ -34,7 +35,7 @@ def breaks_in(tape: Recording | None) -> Breaks:
     """The answer for a cassette, or for none, which holds nothing."""
 
     def breaks(effect: SendRequest) -> bool:
-        return tape is not None and tape.breaks("POST", CHAT, effect.request.body.encode())
+        return tape is not None and tape.breaks("POST", CHAT, *effect.request.pieces())
 
     return breaks
 
@@ -163,8 +164,7 @@ def _timed(told: ReplyReceived | RequestFailed | ToolReturned, record: Record) -
             return told
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(NamedTuple):
     """A line of a journal, and what was wanted when it was reached."""
 
     record: Record
@@ -177,7 +177,7 @@ class _Script:
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
-        self._left = dict(enumerate(recorded.records))
+        self._left = OrderedDict(enumerate(recorded.records))
         self._lock = Lock()
 
     @property
@@ -189,10 +189,10 @@ class _Script:
         """The line that answers the effect, else the first that was not reached; ``None`` after the last."""
         wanted = fingerprint(effect)
         with self._lock:
-            places = (place for place, record in self._left.items() if record.fp == wanted)
-            place = next(places, None)
-            if place is None:
-                place = next(iter(self._left), None)
+            first = place = next(iter(self._left), None)
+            if place is not None and self._left[place].fp != wanted:
+                places = (place for place, record in self._left.items() if record.fp == wanted)
+                place = next(places, first)
             if place is not None:
                 return _Reached(self._left.pop(place), wanted)
         if isinstance(effect, AskApproval):

@@ -13,9 +13,9 @@ from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.outcome import FailureKind
 from toolreel_adapters.bounded import TooLarge, UndecodableBody
 from toolreel_adapters.cassette_breaks import Break
-from toolreel_adapters.cassette_pieces import pieces_of, refuse_unreadable
+from toolreel_adapters.cassette_pieces import is_stream, pieces_of, refuse_unreadable
 from toolreel_adapters.cassette_tape import Recording, StoredResponse
-from toolreel_adapters.exchange import MAX_RESPONSE_BYTES, broken
+from toolreel_adapters.exchange import MAX_RESPONSE_BYTES, answered, broken
 from toolreel_adapters.incoming import Intake
 from toolreel_adapters.ports import Listener
 from toolreel_adapters.rehearsal import CHAT
@@ -49,20 +49,26 @@ class TapedEndpoint:
     ) -> None:
         self._recording = recording
         self._intake = Intake(max_response_bytes, float("inf"), on_delta, float)  # on which no time passes
+        self._at_once = -1 if on_delta else max_response_bytes
+        """Bytes up to which a body need not be taken in piece by piece, if nobody listens."""
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """What came of the request when it was recorded.
 
         :raises toolreel.ReplayMismatch: if it was not
         """
-        stored = self._recording.play("POST", CHAT, effect.request.body.encode())
+        stored = self._recording.play("POST", CHAT, *effect.request.pieces())
         return _broke(effect.ref, stored) if isinstance(stored, Break) else self._read(effect, stored)
 
     def _read(self, effect: SendRequest, stored: StoredResponse) -> ReplyReceived | RequestFailed:
-        if any(name == "content-encoding" for name, _ in stored.headers):
+        headers = _headers(stored)
+        encoded, streamed = "content-encoding" in headers, is_stream(stored)
+        if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:
+            return answered(effect.ref, stored.status, headers, stored.body)
+        if encoded:
             refuse_unreadable(stored, self._recording.path)
         try:
-            incoming = self._intake.of(effect, stored.status, _headers(stored))
+            incoming = self._intake.of(effect, stored.status, headers)
             for piece in pieces_of(stored):
                 incoming.take(piece)
                 if incoming.over:

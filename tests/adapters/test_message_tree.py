@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel.jsontext import Json, canonical
-from toolreel_adapters.message_tree import MessageTree, message_texts
+from toolreel.rope import Rope
+from toolreel_adapters.message_tree import MessageTree, message_rope
 
 
 def folded(*conversations: list[Json]) -> list[list[Json]]:
@@ -61,19 +62,19 @@ MESSAGES: st.SearchStrategy[list[list[Json]]] = st.lists(
 
 @given(conversations=MESSAGES)
 def test_folding_loses_nothing(conversations: list[list[Json]]) -> None:
-    known: dict[int, list[str]] = {}
+    known: dict[int, Rope] = {}
     lists = folded(*conversations)
     for messages, written in zip(conversations, lists, strict=True):
-        assert message_texts(written, known) == [canonical(message) for message in messages]
+        assert [*message_rope(written, known)] == [canonical(message) for message in messages]
 
 
 def test_twelve_hundred_turns_fold_without_recursion() -> None:
     turns: list[list[Json]] = [[*range(length)] for length in range(1, 1_200)]
     lists = folded(*turns)
     assert len(lists[-1]) == 2
-    assert message_texts(lists[-1], {}) == [str(number) for number in range(1_199)]
+    assert [*message_rope(lists[-1], {})] == [str(number) for number in range(1_199)]
 
 
 def test_a_list_that_holds_lists_elsewhere_keeps_them() -> None:
-    assert message_texts([["a"], ["b"]], {}) == ['"a"', '["b"]']
-    assert message_texts([[]], {}) == []
+    assert [*message_rope([["a"], ["b"]], {})] == ['"a"', '["b"]']
+    assert [*message_rope([[]], {})] == []

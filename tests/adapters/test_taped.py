@@ -45,6 +45,10 @@ def told(endpoint: Endpoint) -> object:
         return str(error)
 
 
+def ignore(_: object) -> None:
+    """Listen, and forget."""
+
+
 def test_each_far_side_is_the_event_that_it_is_through_httpx(tmp_path: Path) -> None:
     kept = 0
     for number, far_side in enumerate(FAR_SIDES.values()):
@@ -56,7 +60,9 @@ def test_each_far_side_is_the_event_that_it_is_through_httpx(tmp_path: Path) -> 
             through = ReplayTransport(Recording.load(path))
             with HttpEndpoint(server.url, transport=through, max_response_bytes=LIMIT) as endpoint:
                 expected = told(endpoint)
-            assert told(TapedEndpoint(Recording.load(path), max_response_bytes=LIMIT)) == expected
+            for listener in (None, ignore):  # who is told of each piece has it taken in piece by piece
+                taped = TapedEndpoint(Recording.load(path), max_response_bytes=LIMIT, on_delta=listener)
+                assert told(taped) == expected
     assert kept > 20
 
 
