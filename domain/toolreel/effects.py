@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias, assert_never
 
-from toolreel.digest import chain
+from toolreel.digest import chain, digest, known_digest, link
 from toolreel.events import ApprovalGiven, Event, ReplyReceived, RequestFailed, ToolReturned, WaitElapsed
 from toolreel.jsontext import JsonText, canonical
 from toolreel.outcome import Outcome
@@ -87,14 +87,20 @@ def fingerprint(effect: Effect) -> str:
     """What identifies an effect in a journal: equal fingerprints, equal effects."""
     match effect:
         case SendRequest():
-            return chain("send_request", str(effect.ref), effect.request.digest)
+            return chain(_of("send_request", effect.ref), effect.request.digest)
         case RunTool():
-            return chain("run_tool", str(effect.ref), effect.call_id, effect.name, effect.arguments)
+            called = chain(_of("run_tool", effect.ref), effect.call_id)
+            return link(link(called, known_digest(effect.name)), digest(effect.arguments))
         case AskApproval():
-            return chain("ask_approval", str(effect.ref), effect.call_id, effect.name, effect.arguments)
+            return chain(_of("ask_approval", effect.ref), effect.call_id, effect.name, effect.arguments)
         case Wait():
-            return chain("wait", str(effect.ref), str(effect.ms))
+            return chain(_of("wait", effect.ref), str(effect.ms))
         case Finish():
             return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
         case _:
             assert_never(effect)
+
+
+def _of(kind: str, ref: int) -> str:
+    """The beginning of a fingerprint."""
+    return link(kind, known_digest(str(ref)))
