@@ -15,11 +15,14 @@ from toolreel_adapters.exchange import MAX_RESPONSE_BYTES, STALL_TIMEOUT, Addres
 from toolreel_adapters.fast_exchange import (
     CONNECT_TIMEOUT,
     CONNECTIONS,
+    PIECE,
     TIMEOUT,
     AsyncFastClients,
     FastSettings,
     PyreqwestError,
     lost,
+    target,
+    told_length,
 )
 from toolreel_adapters.fast_waiting import on_asyncio
 from toolreel_adapters.incoming import Intake
@@ -66,6 +69,7 @@ class AsyncFastEndpoint:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
+        self._url = target(self.address)
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now)
         self.clients = AsyncFastClients(
             FastSettings(self.address, timeout, stall_timeout, connect_timeout, connections, http2)
@@ -75,8 +79,8 @@ class AsyncFastEndpoint:
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the whole reply; every transport error becomes an event."""
         client = self.clients.asking(streamed=effect.request.streamed)
-        asked = client.post(self.address.url).body_bytes(effect.request.body.encode())
-        request = asked.streamed_read_buffer_limit(0).build_streamed()  # else a stream comes at its end
+        asked = client.post(self._url).body_bytes(effect.request.body.encode())
+        request = asked.streamed_read_buffer_limit(PIECE).build_streamed()
         try:
             async with request as response:
                 return await self._read(effect, response)
@@ -87,11 +91,13 @@ class AsyncFastEndpoint:
         reader = response.body_reader
         try:
             incoming = self._intake.of(effect, response.status, response.headers)
-            while not incoming.over:
+            lacking = told_length(response)
+            while lacking and not incoming.over:
                 chunk = await reader.read_chunk()
                 if chunk is None:
                     break
                 incoming.take(chunk.to_bytes())
+                lacking -= len(chunk)
             return incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
             return broken(effect.ref, response.status, error)

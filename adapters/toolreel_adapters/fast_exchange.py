@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from toolreel.events import RequestFailed
@@ -14,21 +15,26 @@ from toolreel_adapters.exchange import Address
 try:
     from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
     from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError, RequestTimeoutError
+    from pyreqwest.http import Url
 except ImportError:
     raise MissingExtra.of("fast", "pyreqwest") from None
 
 if TYPE_CHECKING:
     from pyreqwest.client import BaseClientBuilder
+    from pyreqwest.response import BaseResponse
 
 __all__ = [
     "CONNECTIONS",
     "CONNECT_TIMEOUT",
+    "PIECE",
     "TIMEOUT",
     "AsyncFastClients",
     "FastClients",
     "FastSettings",
     "PyreqwestError",
     "lost",
+    "target",
+    "told_length",
 ]
 
 _Builder = TypeVar("_Builder", bound="BaseClientBuilder")
@@ -41,6 +47,10 @@ CONNECT_TIMEOUT: Final = 10.0
 
 TIMEOUT: Final = 300.0
 """Seconds of silence. It is patient: nothing comes from a server that does not stream until it is done."""
+
+PIECE: Final = 1
+"""Bytes of a body that are waited for at once: its first piece comes with the head of the response, since
+every wait is for another thread; and no piece of a stream waits for the next."""
 
 _CONNECTING: Final = "client error (Connect)"
 _SAID: Final[dict[FailureKind, str]] = {
@@ -132,6 +142,27 @@ class AsyncFastClients:
         """Close the connections."""
         self._closed = True
         await self.abort()
+
+
+def target(address: Address) -> Url:
+    """Where requests go, as pyreqwest takes it, which would read a text for each request anew.
+
+    :raises EndpointConfigError: if it is nowhere
+    """
+    try:
+        return Url(address.url)
+    except ValueError as error:
+        raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
+
+
+def told_length(response: BaseResponse) -> float:
+    """How many bytes a body has, after which there is nothing to wait for; no end of them if it is not told.
+
+    HTTP/2 tells the end of a body apart from it, and counts who leaves before that.
+    """
+    length = response.get_header("content-length") or ""
+    counted = response.version == "HTTP/1.1" and not response.get_header("transfer-encoding")
+    return int(length) if counted and length.isdecimal() else inf
 
 
 def lost(ref: int, error: PyreqwestError) -> RequestFailed:

@@ -1,4 +1,4 @@
-"""How the endpoints over pyreqwest wait: so that Ctrl-C ends it, and on asyncio alone.
+"""How the endpoints over pyreqwest wait: so that Ctrl-C or a cancellation ends it, and on asyncio alone.
 
 pyreqwest blocks in Rust and looks at no signal before there is something to read. Only the main thread is
 told of signals: there, the exchange takes place in another thread, and breaks off when somebody interrupts.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
+from types import coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from toolreel.effects import SendRequest
@@ -64,9 +65,34 @@ def on_asyncio(send: _Send) -> _Send:
             raise EndpointConfigError(
                 "the fast endpoint runs on asyncio alone; on trio, take AsyncHttpEndpoint"
             ) from None
-        return await send(self, effect)
+        return await _as_cancelled(send(self, effect))
 
     return cast("_Send", sent)
+
+
+@coroutine
+def _as_cancelled(sending: Coroutine[Any, Any, object]) -> Generator[Any, Any, object]:
+    """What is sent, ended by the very cancellation that it was told of.
+
+    pyreqwest raises one of its own, which anyio's scopes do not know for theirs.
+    """
+    told: asyncio.CancelledError | None = None
+    try:
+        waiting = sending.send(None)
+        while True:
+            try:
+                woken = yield waiting
+            except asyncio.CancelledError as error:
+                told = error
+                waiting = sending.throw(error)
+            else:
+                waiting = sending.send(woken)
+    except StopIteration as ended:
+        return ended.value
+    except asyncio.CancelledError as own:
+        raise told or own from None
+    finally:
+        sending.close()
 
 
 @cache

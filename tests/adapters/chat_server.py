@@ -162,6 +162,8 @@ class ChatServer:
     seen: list[Seen]
     missing: int = 0
     """Requests that the script had no answer for."""
+    connections: int = 0
+    """How often somebody connected."""
 
 
 @contextmanager
@@ -173,6 +175,8 @@ def serving(*script: Answer) -> Generator[ChatServer]:
         protocol_version = "HTTP/1.1"
 
         def handle(self) -> None:
+            with lock:
+                server.connections += 1
             with suppress(ConnectionError):  # a client that has seen enough hangs up
                 super().handle()
 

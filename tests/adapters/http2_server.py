@@ -34,11 +34,13 @@ class Http2Server:
     """What was agreed upon, by connection."""
     streams: list[int] = field(default_factory=list)
     """The number that each request had in its connection."""
+    left: list[int] = field(default_factory=list)
+    """The numbers of those whose answer somebody did not hear to its end."""
 
 
 @contextmanager
 def serving_http2(folder: Path, body: bytes) -> Generator[Http2Server]:
-    """Answer every request with the same body."""
+    """Answer every request with the same body, whose length is told, and whose end comes a little later."""
     certificate = _certificate(folder)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
@@ -67,14 +69,29 @@ def _talk(tls: ssl.SSLContext, client: socket.socket, server: Http2Server, body:
         connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
         connection.initiate_connection()
         wrapped.sendall(connection.data_to_send())
-        while data := wrapped.recv(65_536):
-            for event in connection.receive_data(data):
+        wrapped.settimeout(0.05)
+        unended: list[int] = []
+        while (data := _heard(wrapped)) != b"":
+            for event in connection.receive_data(data or b""):
+                if isinstance(event, h2.events.StreamReset):
+                    server.left.append(event.stream_id)
                 if isinstance(event, h2.events.StreamEnded):
                     server.streams.append(event.stream_id)
                     headers = [(":status", "200"), ("content-type", "application/json")]
-                    connection.send_headers(event.stream_id, headers)
-                    connection.send_data(event.stream_id, body, end_stream=True)
+                    connection.send_headers(event.stream_id, [*headers, ("content-length", str(len(body)))])
+                    connection.send_data(event.stream_id, body)
+                    unended.append(event.stream_id)
+            while data is None and unended:
+                connection.end_stream(unended.pop())
             wrapped.sendall(connection.data_to_send())
+
+
+def _heard(client: ssl.SSLSocket) -> bytes | None:
+    """What the client says; nothing for a while if it says nothing."""
+    try:
+        return client.recv(65_536)
+    except TimeoutError:
+        return None
 
 
 def _certificate(folder: Path) -> Path:

@@ -140,10 +140,11 @@ async def test_waiting_for_one_server_holds_up_nobody_else(kind: Kind) -> None:
     assert events == ["fast", "slow"]
 
 
+@either
 @pytest.mark.anyio
-async def test_a_cancelled_request_is_no_event() -> None:
+async def test_a_cancelled_request_is_no_event(kind: Kind) -> None:
     with serving(Answer(delay=60)) as server:
-        async with AsyncHttpEndpoint(server.url) as endpoint:
+        async with kind(server.url) as endpoint:
             with anyio.move_on_after(0.1) as scope:
                 await endpoint.send(asking())
     assert scope.cancelled_caught

@@ -10,12 +10,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import trio
 
-from tests.adapters.chat_server import Answer, asking, nobody_listens, replying, serving
+from tests.adapters.chat_server import Answer, asking, nobody_listens, replying, serving, streaming
 from tests.adapters.http2_server import serving_http2
 from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
@@ -92,6 +92,39 @@ def test_http_2_is_spoken_with_a_server_that_is_trusted_by_the_environment(
             assert {type(endpoint.send(asking(ref=ref))) for ref in (1, 2)} == {ReplyReceived}
     assert server.protocols == ["h2"]
     assert server.streams == [1, 3]
+    assert server.left == []
+
+
+def test_a_connection_is_kept_once_as_much_has_come_as_was_told() -> None:
+    with (
+        serving(HELLO, Answer(), HELLO, streaming("{}"), HELLO) as server,
+        FastEndpoint(server.url) as endpoint,
+    ):
+        events = [endpoint.send(asking(ref=ref)) for ref in range(1, 6)]
+    assert {type(event) for event in events} == {ReplyReceived}
+    assert server.connections == 1
+
+
+WHOLE: Final = {
+    "in chunks, whatever length is told": Answer(
+        headers={"content-length": "5"}, pieces=[b'{"ok"', 0.05, b":1}"]
+    ),
+    "with its length told twice": Answer(raw=b'HTTP/1.1 200 OK\r\ncontent-length: 8, 8\r\n\r\n{"ok":1}'),
+    "until the connection ends": Answer(raw=b'HTTP/1.1 200 OK\r\n\r\n{"ok":1}'),
+}
+
+
+@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE)
+def test_a_body_comes_whole_however_its_end_is_told(answer: Answer) -> None:
+    with serving(answer) as server, FastEndpoint(server.url) as endpoint:
+        assert endpoint.send(asking()) == ReplyReceived(1, 200, '{"ok":1}')
+
+
+@pytest.mark.parametrize("kind", [FastEndpoint, AsyncFastEndpoint])
+def test_an_address_that_is_none_is_refused(kind: type[FastEndpoint] | type[AsyncFastEndpoint]) -> None:
+    assert complaint(EndpointConfigError, lambda: kind("http://300.300.300.300")) == (
+        "base URL 'http://300.300.300.300/v1/chat/completions': invalid IPv4 address"
+    )
 
 
 @pytest.mark.parametrize("settings", [{"connections": 0}, {"timeout": -1.0}, {"connect_timeout": -1.0}])
