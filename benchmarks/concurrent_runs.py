@@ -3,11 +3,23 @@
     python -m benchmarks.concurrent_runs --runs 1000
 
 Each way has a process of its own, since memory that was once taken does not show again. ``httpx, raw`` is a
-loop that does nothing but post: ``one client`` for all, as most programs have it, or a ``transport a run``.
-``pyreqwest, raw`` is the floor of the fast endpoint, and ``asyncio's streams`` that of any client on asyncio.
+loop that does nothing but post: ``one client`` for all, as most programs have it, or a ``transport a run``;
+``httpcore, raw`` has a connection of httpcore for each run, on which such a transport stands, with few
+headers and no timeouts. ``pyreqwest, raw`` is the floor of the fast endpoint, and ``asyncio's streams`` that
+of any client on asyncio.
 
-At a thousand runs at once (AMD EPYC, 2 cores, Python 3.11), a request costs the core alone 150 us, pyreqwest
-110 and asyncio's streams 59. Together they cost more: each drives the others' memory out of the caches.
+1,000 runs on two shared cores of an AMD EPYC, Python 3.11 (with httpx's transports, before 2026-11-22,
+toolreel made 85 to 93 runs a CPU second in 53 to 58 MiB):
+
+                                          runs a CPU second   MiB more
+    core alone                                          577          6
+    toolreel, httpx                                     145         40
+    toolreel, httpx, an endpoint a run                  149         45
+    httpx, raw, one client                               12         31
+    httpx, raw, a transport a run                       127         28
+    httpcore, raw, a connection a run                   211         24
+
+Budget: at least 100 runs a CPU second over httpx, in at most 75 MiB.
 """
 
 from __future__ import annotations
@@ -23,6 +35,7 @@ from time import process_time
 from typing import Final
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 from pyreqwest.client import ClientBuilder
 from pyreqwest.http import Url
@@ -133,6 +146,20 @@ async def raw_streams(base: str, runs: int) -> None:
     await asyncio.gather(*(post() for _ in range(runs)))
 
 
+async def raw_connections(base: str, runs: int) -> None:
+    """A connection of httpcore for each run, on which such a transport stands, and its own network."""
+    url = httpx.URL(f"{base}/turns/{TURNS}/v1/chat/completions")
+    origin = httpcore.Origin(url.raw_scheme, url.raw_host, url.port or 80)
+    to = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+
+    async def post() -> None:
+        async with httpcore.AsyncHTTPConnection(origin) as connection:
+            for _ in range(TURNS):
+                json.loads((await connection.request("POST", to, content=_BODY)).content)
+
+    await asyncio.gather(*(post() for _ in range(runs)))
+
+
 WAYS: Final[dict[str, Runs]] = {
     "core alone": core,
     "toolreel, httpx": shared,
@@ -142,6 +169,7 @@ WAYS: Final[dict[str, Runs]] = {
     "httpx, raw, a transport a run": raw_transports,
     "pyreqwest, raw": raw_fast,
     "asyncio's streams, raw": raw_streams,
+    "httpcore, raw, a connection a run": raw_connections,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -12,6 +12,7 @@ from typing import Self
 from toolreel.effects import SendRequest
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel_adapters.bounded import Stalled, TooLarge, UndecodableBody
+from toolreel_adapters.carriers import AsyncComing
 from toolreel_adapters.connections import CONNECTIONS, AsyncWire
 from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.exchange import (
@@ -20,7 +21,7 @@ from toolreel_adapters.exchange import (
     Address,
     broken,
 )
-from toolreel_adapters.httpx_exchange import TIMEOUT, headers_of, lost, while_streaming
+from toolreel_adapters.httpx_exchange import LOST, TIMEOUT, lost, while_streaming
 from toolreel_adapters.incoming import Intake
 from toolreel_adapters.ports import Listener
 
@@ -46,7 +47,7 @@ class AsyncHttpEndpoint:
     :param now: a clock that never goes back, in seconds
     :param transport: what carries requests, for example a cassette, or a client of yours with its hooks,
         auth and proxies, which you close yourself; by default connections of our own, by the proxies and
-        certificates that the environment names
+        certificates that the environment names. What watches or mocks httpx sees only what is given here
     :param http2: whether to speak HTTP/2 where the server does; needs the extra ``http2``
     :param connections: how many requests may be under way at once; others wait for their turn
     """
@@ -84,19 +85,18 @@ class AsyncHttpEndpoint:
         except TooLarge as error:  # from a transport that records, which reads the body itself
             return broken(effect.ref, None, error)
 
-    async def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
-        chunks = response.aiter_bytes() if response.is_stream_consumed else response.aiter_raw()
+    async def _read(self, effect: SendRequest, response: AsyncComing) -> ReplyReceived | RequestFailed:
         try:
-            incoming = self._intake.of(effect, response.status_code, headers_of(response))
-            async for chunk in chunks:
+            incoming = self._intake.of(effect, response.status, response.headers)
+            async for chunk in response.chunks:
                 incoming.take(chunk)
                 if incoming.over:
-                    await _hang_up(response, chunks)
+                    await _hang_up(response)
                     break
             return incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
-            await _hang_up(response, chunks)
-            return broken(effect.ref, response.status_code, error)
+            await _hang_up(response)
+            return broken(effect.ref, response.status, error)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -111,8 +111,8 @@ class AsyncHttpEndpoint:
         await self.aclose()
 
 
-async def _hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+async def _hang_up(response: AsyncComing) -> None:
     """Close the response, then end the generators under it: trio warns of those that are dropped half-way."""
-    await response.aclose()
-    with suppress(httpx.HTTPError, httpx.StreamError):
-        [_ async for _ in chunks]
+    await response.close()
+    with suppress(httpx.HTTPError, httpx.StreamError, *LOST):
+        [_ async for _ in response.chunks]

@@ -83,11 +83,11 @@ class BoundedDecoder:
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
         self._began = self._began or bool(raw)
-        before = len(self._body)
         if self._stream is None:
             self._keep(raw)
-        else:
-            self._inflate(self._stream, raw)
+            return raw
+        before = len(self._body)
+        self._inflate(self._stream, raw)
         return bytes(memoryview(self._body)[before:])
 
     def finish(self) -> bytes:

@@ -1,21 +1,35 @@
-"""What carries requests over httpx: its transports, asked directly.
+"""Which connections an endpoint over httpx has: httpcore's, on which httpx itself stands, asked directly.
 
 httpx's client merges settings, follows redirects and keeps cookies, none of which a chat completion needs, at
-twice the cost of the exchange itself; and its pool looks at every connection for every request. So each
-connection is a transport of its own here, with one request at a time, on an SSL context that all share. Who
-brings a client (with hooks, auth, cookies) is served by it, who brings a transport (a cassette) by that.
+three times the cost of the exchange itself; and its pool looks at every connection for every request. So the
+connections are kept here, each with one request at a time, on an SSL context that all share. A proxy and
+HTTP/2 are left to httpx's transports. Who brings a client (with hooks, auth, cookies) is served by it, who
+brings a transport (a cassette) by that.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from threading import Semaphore
-from typing import Final
+from typing import Final, assert_never
 
-from toolreel_adapters.errors import EndpointConfigError, MissingExtra
-from toolreel_adapters.exchange import Address, asent, length, sent
+from toolreel_adapters.carriers import (
+    AsyncByClient,
+    AsyncByTransport,
+    AsyncCarrier,
+    AsyncComing,
+    ByClient,
+    ByTransport,
+    Carrier,
+    Coming,
+)
+from toolreel_adapters.errors import MissingExtra
+from toolreel_adapters.exchange import Address
+from toolreel_adapters.httpcore_connections import AsyncByConnection, ByConnection
+from toolreel_adapters.httpx_exchange import LOST, as_httpx
 from toolreel_adapters.httpx_transports import KEPT, Transports
+from toolreel_adapters.target import Target
 
 try:
     import anyio
@@ -46,20 +60,29 @@ class Wire:
         http2: bool,
         connections: int,
     ) -> None:
-        self._url, self._headers = _target(address)
-        self._client = carrier if isinstance(carrier, httpx.Client) else None
-        self._only = carrier if isinstance(carrier, httpx.BaseTransport) else None
-        self._room = Semaphore(connections)
-        self._idle: list[httpx.BaseTransport] = []
-        self._closed = False
+        self._target = Target(address)
         self._transports = Transports(address.url, connections, http2=http2)
-        if carrier is None:  # now, since it may find that a setting cannot be used
-            self._idle.append(self._transports.one())
-        if carrier is None and http2:
-            self._only = self._idle.pop()
+        self._room = Semaphore(connections)
+        self._idle: list[Carrier] = []
+        self._closed = False
+        self._only = self._for_all(carrier, http2=http2)
+        """What carries all requests, if they share it."""
+
+    def _for_all(self, carrier: httpx.BaseTransport | httpx.Client | None, *, http2: bool) -> Carrier | None:
+        match carrier:
+            case httpx.Client():
+                return ByClient(self._target, carrier)
+            case httpx.BaseTransport():
+                return ByTransport(self._target, carrier)
+            case None:
+                first = self._new()  # now, since it may find that a setting cannot be used
+                self._idle += [] if http2 else [first]
+                return first if http2 else None
+            case _:
+                assert_never(carrier)
 
     @contextmanager
-    def asked(self, pieces: tuple[bytes, ...], patience: httpx.Timeout) -> Generator[httpx.Response]:
+    def asked(self, pieces: tuple[bytes, ...], patience: httpx.Timeout) -> Generator[Coming]:
         """The response to a request, whose body has not been read yet.
 
         :param pieces: of the request's body
@@ -67,38 +90,38 @@ class Wire:
         """
         if self._closed:
             raise RuntimeError("this endpoint is closed")
-        if self._client is not None:
-            headers = httpx.Headers({**self._headers, **length(pieces)})
-            with self._client.stream(
-                "POST", self._url, content=sent(pieces), headers=headers, timeout=patience
-            ) as response:
-                yield response
-            return
         with self._room:
-            transport = self._only or self._taken()
+            carrier = self._only or self._taken()
             try:
-                response = transport.handle_request(_request(self._url, self._headers, pieces, patience))
+                response = carrier.ask(pieces, patience)
                 try:
                     yield response
                 finally:
                     response.close()
+            except LOST as error:
+                raise as_httpx(error) from error
             finally:
-                self._leave(transport)
+                self._leave(carrier)
 
-    def _taken(self) -> httpx.BaseTransport:
+    def _taken(self) -> Carrier:
         try:
             return self._idle.pop()
         except IndexError:
-            return self._transports.one()
+            return self._new()
 
-    def _leave(self, transport: httpx.BaseTransport) -> None:
-        """Keep a connection for the next request, unless there are enough of them."""
-        if transport is self._only:
+    def _new(self) -> Carrier:
+        if not self._transports.direct:
+            return ByTransport(self._target, self._transports.one())
+        return ByConnection(self._target, self._transports.connection)
+
+    def _leave(self, carrier: Carrier) -> None:
+        """Keep a connection for the next request, unless it is spent or there are enough of them."""
+        if carrier is self._only:
             return
-        if self._closed or len(self._idle) >= KEPT:
-            transport.close()
+        if self._closed or not carrier.idle or len(self._idle) >= KEPT:
+            carrier.close()
         else:
-            self._idle.append(transport)
+            self._idle.append(carrier)
 
     def close(self) -> None:
         """Close the connections, and the transport that somebody brought; a client is left to its owner."""
@@ -120,22 +143,31 @@ class AsyncWire:
         http2: bool,
         connections: int,
     ) -> None:
-        self._url, self._headers = _target(address)
-        self._client = carrier if isinstance(carrier, httpx.AsyncClient) else None
-        self._only = carrier if isinstance(carrier, httpx.AsyncBaseTransport) else None
-        self._room = anyio.Semaphore(connections)
-        self._idle: list[httpx.AsyncBaseTransport] = []
-        self._closed = False
+        self._target = Target(address)
         self._transports = Transports(address.url, connections, http2=http2)
-        if carrier is None:  # now, since it may find that a setting cannot be used
-            self._idle.append(self._transports.async_one())
-        if carrier is None and http2:
-            self._only = self._idle.pop()
+        self._room = anyio.Semaphore(connections)
+        self._idle: list[AsyncCarrier] = []
+        self._closed = False
+        self._only = self._for_all(carrier, http2=http2)
+        """What carries all requests, if they share it."""
+
+    def _for_all(
+        self, carrier: httpx.AsyncBaseTransport | httpx.AsyncClient | None, *, http2: bool
+    ) -> AsyncCarrier | None:
+        match carrier:
+            case httpx.AsyncClient():
+                return AsyncByClient(self._target, carrier)
+            case httpx.AsyncBaseTransport():
+                return AsyncByTransport(self._target, carrier)
+            case None:
+                first = self._new()  # now, since it may find that a setting cannot be used
+                self._idle += [] if http2 else [first]
+                return first if http2 else None
+            case _:
+                assert_never(carrier)
 
     @asynccontextmanager
-    async def asked(
-        self, pieces: tuple[bytes, ...], patience: httpx.Timeout
-    ) -> AsyncGenerator[httpx.Response]:
+    async def asked(self, pieces: tuple[bytes, ...], patience: httpx.Timeout) -> AsyncGenerator[AsyncComing]:
         """The response to a request, whose body has not been read yet.
 
         :param pieces: of the request's body
@@ -143,42 +175,41 @@ class AsyncWire:
         """
         if self._closed:
             raise RuntimeError("this endpoint is closed")
-        if self._client is not None:
-            headers = httpx.Headers({**self._headers, **length(pieces)})
-            async with self._client.stream(
-                "POST", self._url, content=asent(pieces), headers=headers, timeout=patience
-            ) as response:
-                yield response
-            return
         try:
             self._room.acquire_nowait()  # which lets nobody else run in between
         except anyio.WouldBlock:
             await self._room.acquire()
         try:
-            transport = self._only or self._taken()
+            carrier = self._only or self._taken()
             try:
-                asked = _request(self._url, self._headers, pieces, patience)
-                response = await transport.handle_async_request(asked)
+                response = await carrier.ask(pieces, patience)
                 try:
                     yield response
                 finally:
-                    await response.aclose()
+                    await response.close()
+            except LOST as error:
+                raise as_httpx(error) from error
             finally:
-                await self._leave(transport)
+                await self._leave(carrier)
         finally:
             self._room.release()
 
-    def _taken(self) -> httpx.AsyncBaseTransport:
-        return self._idle.pop() if self._idle else self._transports.async_one()
+    def _taken(self) -> AsyncCarrier:
+        return self._idle.pop() if self._idle else self._new()
 
-    async def _leave(self, transport: httpx.AsyncBaseTransport) -> None:
-        """Keep a connection for the next request, unless there are enough of them."""
-        if transport is self._only:
+    def _new(self) -> AsyncCarrier:
+        if not self._transports.direct:
+            return AsyncByTransport(self._target, self._transports.async_one())
+        return AsyncByConnection(self._target, self._transports.async_connection)
+
+    async def _leave(self, carrier: AsyncCarrier) -> None:
+        """Keep a connection for the next request, unless it is spent or there are enough of them."""
+        if carrier is self._only:
             return
-        if self._closed or len(self._idle) >= KEPT:
-            await transport.aclose()
+        if self._closed or not carrier.idle or len(self._idle) >= KEPT:
+            await carrier.aclose()
         else:
-            self._idle.append(transport)
+            self._idle.append(carrier)
 
     async def aclose(self) -> None:
         """Close the connections, and the transport that somebody brought; a client is left to its owner."""
@@ -187,43 +218,3 @@ class AsyncWire:
             await self._only.aclose()
         while self._idle:
             await self._idle.pop().aclose()
-
-
-def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
-    try:
-        url = httpx.URL(address.url)
-    except httpx.InvalidURL as error:
-        raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
-    return url, httpx.Headers([("host", url.netloc.decode("ascii")), *address.headers.items()])
-
-
-def _request(
-    url: httpx.URL, headers: httpx.Headers, pieces: tuple[bytes, ...], patience: httpx.Timeout
-) -> httpx.Request:
-    """The same as what httpx's client would build, without asking what is known."""
-    body = sent(pieces)
-    request = httpx.Request(
-        "POST",
-        url,
-        headers=headers,
-        stream=httpx.ByteStream(body) if isinstance(body, bytes) else _Pieces(pieces),
-        extensions={"timeout": patience.as_dict()},
-    )
-    request.headers.update(length(pieces))
-    if isinstance(body, bytes):
-        request.read()
-    return request
-
-
-class _Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A long body that is sent piece by piece, so that it is never copied as a whole."""
-
-    def __init__(self, pieces: tuple[bytes, ...]) -> None:
-        self._pieces = pieces
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._pieces)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
-            yield piece

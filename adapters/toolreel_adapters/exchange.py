@@ -7,7 +7,7 @@ Shared by all endpoints, whatever library carries their requests: ``http``, ``ah
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final, assert_never
@@ -24,6 +24,7 @@ __all__ = [
     "Address",
     "answered",
     "asent",
+    "blocks",
     "broken",
     "chat_url",
     "length",
@@ -39,7 +40,7 @@ STALL_TIMEOUT: Final = 120.0
 """Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
 (future-os#431)."""
 
-_AT_ONCE: Final = 131_072
+_AT_ONCE: Final = 1_048_576
 """Bytes up to which a request's body is put together and sent in one."""
 
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
@@ -108,6 +109,24 @@ def _split(url: str) -> SplitResult:
 def length(pieces: tuple[bytes, ...]) -> dict[str, str]:
     """The header that says how long a body is; for one that is sent piece by piece, httpx could not know."""
     return {"content-length": str(sum(map(len, pieces)))}
+
+
+def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
+    """A body in blocks that are worth a write each; a long one is never copied as a whole.
+
+    >>> [*blocks((b"[", b"1", b"]"))]
+    [b'[1]']
+    """
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _AT_ONCE:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
 
 
 def sent(pieces: tuple[bytes, ...]) -> bytes | Iterable[bytes]:

@@ -11,6 +11,7 @@ from typing import Self
 from toolreel.effects import SendRequest
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel_adapters.bounded import Stalled, TooLarge, UndecodableBody
+from toolreel_adapters.carriers import Coming
 from toolreel_adapters.connections import CONNECTIONS, Wire
 from toolreel_adapters.errors import MissingExtra
 from toolreel_adapters.exchange import (
@@ -19,7 +20,7 @@ from toolreel_adapters.exchange import (
     Address,
     broken,
 )
-from toolreel_adapters.httpx_exchange import TIMEOUT, headers_of, lost, while_streaming
+from toolreel_adapters.httpx_exchange import TIMEOUT, lost, while_streaming
 from toolreel_adapters.incoming import Intake
 from toolreel_adapters.ports import Listener
 
@@ -45,7 +46,7 @@ class HttpEndpoint:
     :param now: a clock that never goes back, in seconds
     :param transport: what carries requests, for example a cassette, or a client of yours with its hooks,
         auth and proxies, which you close yourself; by default connections of our own, by the proxies and
-        certificates that the environment names
+        certificates that the environment names. What watches or mocks httpx sees only what is given here
     :param http2: whether to speak HTTP/2 where the server does; needs the extra ``http2``
     :param connections: how many requests may be under way at once; others wait for their turn
     """
@@ -83,17 +84,16 @@ class HttpEndpoint:
         except TooLarge as error:  # from a transport that records, which reads the body itself
             return broken(effect.ref, None, error)
 
-    def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
-        chunks = response.iter_bytes() if response.is_stream_consumed else response.iter_raw()
+    def _read(self, effect: SendRequest, response: Coming) -> ReplyReceived | RequestFailed:
         try:
-            incoming = self._intake.of(effect, response.status_code, headers_of(response))
-            for chunk in chunks:
+            incoming = self._intake.of(effect, response.status, response.headers)
+            for chunk in response.chunks:
                 incoming.take(chunk)
                 if incoming.over:
                     break
             return incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
-            return broken(effect.ref, response.status_code, error)
+            return broken(effect.ref, response.status, error)
 
     def close(self) -> None:
         """Close the connections."""

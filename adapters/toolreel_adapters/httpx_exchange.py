@@ -9,14 +9,24 @@ from toolreel.outcome import FailureKind
 from toolreel_adapters.errors import MissingExtra
 
 try:
+    import httpcore
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["TIMEOUT", "headers_of", "lost", "while_streaming"]
+__all__ = ["LOST", "TIMEOUT", "as_httpx", "headers_of", "lost", "while_streaming"]
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
+
+
+LOST: Final = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.UnsupportedProtocol,
+)
+"""What httpcore raises where an exchange is lost; httpx has the same under the same names."""
 
 
 def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
@@ -50,3 +60,9 @@ def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
     return RequestFailed(
         ref, kind, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     )
+
+
+def as_httpx(error: Exception) -> httpx.HTTPError:
+    """What httpx would raise where httpcore raised this."""
+    kind: type[httpx.TransportError] = getattr(httpx, type(error).__name__)
+    return kind(str(error))

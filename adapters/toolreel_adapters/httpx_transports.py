@@ -1,4 +1,4 @@
-"""How transports of our own are made: by the certificates and the proxy that the environment names."""
+"""How connections and transports of our own are made: by the environment's certificates and proxy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from toolreel_adapters.anetwork import AsyncNetwork
 from toolreel_adapters.errors import EndpointConfigError, MissingExtra
+from toolreel_adapters.network import Network
 
 try:
+    import httpcore
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
@@ -27,7 +30,7 @@ _KEEP_ALIVE: Final = 60.0
 
 
 class Transports:
-    """Makes the transports of one endpoint; what the environment says is looked up for the first of them.
+    """Makes what carries an endpoint's requests; what the environment says is looked up for the first.
 
     :param connections: as many as one transport may have, where it has more than one
     :raises EndpointConfigError: if that is none
@@ -46,7 +49,7 @@ class Transports:
         )
 
     def one(self) -> httpx.BaseTransport:
-        """A new one.
+        """A new transport.
 
         :raises EndpointConfigError: if the proxy that the environment names cannot be used
         """
@@ -57,6 +60,23 @@ class Transports:
         """The same, for async clients."""
         tls, proxy = self._surroundings
         return httpx.AsyncHTTPTransport(verify=tls, http2=self._http2, limits=self._limits, proxy=proxy)
+
+    @property
+    def direct(self) -> bool:
+        """Whether connections suffice: without a proxy in between, and without HTTP/2."""
+        return not self._http2 and self._surroundings[1] is None
+
+    def connection(self, origin: httpcore.Origin) -> httpcore.ConnectionInterface:
+        """A new connection of httpcore's, on which httpx's transports stand; it connects when it is asked."""
+        tls, _ = self._surroundings
+        return httpcore.HTTPConnection(origin, tls, keepalive_expiry=_KEEP_ALIVE, network_backend=Network())
+
+    def async_connection(self, origin: httpcore.Origin) -> httpcore.AsyncConnectionInterface:
+        """The same, for async clients."""
+        tls, _ = self._surroundings
+        return httpcore.AsyncHTTPConnection(
+            origin, tls, keepalive_expiry=_KEEP_ALIVE, network_backend=AsyncNetwork()
+        )
 
     @cached_property
     def _surroundings(self) -> tuple[ssl.SSLContext, httpx.Proxy | None]:

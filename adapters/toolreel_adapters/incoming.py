@@ -59,6 +59,8 @@ class Incoming:
         self._text = _UTF8("replace")
         self._promised = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._stream = _BLANK
+        self._listening = 200 <= status < 300
+        """Whether what comes may be a stream."""
         self._heard_at = intake.now()
 
     @property
@@ -74,7 +76,9 @@ class Incoming:
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
         piece = self._decoder.feed(raw)
-        if not 200 <= self._status < 300:
+        if self._stream is _BLANK and piece[:1] == b"{":
+            self._listening = False  # no stream begins as a JSON object does
+        if not self._listening:
             return
         before = self._stream.progress
         self._stream, deltas = self._stream.feed(self._text.decode(piece))

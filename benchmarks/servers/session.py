@@ -62,7 +62,7 @@ class Scripted:
         self._at = 0
 
     def send(self, effect: SendRequest) -> ReplyReceived:
-        """The next answer."""
-        effect.request.body.encode()
+        """The next answer; the body is put together, as for any server."""
+        b"".join(effect.request.pieces())
         self._at += 1
         return ReplyReceived(effect.ref, 200, self._answers[self._at - 1])

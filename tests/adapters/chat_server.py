@@ -163,7 +163,9 @@ class ChatServer:
     missing: int = 0
     """Requests that the script had no answer for."""
     connections: int = 0
-    """How often somebody connected."""
+    """How many were opened."""
+    closed: int = 0
+    """How many of them the client has closed."""
 
 
 @contextmanager
@@ -179,6 +181,8 @@ def serving(*script: Answer) -> Generator[ChatServer]:
                 server.connections += 1
             with suppress(ConnectionError):  # a client that has seen enough hangs up
                 super().handle()
+            with lock:
+                server.closed += 1
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))

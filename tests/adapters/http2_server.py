@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from h2.exceptions import ProtocolError
 
-__all__ = ["Http2Server", "serving_http2"]
+__all__ = ["Http2Server", "certificate_in", "serving_http2"]
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Http2Server:
 @contextmanager
 def serving_http2(folder: Path, body: bytes) -> Generator[Http2Server]:
     """Answer every request with the same body, whose length is told, and whose end comes a little later."""
-    certificate = _certificate(folder)
+    certificate = certificate_in(folder)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
     tls.set_alpn_protocols(["h2"])
@@ -94,7 +94,7 @@ def _heard(client: ssl.SSLSocket) -> bytes | None:
         return None
 
 
-def _certificate(folder: Path) -> Path:
+def certificate_in(folder: Path) -> Path:
     """A key and its certificate, which vouches for itself, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])

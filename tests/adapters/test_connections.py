@@ -5,11 +5,11 @@ from __future__ import annotations
 import ssl
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
+import certifi
 import httpx
 import pytest
 
@@ -27,37 +27,20 @@ HELLO = replying(saying("hello"))
 SLOW = Answer(b"{}", delay=0.15)
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Says, while a test runs, which transports of our own were made."""
-    made: list[str] = []
-
-    def noted(kind: Callable[..., object]) -> Callable[..., object]:
-        def make(**how: object) -> object:
-            made.append(kind.__name__)
-            return kind(**how)
-
-        return make
-
-    monkeypatch.setattr(httpx, "HTTPTransport", noted(httpx.HTTPTransport))
-    monkeypatch.setattr(httpx, "AsyncHTTPTransport", noted(httpx.AsyncHTTPTransport))
-    return made
-
-
-def test_a_connection_is_used_again(opened: list[str]) -> None:
+def test_a_connection_is_used_again() -> None:
     with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server, HttpEndpoint(server.url) as endpoint:
         kinds = [type(endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
     assert kinds == [ReplyReceived, ReplyReceived, RequestFailed, ReplyReceived]
-    assert opened == ["HTTPTransport"]
+    assert server.connections == 2
 
 
 @pytest.mark.anyio
-async def test_a_connection_is_used_again_by_async_endpoints(opened: list[str]) -> None:
-    with serving(HELLO, HELLO) as server:
+async def test_a_connection_is_used_again_by_async_endpoints() -> None:
+    with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server:
         async with AsyncHttpEndpoint(server.url) as endpoint:
-            for ref in (1, 2):
-                await endpoint.send(asking(ref=ref))
-    assert opened == ["AsyncHTTPTransport"]
+            kinds = [type(await endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
+    assert kinds == [ReplyReceived, ReplyReceived, RequestFailed, ReplyReceived]
+    assert server.connections == 2
 
 
 def test_no_more_requests_are_under_way_than_there_may_be() -> None:
@@ -73,7 +56,7 @@ def test_no_more_requests_are_under_way_than_there_may_be() -> None:
 
 
 @pytest.mark.anyio
-async def test_whoever_finds_no_connection_free_waits_for_its_turn(opened: list[str]) -> None:
+async def test_whoever_finds_no_connection_free_waits_for_its_turn() -> None:
     events: list[object] = []
     with serving(*[SLOW] * 3) as server:
         async with AsyncHttpEndpoint(
@@ -87,7 +70,7 @@ async def test_whoever_finds_no_connection_free_waits_for_its_turn(opened: list[
                 for ref in (1, 2, 3):
                     tasks.start_soon(ask, ref)
     assert events == [ReplyReceived] * 3
-    assert len(opened) == 2
+    assert server.connections == 2
 
 
 @pytest.mark.anyio
@@ -97,6 +80,7 @@ async def test_a_request_that_is_cancelled_frees_its_place() -> None:
             with anyio.move_on_after(0.1):
                 await endpoint.send(asking())
             assert isinstance(await endpoint.send(asking()), ReplyReceived)
+    assert server.connections == 2
 
 
 def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None:
@@ -107,29 +91,27 @@ def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None
             endpoint.send(asking())
 
 
-def test_not_more_connections_are_kept_than_are_worth_it(
-    monkeypatch: pytest.MonkeyPatch, opened: list[str]
-) -> None:
+def test_not_more_connections_are_kept_than_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "KEPT", 0)
     with serving(HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
         for ref in (1, 2):
             endpoint.send(asking(ref=ref))
-    assert len(opened) == 2
+    assert server.connections == 2
 
 
 def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[object] = []
+    made: list[ssl.SSLContext] = []
+    create = httpx.create_ssl_context
 
-    def remember(verify: ssl.SSLContext, **_how: object) -> httpx.MockTransport:
-        seen.append(verify)
-        return httpx.MockTransport(lambda _: httpx.Response(200, content=b"{}"))
+    def noted() -> ssl.SSLContext:
+        made.append(create())
+        return made[-1]
 
-    monkeypatch.setattr(httpx, "HTTPTransport", remember)
-    for _ in range(2):
-        with HttpEndpoint("https://models.test/v1") as endpoint:
-            endpoint.send(asking())
-    assert isinstance(seen[0], ssl.SSLContext)
-    assert seen[0] is seen[1]
+    monkeypatch.setattr(httpx, "create_ssl_context", noted)
+    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())  # so that no test before this one has made it
+    for kind in (HttpEndpoint, HttpEndpoint, AsyncHttpEndpoint):
+        kind("https://models.test/v1")
+    assert len(made) == 1
 
 
 def test_the_proxy_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +123,16 @@ def test_the_proxy_is_the_one_that_the_environment_names(monkeypatch: pytest.Mon
                 assert isinstance(endpoint.send(asking()), ReplyReceived)
             monkeypatch.delenv(name)
     assert [seen.headers["host"] for seen in server.seen] == ["models.test"] * 2
+
+
+@pytest.mark.anyio
+async def test_async_endpoints_ask_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(HELLO) as server:
+        monkeypatch.setenv("NO_PROXY", "elsewhere.test")
+        monkeypatch.setenv("HTTP_PROXY", server.url)
+        async with AsyncHttpEndpoint("http://models.test/v1") as endpoint:
+            assert isinstance(await endpoint.send(asking()), ReplyReceived)
+    assert server.seen[0].headers["host"] == "models.test"
 
 
 def test_a_host_that_needs_no_proxy_is_asked_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,13 +190,12 @@ async def test_transports_may_answer_with_whole_responses() -> None:
 
 
 @pytest.mark.anyio
-async def test_one_connection_is_for_all_where_http_2_is_wanted(opened: list[str]) -> None:
+async def test_a_server_without_http_2_is_spoken_to_as_ever() -> None:
     with serving(HELLO) as server, HttpEndpoint(server.url, http2=True) as endpoint:
-        assert isinstance(endpoint.send(asking()), ReplyReceived)  # a server without it is spoken to as ever
+        assert isinstance(endpoint.send(asking()), ReplyReceived)
     with serving(HELLO) as server:
         async with AsyncHttpEndpoint(server.url, http2=True) as async_endpoint:
             assert isinstance(await async_endpoint.send(asking()), ReplyReceived)
-    assert opened == ["HTTPTransport", "AsyncHTTPTransport"]
 
 
 @pytest.mark.parametrize("http2", [True, False])

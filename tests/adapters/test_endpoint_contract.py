@@ -398,8 +398,8 @@ def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp
 
 
 def telling_a_lot() -> SendRequest:
-    """A request of several hundred kilobytes, in many messages."""
-    told = [UserMessage(f"{number}: é" * 100) for number in range(500)]
+    """A request of more than a megabyte, in many messages."""
+    told = [UserMessage(f"{number}: é" * 100) for number in range(2_000)]
     match start(Plan.of(model="m", messages=told)).effects:
         case (SendRequest() as effect,):
             return effect

@@ -26,7 +26,17 @@ from tests.adapters.chat_server import (
 from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
 from toolreel.plan import Plan
-from toolreel_adapters import connections, http, httpx_exchange, httpx_transports
+from toolreel_adapters import (
+    anetwork,
+    carriers,
+    connections,
+    http,
+    httpcore_connections,
+    httpx_exchange,
+    httpx_transports,
+    network,
+    target,
+)
 from toolreel_adapters.cassette import RecordTransport, recording
 from toolreel_adapters.drive import run
 from toolreel_adapters.errors import EndpointConfigError, MissingExtra
@@ -194,8 +204,22 @@ def test_a_closed_endpoint_sends_nothing(kind: Kind) -> None:
         endpoint.send(asking())
 
 
-@pytest.mark.parametrize("module", [http, httpx_exchange, httpx_transports, connections])
+@pytest.mark.parametrize(
+    "module",
+    [
+        http,
+        httpx_exchange,
+        httpx_transports,
+        connections,
+        carriers,
+        httpcore_connections,
+        target,
+        network,
+        anetwork,
+    ],
+)
 def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpcore", None)  # which comes with it
     monkeypatch.setitem(sys.modules, "httpx", None)
     assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (
         "httpx is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"

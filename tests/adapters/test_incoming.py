@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.adapters.chat_server import (
     KEPT_ALIVE,
@@ -22,7 +24,7 @@ from tests.adapters.chat_server import (
     streaming,
 )
 from toolreel.events import ReplyReceived, RequestFailed
-from toolreel.streams import Delta
+from toolreel.streams import Delta, Stream
 from toolreel_adapters.afast import AsyncFastEndpoint
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.fast import FastEndpoint
@@ -199,3 +201,13 @@ async def test_a_request_that_is_cancelled_in_mid_stream_is_no_event() -> None:
                 await endpoint.send(asking(stream=True))
     assert scope.cancelled_caught
     assert heard == [Delta("content", "Hel")]
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_what_begins_as_a_json_object_is_no_stream_whatever_follows(pieces: list[str]) -> None:
+    """So nobody has to listen to it."""
+    stream, heard = Stream().feed("{" + "".join(pieces[:1]))
+    for piece in pieces[1:]:
+        stream, more = stream.feed(piece)
+        heard += more
+    assert (stream.streamed, stream.done, stream.progress, heard) == (False, False, 0, ())

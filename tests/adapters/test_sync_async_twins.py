@@ -20,6 +20,7 @@ from toolreel_adapters import (
     fast,
     fast_exchange,
     http,
+    httpcore_connections,
     perform,
     ports,
     rehearsal,
@@ -40,6 +41,7 @@ CLASSES: Final = [
     (routing, "Router"),
     (stopwatch, "Stopwatch"),
     (fast_exchange, "FastClients"),
+    (httpcore_connections, "ByConnection"),
 ]
 
 OTHER_NAMES: Final = {
@@ -47,9 +49,9 @@ OTHER_NAMES: Final = {
     "ago_on": "go_on",
     "aanswers": "answers",
     "aclose": "close",
-    "aiter_bytes": "iter_bytes",
+    "aiter": "iter",
+    "handle_async_request": "handle_request",
     "asent": "sent",
-    "aiter_raw": "iter_raw",
     "on_asyncio": "interruptible",
     "SyncResponse": "Response",
     "SyncClientBuilder": "ClientBuilder",
@@ -59,7 +61,7 @@ OTHER_NAMES: Final = {
 }
 """Names that differ by more than the prefix ``Async``."""
 
-ONLY_ASYNC: Final = {"_hang_up", "AsyncIterator", "suppress"}
+ONLY_ASYNC: Final = {"_hang_up", "LOST", "suppress"}
 """What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not."""
 
 
@@ -79,7 +81,7 @@ def uncoloured(tree: ast.Module) -> list[str]:
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.names]
     text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))
     text = re.sub(r"\w+", lambda word: OTHER_NAMES.get(word[0], word[0]), text)
-    return [line for line in text.splitlines() if line.strip() != "_hang_up(response, chunks)"]
+    return [line for line in text.splitlines() if line.strip() != "_hang_up(response)"]
 
 
 def lines_of_class(module: ModuleType, name: str) -> list[str]:
@@ -106,7 +108,16 @@ def test_the_classes_are_alike(module: ModuleType, name: str) -> None:
 def test_every_class_that_has_a_twin_is_compared() -> None:
     twins = [
         (module, node.name.removeprefix("Async"))
-        for module in (ports, perform, rehearsal, approving, routing, stopwatch, fast_exchange)
+        for module in (
+            ports,
+            perform,
+            rehearsal,
+            approving,
+            routing,
+            stopwatch,
+            fast_exchange,
+            httpcore_connections,
+        )
         for node in tree_of(module).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async")
     ]
