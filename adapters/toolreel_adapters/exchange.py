@@ -40,7 +40,7 @@ STALL_TIMEOUT: Final = 120.0
 """Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
 (future-os#431)."""
 
-_AT_ONCE: Final = 1_048_576
+_AT_ONCE: Final = 131_072
 """Bytes up to which a request's body is put together and sent in one."""
 
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
