@@ -73,9 +73,10 @@ lock: ## pin all dependencies anew (UPGRADE=--upgrade takes the newest)
 		--generate-hashes --custom-compile-command "make lock" \
 		--quiet $(UPGRADE) --output-file requirements.lock
 
-nightly: setup ## the long tests: random histories, what is slow, counts of a turn, all of bfcl, and fuzzing
+nightly: setup ## the long tests: random histories, what is slow, the cost of a turn, all of bfcl, and fuzzing
 	TOOLREEL_HYPOTHESIS=nightly $(BIN)/pytest
 	$(BIN)/python -m benchmarks.core_calls --callgrind
+	$(BIN)/python -m benchmarks.endpoints --check
 	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"
 	$(MAKE) fuzz
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel.events import ReplyReceived, RequestFailed
@@ -11,6 +13,7 @@ from toolreel_adapters.errors import EndpointConfigError
 from toolreel_adapters.exchange import (
     Address,
     answered,
+    blocks,
     broken,
     chat_url,
     request_headers,
@@ -193,3 +196,12 @@ def test_a_server_may_ask_to_be_left_alone(headers: dict[str, str], ms: int | No
 def test_a_silence_in_a_stream_is_no_longer_than_a_stall(read: float | None, patience: float) -> None:
     timeout = httpx.Timeout(30.0, read=read)
     assert while_streaming(timeout, 120.0) == httpx.Timeout(30.0, read=patience)
+
+
+@given(st.lists(st.integers(0, 200_000), max_size=6))
+def test_a_long_body_goes_out_in_blocks_and_is_never_put_together(sizes: list[int]) -> None:
+    pieces = tuple(bytes([place]) * size for place, size in enumerate(sizes))
+    sent = [*blocks(pieces)]
+    assert b"".join(sent) == b"".join(pieces)
+    assert all(len(block) < 131_072 + max(sizes) for block in sent)
+    assert all(len(block) >= 131_072 for block in sent[:-1])
