@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import resource
 import subprocess
@@ -81,6 +82,12 @@ async def each_its_own(base: str, runs: int) -> None:
             await one(endpoint)
 
     await asyncio.gather(*(own() for _ in range(runs)))
+
+
+async def rarely_collected(base: str, runs: int) -> None:
+    """The same as :func:`shared`, with a collector of cycles that looks at all runs less often."""
+    gc.set_threshold(50_000, 20, 20)
+    await shared(base, runs)
 
 
 async def fast(base: str, runs: int) -> None:
@@ -164,6 +171,7 @@ WAYS: Final[dict[str, Runs]] = {
     "core alone": core,
     "toolreel, httpx": shared,
     "toolreel, httpx, an endpoint a run": each_its_own,
+    "toolreel, httpx, rarely collected": rarely_collected,
     "toolreel, fast": fast,
     "httpx, raw, one client": raw_client,
     "httpx, raw, a transport a run": raw_transports,
