@@ -1,6 +1,7 @@
 """toolreel over httpx: ``run`` and ``arun``, each with one endpoint for all runs.
 
-The tool runs where the loop runs, as it does in the loops by hand: there is no deadline to keep.
+The tool runs where the loop runs, as it does in the loops by hand: there is no deadline to keep, and in async
+runs it is async, since a function that may block would have a thread of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from benchmarks.peers.task import MODEL, PROMPT, stock
 from toolreel import LoopConfig, Plan
 from toolreel.outcome import Completed, Outcome
-from toolreel_adapters import AsyncPorts, Ports, PythonTools, arun, run
+from toolreel_adapters import AsyncPorts, Ports, PythonTools, Tool, arun, run
 from toolreel_adapters.ahttp import AsyncHttpEndpoint
 from toolreel_adapters.apython_tools import AsyncPythonTools
 from toolreel_adapters.http import HttpEndpoint
@@ -19,8 +20,14 @@ from toolreel_adapters.ports import AsyncEndpoint, Endpoint
 
 __all__ = ["aopened", "arunning", "opened", "running"]
 
+
+async def astock(part: str, depot: str) -> str:
+    """The tool, awaited."""
+    return stock(part, depot)
+
+
 TOOLS = PythonTools([stock], deadline=None)
-ASYNC_TOOLS = AsyncPythonTools([stock], deadline=None)
+ASYNC_TOOLS = AsyncPythonTools([Tool.of(astock, name="stock")], deadline=None)
 PLAN = Plan.of(model=MODEL, messages=PROMPT, tools=TOOLS.surface, config=LoopConfig(max_turns=100_000))
 
 
