@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,6 +31,7 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
     :param allowed: names or addresses, with ``*`` for any text, and :data:`LOOPBACK`
     """
     guard = _Guard(allowed, remedy)
+    logging.getLogger("asyncio").addFilter(_is_news)
     with ExitStack() as stack:
         for name in _LOOKUPS:
             guarded = guard.lookup(getattr(socket, name))
@@ -39,6 +41,15 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
                 guarded = guard.contact(name, getattr(socket.socket, name))
                 stack.enter_context(patch.object(socket.socket, name, guarded))
         yield guard.refused
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a log line tells more than the failed test does.
+
+    asyncio writes a traceback when a task goes whose exception nobody took out of it: some time after the
+    test, and in another one's log.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], NetworkBlocked))
 
 
 class _Guard:

@@ -86,7 +86,9 @@ class Project:
 
     def here(self, *arguments: str) -> pytest.RunResult:
         """Run the tests in this process, which takes a tenth of the time."""
-        return self.pytester.runpytest_inprocess(*_OPTIONS, *arguments, plugins=[self.imported])
+        result = self.pytester.runpytest_inprocess(*_OPTIONS, *arguments, plugins=[self.imported])
+        self.imported.put_back(self.path.parent)
+        return result
 
     def record(
         self, *arguments: str, script: Sequence[Answer] = SESSION, mode: str = "record"
