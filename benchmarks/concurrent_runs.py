@@ -8,18 +8,22 @@ loop that does nothing but post: ``one client`` for all, as most programs have i
 headers and no timeouts. ``pyreqwest, raw`` is the floor of the fast endpoint, and ``asyncio's streams`` that
 of any client on asyncio.
 
-1,000 runs on two shared cores of an AMD EPYC, Python 3.11 (with httpx's transports, before 2026-11-22,
-toolreel made 85 to 93 runs a CPU second in 53 to 58 MiB):
+1,000 runs on two shared cores of an AMD EPYC, Python 3.11 (before 2026-11-22, with httpx's transports and a
+core of twice the cost, toolreel made 85 over httpx in 53 MiB, and 159 over the fast endpoint):
 
                                           runs a CPU second   MiB more
-    core alone                                          577          6
-    toolreel, httpx                                     145         40
-    toolreel, httpx, an endpoint a run                  149         45
-    httpx, raw, one client                               12         31
-    httpx, raw, a transport a run                       127         28
-    httpcore, raw, a connection a run                   211         24
+    core alone                                    637 to 819          5
+    toolreel, httpx                               129 to 168         36
+    toolreel, httpx, an endpoint a run                   139         41
+    toolreel, fast                                184 to 226         43
+    httpx, raw, one client                                11         31
+    httpx, raw, a transport a run                        130         28
+    pyreqwest, raw                                471 to 625         35
+    asyncio's streams, raw                             1,601          7
+    httpcore, raw, a connection a run                    228         24
 
-Budget: at least 100 runs a CPU second over httpx, in at most 75 MiB.
+Over httpx, three pairs of series in a row made 142 to 182, and 181 to 229 rarely collected. Budgets: at least
+100 runs a CPU second over httpx and 300 over the fast endpoint, which is missed, in at most 75 MiB.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ On two shared cores of an AMD EPYC, Python 3.11, us of CPU a turn (with httpx's 
 toolreel took 688, 709 and 931, raw 608, 626 and 610):
 
     turns   core   toolreel    raw   raw connection   by hand
-       10    184        401    421              189       390
-      200    137        383    388              182       676
-    1,000    162        596    576              283     2,784
+       10    141        408    432              191       413
+      200    108        398    464              240       900
+    1,000    127        703    734              394     3,619
 
 Budgets: at most 1.15x raw at 10 and 200 turns, and 1.05x, 0.70x, 0.35x by hand at 10, 200 and 1,000. They
 are ratios within one job: ``make nightly`` holds them by ``--check``, which ends with status 1 otherwise.
