@@ -9,8 +9,8 @@ then its arguments are checked by jsonschema, and by the validator of the extra 
 The budgets are 75 us, and 45 us with the fast validator; on two shared cores a plain schema takes 69. To
 leave its five properties to jsonschema takes 37 more, and to leave them to the fast validator nothing less.
 Of these 69 us, or 6,200 bytecode instructions, reading the reply takes 9, writing the two messages down 13,
-remembering the call and its result 4, asking again 6, reading the result 3, and the checks of the call 3.5, of
-which 2 are for its schema: 0.7 to parse the arguments, 0.8 to go through them. Across these lie sixteen
+remembering the call and its result 4, asking again 6, reading the result 3, and the checks of the call 3.5,
+of which 2 are for its schema: 0.7 to parse the arguments, 0.8 to go through them. Across these lie sixteen
 SHA-256 at 0.45 us, which names in journals depend on, and forty frozen values at 0.22 us. No single part of
 it is larger than a seventh.
 """

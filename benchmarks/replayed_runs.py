@@ -10,10 +10,10 @@ small ones; and what a test takes to open its cassette and close it. CPU time, t
 
 On 2026-11-22, with Python 3.11 on two shared cores of an AMD EPYC: core and driver 814 us; the journal 961
 (1,041 runs a CPU second), the cassette 969 (1,032), both 1,152 (868), httpx 1,596 (627): a turn, above the
-driver, 15 us (of which two fingerprints 7), 16, 34 and 78. A request of httpx's client 92 us, 80 if answered at once. Looked
-up in 3 us, among a thousand small ones 4, in a conversation of a thousand 9, but 20 if the body comes as one
-text. Opening and closing 2 requests 0.28 ms, 5 in 0.46 and 10 in 0.77; 0.16, 0.32 and 0.57 after a cassette
-like it, as in most tests; 0.03 again.
+driver, 15 us (of which two fingerprints 7), 16, 34 and 78. A request of httpx's client 92 us, 80 if answered
+at once. Looked up in 3 us, among a thousand small ones 4, in a conversation of a thousand 9, but 20 if the
+body comes as one text. Opening and closing 2 requests 0.28 ms, 5 in 0.46 and 10 in 0.77; 0.16, 0.32 and 0.57
+after a cassette like it, as in most tests; 0.03 again.
 """
 
 from __future__ import annotations
