@@ -3,7 +3,7 @@
 Most sessions are asked for in the order in which they were recorded, so the first that is left is looked at
 first, and nothing is hashed for that. A run has its bodies in the pieces of a rope (:mod:`toolreel.rope`),
 whose blocks all requests of a conversation share: one that was found to say the same as a recorded one is
-known by its identity after that, so that a request costs the same however long its conversation is.
+known by its identity after that, so that only what has joined since is compared.
 """
 
 from __future__ import annotations

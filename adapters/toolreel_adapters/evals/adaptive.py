@@ -114,11 +114,13 @@ class Course:
     @property
     def stops(self) -> dict[Cell, Stopped]:
         """The cells that need no more trials; of several comparisons that stopped one, the longest."""
-        needed = self._needed(lambda standing: standing.stopped.trials if standing.stopped else None)
-        return {
-            cell: next(one for one in self.stopped if cell in one.cells and one.trials == trials)
-            for cell, trials in needed.items()
-        }
+        found: dict[Cell, list[Stopped | None]] = {}
+        for cells in self._watched:
+            stopped = self._standing(cells).stopped
+            for cell in cells:
+                found.setdefault(cell, []).append(stopped)
+        ended = {cell: [one for one in each if one] for cell, each in found.items() if None not in each}
+        return {cell: max(each, key=lambda one: one.trials) for cell, each in ended.items()}
 
     @property
     def spared(self) -> int:
@@ -146,22 +148,13 @@ class Course:
 
     def _wanted(self) -> frozenset[str]:
         """The keys of the runs that are needed now; a run is made once, whatever comes of it."""
-        needed = self._needed(lambda standing: standing.wanted)
+        needed: dict[Cell, int] = {}
+        for cells in self._watched:
+            trials = self._standing(cells).wanted
+            for cell in cells:
+                needed[cell] = max(trials, needed.get(cell, 0))
         keys = (sample.key for cell, trials in needed.items() for sample in self._samples[cell][:trials])
         return frozenset(key for key in keys if key not in self._results and key not in self._asked)
-
-    def _needed(self, of: Callable[[_Standing], int | None]) -> dict[Cell, int]:
-        """The most trials that anything needs of each cell; no cell of which something has no number."""
-        found: dict[Cell, list[int | None]] = {}
-        for cells in self._watched:
-            trials = of(self._standing(cells))
-            for cell in cells:
-                found.setdefault(cell, []).append(trials)
-        return {
-            cell: max(trials for trials in each if trials is not None)
-            for cell, each in found.items()
-            if None not in each
-        }
 
     def _standing(self, cells: tuple[Cell, ...]) -> _Standing:
         ended = self._ended(cells)
