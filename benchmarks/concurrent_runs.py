@@ -47,12 +47,12 @@ from pyreqwest.http import Url
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, AsyncStock, Scripted
-from toolreel_adapters.adrive import arun
-from toolreel_adapters.afast import AsyncFastEndpoint
-from toolreel_adapters.ahttp import AsyncHttpEndpoint
-from toolreel_adapters.immediate import ImmediateEndpoint
-from toolreel_adapters.perform import AsyncPorts
-from toolreel_adapters.ports import AsyncEndpoint
+from toolreel._driver.aio import arun
+from toolreel._driver.performer import AsyncPorts
+from toolreel._driver.ports import AsyncEndpoint
+from toolreel._driver.sync_as_async import ImmediateEndpoint
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
 
 TURNS: Final = 10
 _BODY: Final = b'{"model":"m","messages":[]}'

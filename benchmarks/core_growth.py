@@ -22,7 +22,9 @@ from collections.abc import Mapping
 from time import process_time
 from types import FrameType
 
-from toolreel import (
+from toolreel._errors import MissingExtra
+from toolreel.testing._scripted import calling
+from toolreel_core import (
     AwaitingReply,
     LoopConfig,
     Plan,
@@ -33,10 +35,8 @@ from toolreel import (
     start,
     step,
 )
-from toolreel.jsontext import Json, canonical
-from toolreel.plain_schema import compiled
-from toolreel_adapters.errors import MissingExtra
-from toolreel_adapters.scripted import calling
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._schema.compiled import compiled
 
 LENGTHS = (10, 100, 1_000)
 ROUNDS = 400
@@ -54,7 +54,7 @@ SCHEMA: dict[str, Json] = {
     "additionalProperties": False,
 }
 FURTHER: dict[str, Json] = {**SCHEMA, "uniqueItems": False}
-"""A schema that says the same with a keyword that toolreel.plain_schema leaves to others."""
+"""A schema that says the same with a keyword that toolreel_core._schema.compiled leaves to others."""
 REPLY = canonical(calling(("stock", {"part": "pin", "limit": 3, "tags": ["a", "b"]})))
 RESULT = canonical({"part": "pin", "left": 41, "depot": "north"})
 
@@ -139,7 +139,7 @@ def main() -> None:
     print("a schema that is not plain: arguments checked by jsonschema")
     measured(plan(FURTHER))
     try:
-        from toolreel_adapters.fast_validation import install  # noqa: PLC0415 - an extra
+        from toolreel.presets._jsonschema_rs import install  # noqa: PLC0415 - an extra
     except MissingExtra as missing:
         print(missing)
         return

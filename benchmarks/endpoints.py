@@ -36,11 +36,11 @@ import httpx
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, RESULT, TOOLS, Scripted, Stock
-from toolreel_adapters.drive import run
-from toolreel_adapters.fast import FastEndpoint
-from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.perform import Ports
-from toolreel_adapters.ports import Endpoint
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Endpoint
+from toolreel._driver.sync import run
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._pyreqwest.endpoint import FastEndpoint
 
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""

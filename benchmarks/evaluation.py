@@ -20,20 +20,20 @@ from pathlib import Path
 from threading import Event
 from time import perf_counter, process_time
 
-from toolreel.evals.models import kind_of
-from toolreel.evals.planning import EvalPlan
-from toolreel.evals.records import Record
-from toolreel.evals.summaries import summarise
-from toolreel_adapters.clock import InstantClock
-from toolreel_adapters.drive import run
-from toolreel_adapters.evals.evaluation import Found, evaluate, jobs_of
-from toolreel_adapters.evals.origins import header_of, line_of
-from toolreel_adapters.evals.plan_file import planned
-from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
-from toolreel_adapters.evals.results import Results
-from toolreel_adapters.evals.world_host import WorldHost
-from toolreel_adapters.perform import Ports
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.performer import Ports
+from toolreel._driver.sync import run
+from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.evaluation import Found, evaluate, jobs_of
+from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
+from toolreel.evals._runner.world_host import WorldHost
+from toolreel.evals._store.plan_file import planned
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+from toolreel_core.evals._oracles.scripted_models import kind_of
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._summary.summary import summarise
 
 TRIALS = (15, 145)
 """Of 48 cells: 720 and 6,960 runs."""

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable
 from time import process_time
 
-from toolreel import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
-from toolreel.jsontext import Json, canonical
-from toolreel.streams import unstreamed
+from toolreel_core import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._replies.streaming.stream import unstreamed
 
 MOST = 256 * 1024
 LIMIT = 1_000.0

@@ -18,12 +18,12 @@ from statistics import median
 
 ROUNDS = 11
 JOURNAL = Path(__file__).parents[1] / "cassettes" / "workspace" / "local--qwen2.5-coder-1.5b.journal.jsonl"
-COMMAND = ("-m", "toolreel_adapters")
+COMMAND = ("-m", "toolreel")
 PROGRAMS = {
     "python -c pass": ("-c", "pass"),
     "import toolreel": ("-c", "import toolreel"),
-    "from toolreel import Plan, start, step": ("-c", "from toolreel import Plan, start, step"),
-    "import toolreel_adapters": ("-c", "import toolreel_adapters"),
+    "from toolreel_core import Plan, start, step": ("-c", "from toolreel import Plan, start, step"),
+    "import toolreel": ("-c", "import toolreel"),
     "toolreel --help": (*COMMAND, "--help"),
     "toolreel replay --help": (*COMMAND, "replay", "--help"),
     "toolreel run --help": (*COMMAND, "run", "--help"),

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from statistics import median
 from time import process_time
 
-from toolreel import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
-from toolreel.jsontext import Json
+from toolreel_core import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
+from toolreel_core._jsontext.canonical import Json
 
 ROUNDS = 25
 TIMES = 100

@@ -29,8 +29,8 @@ import vcr
 from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 
-from toolreel_adapters.cassette_session import Mode, use_cassette
-from toolreel_adapters.cassette_tape import Recording
+from toolreel.cassette._session import Mode, use_cassette
+from toolreel.cassette._tape import Recording
 
 QUESTIONS: Final = 3
 _TLS: Final = ssl.create_default_context()

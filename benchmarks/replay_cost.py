@@ -19,7 +19,7 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.request import Request
 from vcr.serializers import yamlserializer
 
-from toolreel_adapters.cassette import Recording, RecordTransport, ReplayTransport, replaying
+from toolreel.cassette._transports import Recording, RecordTransport, ReplayTransport, replaying
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)

@@ -30,17 +30,17 @@ import httpx
 
 from benchmarks.servers.scripted import answer_body
 from benchmarks.servers.session import PLAN, Scripted, Stock
-from toolreel import Event, Plan, ReplyReceived, SendRequest, fold
-from toolreel_adapters.cassette import Recording, RecordTransport, ReplayTransport, recording
-from toolreel_adapters.cassette_file import KEPT
-from toolreel_adapters.cassette_yaml_lines import learnt
-from toolreel_adapters.drive import run
-from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.journal import MemoryJournal, Recorded, parse_journal
-from toolreel_adapters.perform import Ports
-from toolreel_adapters.ports import Endpoint, Performer, Wanted
-from toolreel_adapters.rehearsal import CHAT, Rehearsal
-from toolreel_adapters.taped import TapedEndpoint
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Endpoint, Performer, Wanted
+from toolreel._driver.sync import run
+from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
+from toolreel._replay.replayer import CHAT, Rehearsal
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette._format.file import KEPT
+from toolreel.cassette._format.yaml_fast_reader import learnt
+from toolreel.cassette._transports import Recording, RecordTransport, ReplayTransport, recording
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel_core import Event, Plan, ReplyReceived, SendRequest, fold
 
 TURNS: Final = 10
 ROUNDS: Final = 200

@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable
 from time import process_time
 
-from toolreel.dialects.catalogue import DIALECTS
-from toolreel.text_dialects import text_calls
+from toolreel_core._text_calls.catalogue import DIALECTS
+from toolreel_core._text_calls.parse import text_calls
 
 PROSE = 200_000
 MOST = 256 * 1024

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from time import process_time
 from typing import TypeVar
 
-from toolreel import ConfigError, LoopConfig, Plan, ToolDefinition
-from toolreel.catalog import ToolSource, compose, masked
-from toolreel.jsontext import Json
-from toolreel.surface import ToolSurface
+from toolreel_core import ConfigError, LoopConfig, Plan, ToolDefinition
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._tools.sources import ToolSource, compose, masked
+from toolreel_core._tools.surface import ToolSurface
 
 SERVERS, TOOLS = 20, 50
 ROOMY = LoopConfig(max_tool_definitions_count=SERVERS * TOOLS, max_tool_definitions_bytes=10_000_000)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from toolreel_adapters.cli.render import show_outcome, show_plan, show_turns
-from toolreel_adapters.demo.session import demo_cassette, demo_drivers
-from toolreel_adapters.demo.workspace import workspace
-from toolreel_adapters.replay import replay
+from toolreel._cli.output.render import show_outcome, show_plan, show_turns
+from toolreel._replay.replay import replay
+from toolreel.demo._session import demo_cassette, demo_drivers
+from toolreel.demo._workspace import workspace
 
 HERE = Path(__file__).parent
 OUTSIDE = re.compile(r"@font-face \{.*?\}\s*|<!-- Generated.*?-->", re.DOTALL)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from toolreel import Completed, Plan, SystemMessage, UserMessage
-from toolreel_adapters import MemoryJournal, Ports, PythonTools, ScriptedEndpoint, run
-from toolreel_adapters.approving import Always
-from toolreel_adapters.journal import parse_journal
-from toolreel_adapters.rehearsal import Rehearsal
-from toolreel_adapters.scripted import calling, saying
-from toolreel_adapters.skills import read_skills, skill_tools, skills_message
+from toolreel import MemoryJournal, Ports, PythonTools, ScriptedEndpoint, run
+from toolreel._driver.approvers import Always
+from toolreel._journal.record import parse_journal
+from toolreel._replay.replayer import Rehearsal
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools.skills._host import read_skills, skill_tools, skills_message
+from toolreel_core import Completed, Plan, SystemMessage, UserMessage
 
 INSTRUCTIONS = """\
 ---

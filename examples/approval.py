@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel import AskApproval, Completed, Plan, dump, load_state, pending
-from toolreel_adapters import Ports, PythonTools, ScriptedEndpoint, Tool, go_on, run
-from toolreel_adapters.approving import Always
-from toolreel_adapters.scripted import calling, saying
-from toolreel_adapters.signature import definition_of
+from toolreel import Ports, PythonTools, ScriptedEndpoint, Tool, go_on, run
+from toolreel._driver.approvers import Always
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools._python.signature import definition_of
+from toolreel_core import AskApproval, Completed, Plan, dump, load_state, pending
 
 SENT: list[str] = []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from toolreel import (
+from toolreel_core import (
     ApprovalGiven,
     AskApproval,
     Completed,
@@ -29,7 +29,7 @@ from toolreel import (
     start,
     step,
 )
-from toolreel.jsontext import Json
+from toolreel_core._jsontext.canonical import Json
 
 STOCK = {"pin": 4, "shim": 0}
 

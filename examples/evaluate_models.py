@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TOOLREEL = [sys.executable, "-m", "toolreel_adapters", "eval"]
+TOOLREEL = [sys.executable, "-m", "toolreel", "eval"]
 PLAN = """
 [eval]
 add_models = ["scripted:good", "scripted:skipping", "scripted:bad"]

@@ -6,15 +6,15 @@ performer would be ``Ports(HttpEndpoint(...), tools)``, or on the command line `
 
 from __future__ import annotations
 
-from toolreel import Completed
-from toolreel_adapters import Ports, PythonTools, ScriptedEndpoint
-from toolreel_adapters.changing import Changes
-from toolreel_adapters.counterfactual import counterfactual
-from toolreel_adapters.demo.session import demo_cassette
-from toolreel_adapters.demo.workspace import workspace
-from toolreel_adapters.divergence import diff
-from toolreel_adapters.fork import fork
-from toolreel_adapters.scripted import calling, saying
+from toolreel import Ports, PythonTools, ScriptedEndpoint
+from toolreel._replay.changes import Changes
+from toolreel._replay.counterfactual import counterfactual
+from toolreel._replay.explain.diff import diff
+from toolreel._replay.fork import fork
+from toolreel.demo._session import demo_cassette
+from toolreel.demo._workspace import workspace
+from toolreel.testing._scripted import calling, saying
+from toolreel_core import Completed
 
 SESSION = demo_cassette()
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from toolreel import Completed, Plan
-from toolreel.jsontext import Json
-from toolreel_adapters import MemoryJournal, Ports, ScriptedEndpoint, run
-from toolreel_adapters.journal import parse_journal
-from toolreel_adapters.mcp_config import mcp_servers
-from toolreel_adapters.mcp_tools import McpTools
-from toolreel_adapters.rehearsal import Rehearsal
-from toolreel_adapters.scripted import calling, saying
+from toolreel import MemoryJournal, Ports, ScriptedEndpoint, run
+from toolreel._journal.record import parse_journal
+from toolreel._replay.replayer import Rehearsal
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools.mcp._config_file import mcp_servers
+from toolreel.tools.mcp._host import McpTools
+from toolreel_core import Completed, Plan
+from toolreel_core._jsontext.canonical import Json
 
 CONFIG: Json = {
     "mcpServers": {

@@ -18,14 +18,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from toolreel import Completed, Plan
-from toolreel_adapters import MemoryJournal, Ports, ScriptedEndpoint, run
-from toolreel_adapters.cassette import RecordTransport, ReplayTransport, recording, replaying
-from toolreel_adapters.openapi_document import parsed_document
-from toolreel_adapters.openapi_security import Credentials
-from toolreel_adapters.openapi_source import OpenApiSource
-from toolreel_adapters.openapi_tools import OpenApiTools
-from toolreel_adapters.scripted import calling, saying
+from toolreel import MemoryJournal, Ports, ScriptedEndpoint, run
+from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools.openapi._document.document import parsed_document
+from toolreel.tools.openapi._host import OpenApiTools
+from toolreel.tools.openapi._request.security import Credentials
+from toolreel.tools.openapi._source import OpenApiSource
+from toolreel_core import Completed, Plan
 
 SHOP = """
 openapi: 3.1.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from toolreel.preset_changes import differences
-from toolreel_adapters import PythonTools
-from toolreel_adapters.catalogue import shipped, with_files
+from toolreel import PythonTools
+from toolreel.presets._catalogues import shipped, with_files
+from toolreel_core._plan.presets.diff import differences
 
 OWN = """
 [preset.patient]

@@ -13,10 +13,10 @@ from datetime import date
 from enum import Enum
 from typing import Annotated
 
-from toolreel import Completed, Plan, ToolMessage
-from toolreel_adapters import Ports, PythonTools, RunContext, ScriptedEndpoint, ToolError, run, tool
-from toolreel_adapters.call_context import CurrentCall
-from toolreel_adapters.scripted import calling, saying
+from toolreel import Ports, PythonTools, RunContext, ScriptedEndpoint, ToolError, run, tool
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools._call_context import CurrentCall
+from toolreel_core import Completed, Plan, ToolMessage
 
 
 class Size(Enum):

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from toolreel import Completed, ReplayMismatch
-from toolreel_adapters.demo.workspace import Workspace
-from toolreel_adapters.replay import replay
-from toolreel_adapters.story import story
+from toolreel._replay.explain.turns import story
+from toolreel._replay.replay import replay
+from toolreel.demo._workspace import Workspace
+from toolreel_core import Completed, ReplayMismatch
 
 CASSETTES = Path(__file__).resolve().parents[1] / "cassettes"
 SESSION = CASSETTES / "workspace" / "local--qwen2.5-coder-1.5b.yaml"

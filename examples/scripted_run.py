@@ -5,9 +5,9 @@ The model first passes a text where a number belongs. The loop tells it so, and 
 
 from __future__ import annotations
 
-from toolreel import Completed, Plan
-from toolreel_adapters import MemoryJournal, Ports, PythonTools, ScriptedEndpoint, run
-from toolreel_adapters.scripted import calling, saying
+from toolreel import MemoryJournal, Ports, PythonTools, ScriptedEndpoint, run
+from toolreel.testing._scripted import calling, saying
+from toolreel_core import Completed, Plan
 
 
 def add(a: int, b: int) -> int:

@@ -7,11 +7,11 @@ nor run, whichever source it comes from.
 
 from __future__ import annotations
 
-from toolreel import Completed, Plan
-from toolreel.catalog import ToolSource, compose
-from toolreel_adapters import Ports, PythonTools, ScriptedEndpoint, Tool, run
-from toolreel_adapters.routing import Router
-from toolreel_adapters.scripted import calling, saying
+from toolreel import Ports, PythonTools, ScriptedEndpoint, Tool, run
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools._router import Router
+from toolreel_core import Completed, Plan
+from toolreel_core._tools.sources import ToolSource, compose
 
 STOCK = {"pin": 4, "shim": 0}
 SENT: list[str] = []

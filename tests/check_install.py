@@ -30,7 +30,7 @@ def main() -> None:
         say("the wheel alone")
         install(base, python, str(wheel))
         run(python, "-m", "pip", "check", cwd=elsewhere)
-        run(python, "-c", "import toolreel; from toolreel_adapters import *", cwd=elsewhere)
+        run(python, "-c", "import toolreel_core; from toolreel import *", cwd=elsewhere)
         run(python, "-c", "import httpx", cwd=elsewhere, status=1, expect="No module named 'httpx'")
         run(python, ROOT / "examples" / "scripted_run.py", cwd=elsewhere)
         run(script, "--help", cwd=elsewhere, status=2, expect="pip install 'toolreel[cli]'")
@@ -56,7 +56,7 @@ def build(base: Path) -> Path:
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", base / "dist", ROOT, cwd=base)
     (wheel,) = (base / "dist").glob("*.whl")
     with ZipFile(wheel) as packed:
-        missing = {f"toolreel_adapters/evals/report/page.{ending}" for ending in ("css", "html.jinja", "js")}
+        missing = {f"toolreel/evals/report/page.{ending}" for ending in ("css", "html.jinja", "js")}
         missing -= set(packed.namelist())
         assert not missing, f"the wheel lacks {missing}"
     return wheel

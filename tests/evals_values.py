@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolreel.evals.options import Options
-from toolreel.evals.planning import EvalPlan
-from toolreel.evals.scenarios import Scenario, Setting
-from toolreel.preset import Preset
-from toolreel.presets import Presets
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 
 __all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario"]
 

@@ -27,10 +27,15 @@ from typing import TypeAlias, assert_never
 
 import pytest
 
-from toolreel.codec import encode
-from toolreel.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
-from toolreel.envelope import Envelope, failed
-from toolreel.events import (
+from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import Request, RequestOptions
+from toolreel_core._protocol.codec import encode
+from toolreel_core._protocol.effects import AskApproval, Effect, Finish, RunTool, SendRequest, Wait
+from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
     Event,
@@ -40,16 +45,11 @@ from toolreel.events import (
     ToolReturned,
     WaitElapsed,
 )
-from toolreel.faults import Fault
-from toolreel.jsontext import Json, canonical
-from toolreel.loop import start, step
-from toolreel.messages import AssistantMessage, Message, SentCall, ToolMessage
-from toolreel.notes import Note
-from toolreel.outcome import FailureKind, Outcome
-from toolreel.plan import Plan
-from toolreel.request import Request, RequestOptions
-from toolreel.state import Settled, State
-from toolreel.transcript import Transcript
+from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.outcome import FailureKind, Outcome
+from toolreel_core._protocol.state import Settled, State
+from toolreel_core._tools.faults import Fault
+from toolreel_core._tools.result import Envelope, failed
 
 __all__ = [
     "Answer",

@@ -11,10 +11,10 @@ from typing import Final
 
 import pytest
 
-from toolreel.messages import UserMessage
-from toolreel.plan import Plan
-from toolreel.provider import IdStyle
-from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._plan.plan import Plan
+from toolreel_core._settings.provider import IdStyle
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = ["ECHO", "ID_FORMS", "PING", "PLAN", "complaint", "printed_under"]
 

@@ -12,9 +12,23 @@ from typing import Any, Final, TypeVar, assert_never, get_args
 from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
-from toolreel.config import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel.effects import Effect
-from toolreel.events import (
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._conversation.policies import history_policies
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.wire_form import Form
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.effects import Effect
+from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
     Event,
@@ -24,32 +38,9 @@ from toolreel.events import (
     ToolReturned,
     WaitElapsed,
 )
-from toolreel.history import history_policies
-from toolreel.jsontext import Json, JsonText, canonical
-from toolreel.loop import start, step
-from toolreel.messages import (
-    AssistantMessage,
-    Message,
-    SentCall,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
-from toolreel.notes import Note
-from toolreel.outcome import FailureKind, Outcome
-from toolreel.outgoing import Form
-from toolreel.plan import Plan
-from toolreel.provider import (
-    IdStyle,
-    Provider,
-    ReasoningReplay,
-    ReasoningRequiredOn,
-    SignatureChannel,
-    Support,
-    ToolTurnContent,
-)
-from toolreel.request import RequestOptions
-from toolreel.state import (
+from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.outcome import FailureKind, Outcome
+from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
@@ -59,8 +50,17 @@ from toolreel.state import (
     Step,
     Waiting,
 )
-from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel.transcript import Transcript
+from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._settings.provider import (
+    IdStyle,
+    Provider,
+    ReasoningReplay,
+    ReasoningRequiredOn,
+    SignatureChannel,
+    Support,
+    ToolTurnContent,
+)
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = [
     "answers",

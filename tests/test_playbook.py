@@ -16,12 +16,12 @@ from tests.playbook import (
     runs,
     tells,
 )
-from toolreel.events import CancelRequested
-from toolreel.notes import CallStarted, LateAnswer
-from toolreel.outcome import Cancelled, Completed
-from toolreel.plan import Plan
-from toolreel.state import AwaitingTools
-from toolreel.surface import ToolDefinition
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import CancelRequested
+from toolreel_core._protocol.notes import CallStarted, LateAnswer
+from toolreel_core._protocol.outcome import Cancelled, Completed
+from toolreel_core._protocol.state import AwaitingTools
+from toolreel_core._tools.surface import ToolDefinition
 
 PLAN = Plan.of(model="m", messages="hi", tools=[ToolDefinition.of("ping")])
 PING = ("call_a", "ping", "{}")

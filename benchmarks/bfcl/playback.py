@@ -12,12 +12,12 @@ from benchmarks.bfcl.shapes import Asked
 from benchmarks.bfcl.strategies import Strategy, plan
 from benchmarks.bfcl.tools import surface
 from benchmarks.bfcl.worlds import Deed, World, parameters
-from toolreel.messages import UserMessage
-from toolreel.notes import CallRejected
-from toolreel.outcome import Completed
-from toolreel.transcript import Transcript
-from toolreel_adapters import Ports, run
-from toolreel_adapters.ports import Endpoint
+from toolreel import Ports, run
+from toolreel._driver.ports import Endpoint
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._protocol.notes import CallRejected
+from toolreel_core._protocol.outcome import Completed
 
 __all__ = ["difference", "script"]
 

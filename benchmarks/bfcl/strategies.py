@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from benchmarks.bfcl.model import Way
-from toolreel.messages import Message
-from toolreel.plan import Plan
-from toolreel.preset import Preset
-from toolreel.surface import ToolSurface
-from toolreel_adapters.catalogue import shipped
+from toolreel.presets._catalogues import shipped
+from toolreel_core._conversation.message import Message
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._tools.surface import ToolSurface
 
 __all__ = ["STRATEGIES", "Strategy", "plan"]
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from benchmarks.bfcl.cases import documents
-from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = ["schema", "surface"]
 

@@ -15,11 +15,11 @@ from importlib import import_module
 from typing import Any, Final
 
 from benchmarks.bfcl.cases import Case
-from toolreel.effects import RunTool
-from toolreel.events import ToolReturned
-from toolreel.jsontext import Json
-from toolreel_adapters.outputs import failure, keywords, succeeded
-from toolreel_adapters.tool_errors import ToolError
+from toolreel.tools._errors import ToolError
+from toolreel.tools._events import failure, keywords, succeeded
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
 
 __all__ = ["Deed", "World", "parameters", "public"]
 

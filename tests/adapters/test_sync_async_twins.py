@@ -11,22 +11,20 @@ from typing import Final
 
 import pytest
 
-from toolreel_adapters import (
-    adrive,
-    afast,
-    ahttp,
-    approving,
-    drive,
-    fast,
-    fast_exchange,
-    http,
-    httpcore_connections,
-    perform,
-    ports,
-    rehearsal,
-    routing,
-    stopwatch,
-)
+from toolreel._driver import aio as adrive
+from toolreel._driver import approvers as approving
+from toolreel._driver import performer as perform
+from toolreel._driver import ports
+from toolreel._driver import sync as drive
+from toolreel._driver import timing as stopwatch
+from toolreel._replay import replayer as rehearsal
+from toolreel.http import _async_endpoint as ahttp
+from toolreel.http import _endpoint as http
+from toolreel.http._connections import connection as httpcore_connections
+from toolreel.http._pyreqwest import async_endpoint as afast
+from toolreel.http._pyreqwest import endpoint as fast
+from toolreel.http._pyreqwest import exchange as fast_exchange
+from toolreel.tools import _router as routing
 
 MODULES: Final = [(drive, adrive), (http, ahttp), (fast, afast)]
 CLASSES: Final = [

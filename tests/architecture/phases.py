@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from toolreel import ANSWERS, Event, Plan, State, ToolDefinition, start, step
-from toolreel.config import LoopConfig
-from toolreel.errors import ProtocolError
-from toolreel.events import (
+from toolreel.testing._scripted import calling, saying
+from toolreel_core import ANSWERS, Event, Plan, State, ToolDefinition, start, step
+from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
     ReplyReceived,
@@ -20,9 +21,8 @@ from toolreel.events import (
     ToolReturned,
     WaitElapsed,
 )
-from toolreel.jsontext import canonical
-from toolreel.state import Phase
-from toolreel_adapters.scripted import calling, saying
+from toolreel_core._protocol.state import Phase
+from toolreel_core._settings.config import LoopConfig
 
 __all__ = ["answers", "diagram"]
 

@@ -10,7 +10,7 @@ __all__ = ["ADAPTERS", "DOMAIN", "ROOT", "Module", "modules"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOMAIN = ROOT / "domain" / "toolreel"
-ADAPTERS = ROOT / "adapters" / "toolreel_adapters"
+ADAPTERS = ROOT / "adapters" / "toolreel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Module:
     """One module of a package."""
 
     name: str
-    """As it is imported, such as ``toolreel.loop``."""
+    """As it is imported, such as ``toolreel_core._loop.reducer``."""
     path: Path
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.replay.sessions import cassette
-from toolreel_adapters.replay import companion
+from toolreel._replay.replay import companion
 
 EXTRAS = {
     "anyio",
@@ -30,11 +30,11 @@ EXTRAS = {
 RUNTIME = {"asyncio", "concurrent.futures", "importlib.metadata", "logging", "socket", "ssl", "subprocess"}
 SCHEMAS = {"attr", "jsonschema", "referencing", "rpds"}
 CORE = {"dataclasses", "pyrsistent", "returns"}
-DIALECTS = {"toolreel.dialects.markers", "toolreel.text_dialects"}
+DIALECTS = {"toolreel_core._text_calls.markers", "toolreel_core._text_calls.parse"}
 
 COMMAND = """
 import sys
-from toolreel_adapters.__main__ import main
+from toolreel.__main__ import main
 sys.argv = ["toolreel", *{arguments!r}]
 try:
     main()
@@ -48,9 +48,9 @@ except SystemExit as end:
     ("module", "unwanted"),
     [
         ("toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE),
-        ("toolreel_adapters", EXTRAS | RUNTIME | SCHEMAS | CORE | {"toolreel"}),
-        ("toolreel_adapters.__main__", EXTRAS | RUNTIME | SCHEMAS | CORE),
-        ("toolreel_adapters.pytest_plugin", EXTRAS | SCHEMAS | {"toolreel"}),  # every pytest loads it
+        ("toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE | {"toolreel"}),
+        ("toolreel.__main__", EXTRAS | RUNTIME | SCHEMAS | CORE),
+        ("toolreel.testing._pytest_plugin", EXTRAS | SCHEMAS | {"toolreel"}),  # every pytest loads it
     ],
 )
 def test_importing_loads_no_extra(module: str, unwanted: set[str], tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_importing_loads_no_extra(module: str, unwanted: set[str], tmp_path: Pat
 
 
 def test_the_names_of_the_adapters_need_no_extra(tmp_path: Path) -> None:
-    assert EXTRAS & loaded_by("from toolreel_adapters import *", tmp_path) == set()
+    assert EXTRAS & loaded_by("from toolreel import *", tmp_path) == set()
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,12 @@ def test_the_names_of_the_adapters_need_no_extra(tmp_path: Path) -> None:
     [
         ("import toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE, 40),
         (
-            "from toolreel import Plan, start, step",
-            EXTRAS | RUNTIME | SCHEMAS | DIALECTS | {"toolreel.codec", "toolreel.presets"},
+            "from toolreel_core import Plan, start, step",
+            EXTRAS
+            | RUNTIME
+            | SCHEMAS
+            | DIALECTS
+            | {"toolreel_core._protocol.codec", "toolreel_core._plan.presets.collection"},
             220,
         ),
     ],

@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 import toolreel
-import toolreel_adapters
+import toolreel_core
 
-PACKAGES = pytest.mark.parametrize("package", [toolreel, toolreel_adapters], ids=lambda each: each.__name__)
+PACKAGES = pytest.mark.parametrize("package", [toolreel, toolreel], ids=lambda each: each.__name__)
 
 
 @PACKAGES

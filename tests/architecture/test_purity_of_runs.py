@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import toolreel
+import toolreel_core
 from tests.architecture.audit import no_io
-from toolreel_adapters.journal import Recorded, read_journal
+from toolreel._journal.record import Recorded, read_journal
 
 JOURNALS = sorted((Path(__file__).parents[2] / "cassettes").rglob("*.journal.jsonl"))
 

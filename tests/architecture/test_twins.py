@@ -10,7 +10,7 @@ CONTRACT = Path("test_contract.py")
 
 
 def test_every_module_of_the_core_has_its_twin_and_every_twin_its_module() -> None:
-    """``domain/toolreel/a/b.py`` is tested by ``tests/domain/a/test_b.py``."""
+    """``domain/toolreel_core/a/b.py`` is tested by ``tests/domain/a/test_b.py``."""
     expected = {
         module.path.relative_to(DOMAIN).with_name(f"test_{module.path.name}")
         for module in modules(DOMAIN)

@@ -13,11 +13,11 @@ import pytest
 from tests.architecture.source import DOMAIN, modules
 
 UNIONS = [
-    ("toolreel.events", "Event"),
-    ("toolreel.effects", "Effect"),
-    ("toolreel.state", "Phase"),
-    ("toolreel.outcome", "Outcome"),
-    ("toolreel.notes", "Note"),
+    ("toolreel_core._protocol.events", "Event"),
+    ("toolreel_core._protocol.effects", "Effect"),
+    ("toolreel_core._protocol.state", "Phase"),
+    ("toolreel_core._protocol.outcome", "Outcome"),
+    ("toolreel_core._protocol.notes", "Note"),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.bfcl.calls import CallTextError, read_call
-from toolreel.jsontext import Json
+from toolreel_core._jsontext.canonical import Json
 
 
 @pytest.mark.parametrize(

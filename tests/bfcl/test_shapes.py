@@ -13,14 +13,14 @@ import pytest
 from benchmarks.bfcl.model import DONE, WAYS, Line, Script, Way, answer, serving
 from benchmarks.bfcl.shapes import SHAPES, Asked, Reply
 from benchmarks.bfcl.strategies import STRATEGIES, Strategy, plan
-from toolreel.effects import RunTool
-from toolreel.events import ToolReturned
-from toolreel.jsontext import Json, canonical, parse
-from toolreel.messages import AssistantMessage, Message, UserMessage
-from toolreel.outcome import Completed
-from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel_adapters import Ports, Run, run
-from toolreel_adapters.http import HttpEndpoint
+from toolreel import Ports, Run, run
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel_core._conversation.message import AssistantMessage, Message, UserMessage
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 CALLS: Final = (
     Asked("call_0_0", "note", {"text": 'say "hé", \\ and <b>', "lines": [1, 2.5, None]}),

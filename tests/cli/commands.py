@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from toolreel_adapters.scripted import calling, saying
+from toolreel.testing._scripted import calling, saying
 
 __all__ = [
     "COMMAND",
@@ -32,8 +32,8 @@ __all__ = [
     "toolreel",
 ]
 
-COMMAND: Final = (sys.executable, "-m", "toolreel_adapters")
-WORKSPACE: Final = ("--tools", "toolreel_adapters.demo.workspace:TOOLS")
+COMMAND: Final = (sys.executable, "-m", "toolreel")
+WORKSPACE: Final = ("--tools", "toolreel.demo._workspace:TOOLS")
 
 LOOKING_UP: Final = calling(("state_get", {"path": "/release/status"}))
 """A reply that calls a tool of the workspace."""
@@ -45,7 +45,7 @@ _PATIENCE: Final = 60.0
 _MANY: Final = """
 import io, json, sys, traceback
 from contextlib import redirect_stderr, redirect_stdout
-from toolreel_adapters.__main__ import main
+from toolreel.__main__ import main
 
 said = []
 for arguments in json.load(sys.stdin):

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import Answer, replying, serving
 from tests.cli.commands import environment, on_terminal, toolreel
-from toolreel_adapters.scripted import calling, saying
+from tests.servers.chat_server import Answer, replying, serving
+from toolreel.testing._scripted import calling, saying
 
 TOOLS = '''
 from dataclasses import replace
 from pathlib import Path
-from toolreel_adapters.python_tools import Tool
-from toolreel_adapters.signature import definition_of
+from toolreel.tools._python.host import Tool
+from toolreel.tools._python.signature import definition_of
 
 def launch(pad: int) -> str:
     """Launch."""

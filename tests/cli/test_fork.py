@@ -9,18 +9,18 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.chat_server import Answer, nobody_listens, replying, serving
 from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from toolreel_adapters.journal import read_journal
-from toolreel_adapters.replay import companion
-from toolreel_adapters.scripted import calling, saying
+from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from toolreel._journal.record import read_journal
+from toolreel._replay.replay import companion
+from toolreel.testing._scripted import calling, saying
 
 SESSION: Final = str(cassette("workspace"))
 JOURNAL: Final = str(companion(cassette("workspace")))
 FORK: Final = ("fork", SESSION)
 APPROVED: Final = (
-    "from toolreel_adapters.python_tools import Tool\n"
+    "from toolreel.tools._python.host import Tool\n"
     'def greet(name: str) -> str:\n    """Greet."""\n    return f"Hello, {name}."\n'
     "TOOLS = [Tool.of(greet, needs_approval=True)]\n"
 )

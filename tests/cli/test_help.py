@@ -11,11 +11,11 @@ import pytest
 
 from tests.cli.commands import assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from toolreel_adapters.cli.cassettes import cassettes_command
-from toolreel_adapters.cli.evals import eval_command
-from toolreel_adapters.cli.lazy import Later
-from toolreel_adapters.cli.main import toolreel as toolreel_group
-from toolreel_adapters.replay import DRIVERS, companion
+from toolreel._cli.cassettes.group import cassettes_command
+from toolreel._cli.evals.group import eval_command
+from toolreel._cli.lazy import Later
+from toolreel._cli.main import toolreel_core as toolreel_group
+from toolreel._replay.replay import DRIVERS, companion
 
 WITHOUT = """
 import sys
@@ -30,7 +30,7 @@ class Hiding:
         return None if name.partition(".")[0] == missing else self.finder.find_spec(name, *rest)
 
 sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
-from toolreel_adapters.__main__ import main
+from toolreel.__main__ import main
 main()
 """
 """A process in which one package is not installed."""

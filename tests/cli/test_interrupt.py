@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import Answer, chunk, replying, serving, streaming
 from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, said_by_each
 from tests.replay.sessions import cassette
-from toolreel_adapters.replay import DRIVERS
+from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from toolreel._replay.replay import DRIVERS
 
 PATIENCE = 30.0
 

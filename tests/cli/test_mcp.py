@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import replying, serving
-from tests.adapters.mcp_servers_here import RUDE
 from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_interrupt import heeded, interrupted
-from toolreel.jsontext import Json
-from toolreel_adapters.scripted import calling, saying
+from tests.servers.chat_server import replying, serving
+from tests.servers.mcp_servers_here import RUDE
+from toolreel.testing._scripted import calling, saying
+from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["heeded"]  # the fixture, which would be taken for unused
 
@@ -93,14 +93,14 @@ def test_what_was_accepted_is_run_and_what_changed_is_left_out_until_accepted(tm
 def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path: Path) -> None:
     file = configured(tmp_path, s=rude("broken"))
     (tmp_path / "good.json").write_text(json.dumps({"mcpServers": {"s": rude("")}}))
-    both = ("tools", "--mcp", "good.json", "--tools", "toolreel_adapters.demo.workspace:TOOLS", "--json")
+    both = ("tools", "--mcp", "good.json", "--tools", "toolreel.demo._workspace:TOOLS", "--json")
     masked, started, missing, nothing, unaccepted = said_by_each(
         [
             (*both, "--deny", "state_*"),
             ("tools", "--mcp", file),
             ("tools", "--mcp", "nowhere.json"),
             ("tools",),
-            ("tools", "--tools", "toolreel_adapters.demo.workspace:TOOLS", "--accept"),
+            ("tools", "--tools", "toolreel.demo._workspace:TOOLS", "--accept"),
         ],
         tmp_path,
     )

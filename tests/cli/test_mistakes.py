@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.chat_server import Answer, nobody_listens, replying, serving
 from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
-from toolreel.jsontext import Json
+from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from toolreel_core._jsontext.canonical import Json
 
 RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import Answer, replying, serving
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, assert_mistake, said_by_each
-from toolreel_adapters.replay import DRIVERS
-from toolreel_adapters.scripted import saying
+from tests.servers.chat_server import Answer, replying, serving
+from toolreel._replay.replay import DRIVERS
+from toolreel.testing._scripted import saying
 
 DOWN = "http://127.0.0.1:9"
 LOOK = replying(LOOKING_UP)

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.adapters.chat_server import replying, serving
-from tests.adapters.pet_shop import PETS, Answer, Asked, open_shop, replied
 from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
-from toolreel_adapters.scripted import calling, saying
+from tests.servers.chat_server import replying, serving
+from tests.servers.pet_shop import PETS, Answer, Asked, open_shop, replied
+from toolreel.testing._scripted import calling, saying
 
 TOM = calling(("openapi_pets_getPet", {"id": "3"}))
 SAID = saying("It is Tom.")
@@ -81,7 +81,7 @@ def test_tools_shows_what_there_is_what_is_left_out_and_what_is_wrong(tmp_path: 
         shown, masked, fetched, old, tag, missing, nothing, lost, unset = said_by_each(
             [
                 both,
-                (*both, "--tools", "toolreel_adapters.demo.workspace:TOOLS", "--deny", "openapi_pets_*Pet"),
+                (*both, "--tools", "toolreel.demo._workspace:TOOLS", "--deny", "openapi_pets_*Pet"),
                 ("tools", "--openapi", f"{shop.url}/clock.json", "--json"),
                 ("tools", "--openapi", "old.json"),
                 ("tools", "--openapi", file, "--openapi-tag", "pet"),

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.adapters.chat_server import ChatServer, replying, serving
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, on_terminal, said_by_each, toolreel
-from toolreel_adapters.catalogue import VARIABLE, shipped
+from tests.servers.chat_server import ChatServer, replying, serving
+from toolreel.presets._catalogues import VARIABLE, shipped
 
 OWN: Final = """
 [preset.mine]

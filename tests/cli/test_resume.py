@@ -7,7 +7,6 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.adapters.chat_server import Answer, replying, serving
 from tests.cli.commands import (
     COMMAND,
     LOOKING_UP,
@@ -17,12 +16,13 @@ from tests.cli.commands import (
     environment,
     said_by_each,
 )
-from toolreel.plan import Plan
-from toolreel_adapters.approving import Always
-from toolreel_adapters.demo.workspace import workspace
-from toolreel_adapters.live import Target, go_live, resume_live
-from toolreel_adapters.python_tools import Given, Tool, Toolbox
-from toolreel_adapters.replay import replay
+from tests.servers.chat_server import Answer, replying, serving
+from toolreel._cli.live.session import Target, go_live, resume_live
+from toolreel._driver.approvers import Always
+from toolreel._replay.replay import replay
+from toolreel.demo._workspace import workspace
+from toolreel.tools._python.host import Given, Tool, Toolbox
+from toolreel_core._plan.plan import Plan
 
 PATIENCE = 30.0
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import ChatServer, chunk, replying, serving, streaming
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
-from toolreel.jsontext import Json
-from toolreel_adapters.replay import DRIVERS
-from toolreel_adapters.scripted import saying
+from tests.servers.chat_server import ChatServer, chunk, replying, serving, streaming
+from toolreel._replay.replay import DRIVERS
+from toolreel.testing._scripted import saying
+from toolreel_core._jsontext.canonical import Json
 
 KEY = "correct-horse-battery-staple"
 SK_KEY = "sk-" + "Zx9" * 10

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import replying, serving
-from tests.adapters.skills_here import PDF, front, write_skill
+from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_mcp import configured, rude
-from toolreel.plan import Plan
-from toolreel_adapters.live import Target, go_live
-from toolreel_adapters.python_tools import Toolbox
-from toolreel_adapters.scripted import calling
-from toolreel_adapters.skills import read_skills, skill_tools
+from tests.servers.chat_server import replying, serving
+from toolreel._cli.live.session import Target, go_live
+from toolreel.testing._scripted import calling
+from toolreel.tools._python.host import Toolbox
+from toolreel.tools.skills._host import read_skills, skill_tools
+from toolreel_core._plan.plan import Plan
 
 LOADING = calling(("skills_load", {"name": "pdf-forms"}))
 RUNNING = calling(("skills_run_script", {"name": "pdf-forms", "script": "scripts/say.sh", "args": ["hello"]}))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.chat_server import chunk, replying, serving, streaming
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, on_terminal, toolreel
-from toolreel_adapters.scripted import saying
+from tests.servers.chat_server import chunk, replying, serving, streaming
+from toolreel.testing._scripted import saying
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

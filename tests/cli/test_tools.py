@@ -8,12 +8,12 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.chat_server import replying, serving
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
-from toolreel_adapters.scripted import calling
+from tests.servers.chat_server import replying, serving
+from toolreel.testing._scripted import calling
 
 MODULE: Final = '''
-from toolreel_adapters import Tool
+from toolreel import Tool
 
 def read(path: str) -> str:
     """Read a file."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.errors import CodecError, ConfigError, ProtocolError, ReplayMismatch, ToolreelError
+from toolreel_core._errors import CodecError, ConfigError, ProtocolError, ReplayMismatch, ToolreelError
 
 
 @pytest.mark.parametrize(

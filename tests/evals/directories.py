@@ -9,14 +9,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from toolreel.evals.catalogue import chosen_scenarios
-from toolreel.evals.options import Options
-from toolreel.evals.planning import EvalPlan
-from toolreel.evals.records import Record
-from toolreel_adapters.catalogue import shipped
-from toolreel_adapters.evals.evaluation import Found, evaluate
-from toolreel_adapters.evals.origins import header_of, line_of
-from toolreel_adapters.evals.results import Journal
+from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.evaluation import Found, evaluate
+from toolreel.evals._store.results import Journal
+from toolreel.presets._catalogues import shipped
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
 
 __all__ = ["evaluated", "plan_with", "read", "recorded"]
 

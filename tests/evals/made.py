@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolreel.evals.cells import Cell
-from toolreel.evals.records import Asked, Attempt, Record
-from toolreel.evals.verdicts import Result, Verdict
-from toolreel.jsontext import canonical
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core.evals._oracles.verdict import Result, Verdict
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._records.record import Asked, Attempt, Record
 
 __all__ = ["CELL", "cell", "record"]
 

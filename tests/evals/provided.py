@@ -10,14 +10,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from toolreel.evals.catalogue import chosen_scenarios
-from toolreel.evals.options import Options
-from toolreel.evals.planning import EvalPlan
-from toolreel.evals.records import Record
-from toolreel_adapters.catalogue import with_files
-from toolreel_adapters.evals.evaluation import Ending, Found, evaluate
-from toolreel_adapters.evals.origins import header_of, line_of
-from toolreel_adapters.evals.results import Results
+from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.evaluation import Ending, Found, evaluate
+from toolreel.evals._store.results import Results
+from toolreel.presets._catalogues import with_files
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
 
 __all__ = ["TEXT_CALLS", "evaluated", "planned", "quoting", "verdicts", "written_out"]
 

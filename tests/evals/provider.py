@@ -15,11 +15,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any, Final, TypeAlias
 
-from toolreel.evals.catalogue import SCENARIOS
-from toolreel.evals.models import reply_of
-from toolreel.evals.scripts import Kind
-from toolreel.jsontext import canonical
-from toolreel.messages import Message
+from toolreel_core._conversation.message import Message
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core.evals._oracles.scripted_models import reply_of
+from toolreel_core.evals._oracles.scripts import Kind
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 
 __all__ = ["Provider", "provider"]
 

@@ -13,11 +13,11 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
-from toolreel.evals.planning import EvalPlan
-from toolreel_adapters.errors import ResultsError
-from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.replaying import replays
-from toolreel_adapters.evals.results import Journal, Results
+from toolreel._errors import ResultsError
+from toolreel.evals._replay.replay import replays
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Journal, Results
+from toolreel_core.evals._plan.plan import EvalPlan
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ from typing import Final
 import pytest
 
 from tests.evals.trying import plan_of
-from toolreel.effects import SendRequest
-from toolreel.evals.catalogue import SCENARIOS
-from toolreel.evals.scenarios import Scenario
-from toolreel.evals.workspace_tools import FACTS_COMMIT
-from toolreel.events import ReplyReceived
-from toolreel.jsontext import Json, canonical
-from toolreel_adapters.clock import InstantClock
-from toolreel_adapters.evals.evaluation import jobs_of
-from toolreel_adapters.evals.rehearsed import RehearsedEndpoint
-from toolreel_adapters.evals.running import Outside, run_job
-from toolreel_adapters.scripted import calling
+from toolreel._driver.clocks import InstantClock
+from toolreel.evals._runner.evaluation import jobs_of
+from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
+from toolreel.evals._runner.trial import Outside, run_job
+from toolreel.testing._scripted import calling
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._worlds.workspace_tools import FACTS_COMMIT
 
 ARGUMENTS: Final[Mapping[str, Json]] = {
     "workspace_id": "w",

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from toolreel_adapters.evals.exporting import write_summaries
-from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.replaying import replays
-from toolreel_adapters.evals.report.content import content_of
-from toolreel_adapters.evals.report.pictures import report_pictures
-from toolreel_adapters.evals.results import Results
-from toolreel_adapters.secret_scan import leaks
+from toolreel._secrets.scan import leaks
+from toolreel.evals._replay.replay import replays
+from toolreel.evals._report.content import content_of
+from toolreel.evals._report.pictures import report_pictures
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+from toolreel.evals._summary.export import write_summaries
 
 EVALUATIONS = Path(__file__).parents[2] / "cassettes" / "evals"
 PICTURES = Path(__file__).parents[2] / "docs" / "evals"

@@ -11,11 +11,11 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
-from toolreel.evals.planning import EvalPlan
-from toolreel.evals.scenarios import Check, Scenario, Setting
-from toolreel.messages import UserMessage
-from toolreel_adapters.evals.replaying import replays
-from toolreel_adapters.evals.results import Results
+from toolreel.evals._replay.replay import replays
+from toolreel.evals._store.results import Results
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
 
 CHATS: Final = frozenset({"chat_only", "chat_only_capped"})
 

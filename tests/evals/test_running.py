@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.chat_server import Answer, chunk, replying, serving, streaming
 from tests.evals.trying import KEY, Seen, evaluated, plan_of, records
-from toolreel.evals.records import Asked
-from toolreel.jsontext import Json
-from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.replaying import replays
-from toolreel_adapters.evals.results import Results
+from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from toolreel.evals._replay.replay import replays
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._records.record import Asked
 
 
 def done(text: str = "Done.", /, **further: Json) -> Answer:

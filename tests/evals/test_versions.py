@@ -16,16 +16,16 @@ import pytest
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
-from toolreel.errors import CodecError
-from toolreel.evals.record_lines import record_line, record_of
-from toolreel.evals.records import VERSION
-from toolreel.jsontext import Tree
-from toolreel_adapters.errors import ResultsError
-from toolreel_adapters.evals.header import HEADERS, read_header
-from toolreel_adapters.evals.plans import plan_in
-from toolreel_adapters.evals.results import RECORDS, Results
-from toolreel_adapters.evals.schemas import schema_of
-from toolreel_adapters.versions import Versions
+from toolreel._errors import ResultsError
+from toolreel._journal.migrations import Versions
+from toolreel.evals._store.header import HEADERS, read_header
+from toolreel.evals._store.json_schemas import schema_of
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import RECORDS, Results
+from toolreel_core._errors import CodecError
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core.evals._records.json_lines import record_line, record_of
+from toolreel_core.evals._records.record import VERSION
 
 FROZEN: Final = Path(__file__).parents[1] / "versions"
 DIGESTS: Final = {

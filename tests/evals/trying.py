@@ -12,17 +12,17 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from toolreel.evals.planning import EvalPlan
-from toolreel.evals.record_lines import record_tree
-from toolreel.evals.records import Record
-from toolreel.jsontext import Json
-from toolreel.overrides import merged
-from toolreel_adapters.clock import InstantClock
-from toolreel_adapters.evals.evaluation import Ending, Found, evaluate
-from toolreel_adapters.evals.limiting import Limits
-from toolreel_adapters.evals.origins import header_of, line_of
-from toolreel_adapters.evals.plan_file import planned
-from toolreel_adapters.evals.results import Results
+from toolreel._driver.clocks import InstantClock
+from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.evaluation import Ending, Found, evaluate
+from toolreel.evals._runner.rate_limit import Limits
+from toolreel.evals._store.plan_file import planned
+from toolreel.evals._store.results import Results
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._settings.overrides import merged
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.json_lines import record_tree
+from toolreel_core.evals._records.record import Record
 
 __all__ = ["KEY", "LOCAL", "SCRIPTED", "Seen", "evaluated", "plan_of", "records", "timeless"]
 

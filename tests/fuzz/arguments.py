@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from tests.fuzz.claims import claim_arguments, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
-from toolreel.argument_repairs import ArgumentRepairs
-from toolreel.arguments import ArgumentsRead, read_arguments
-from toolreel.jsontext import Json, JsonText, canonical
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._replies.calls.arguments import ArgumentsRead, read_arguments
+from toolreel_core._replies.calls.repairs import ArgumentRepairs
 
 __all__ = ["ReadArguments", "check"]
 

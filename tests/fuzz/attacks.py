@@ -8,14 +8,14 @@ from time import process_time
 from typing import Final
 
 from tests.fuzz.draw import Draw
-from toolreel.arguments import read_arguments
-from toolreel.config import LoopConfig
-from toolreel.dialects.catalogue import DIALECTS
-from toolreel.jsontext import canonical
-from toolreel.reply import normalize_reply
-from toolreel.streams import Stream, unstreamed
-from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel.text_dialects import text_calls
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._replies.calls.arguments import read_arguments
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.streaming.stream import Stream, unstreamed
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._text_calls.catalogue import DIALECTS
+from toolreel_core._text_calls.parse import text_calls
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = ["READERS", "Reader", "check"]
 

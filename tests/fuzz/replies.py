@@ -8,15 +8,15 @@ from typing import Final, get_args
 from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
-from toolreel.argument_repairs import ArgumentRepairs
-from toolreel.config import LoopConfig
-from toolreel.dialects.catalogue import DIALECTS, MARKED
-from toolreel.finish import Finish
-from toolreel.jsontext import canonical, read
-from toolreel.provider_errors import PROBLEM_WORDS
-from toolreel.reply import Reply, normalize_reply
-from toolreel.streams import unstreamed
-from toolreel.surface import ToolDefinition, ToolSurface
+from toolreel_core._jsontext.canonical import canonical, read
+from toolreel_core._replies.calls.repairs import ArgumentRepairs
+from toolreel_core._replies.errors import PROBLEM_WORDS
+from toolreel_core._replies.finish_reason import Finish
+from toolreel_core._replies.normalize import Reply, normalize_reply
+from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = ["ReadReply", "check"]
 

@@ -9,11 +9,11 @@ from typing import Final
 from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object, json_value
-from toolreel.config import LoopConfig
-from toolreel.jsontext import Json, canonical, sound
-from toolreel.reply import normalize_reply
-from toolreel.streams import Delta, Stream
-from toolreel.surface import ToolSurface
+from toolreel_core._jsontext.canonical import Json, canonical, sound
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.streaming.stream import Delta, Stream
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.surface import ToolSurface
 
 __all__ = ["Hear", "Heard", "check", "hear"]
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.chat_server import Answer, replying, serving
-from toolreel_adapters.scripted import calling, saying
+from tests.servers.chat_server import Answer, replying, serving
+from toolreel.testing._scripted import calling, saying
 
 __all__ = ["SESSION", "Imported", "Project", "founded"]
 
@@ -26,8 +26,8 @@ SESSION: Final = (
 _OPTIONS: Final = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:hypothesispytest", "-p", "no:cov")
 
 _AGENT: Final = '''
-from toolreel import Plan
-from toolreel_adapters import PythonTools
+from toolreel_core import Plan
+from toolreel import PythonTools
 
 def stock(part: str) -> int:
     """How many of a part are in stock."""
@@ -44,8 +44,8 @@ import anyio
 import httpx
 import pytest
 from agent import TOOLS, asking, stock
-from toolreel import Plan
-from toolreel_adapters import assert_reel
+from toolreel_core import Plan
+from toolreel import assert_reel
 """
 
 

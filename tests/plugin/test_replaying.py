@@ -182,7 +182,7 @@ def test_twice(reel):
 def test_a_driver_of_its_own_gets_an_endpoint_and_a_journal(project: Project) -> None:
     project.tests(
         """
-from toolreel_adapters import Ports, run
+from toolreel import Ports, run
 
 def test_own(reel):
     plan = asking()
@@ -208,8 +208,8 @@ def test_tests_without_a_reel_are_left_alone(project: Project) -> None:
 import sys
 
 def test_plain():
-    assert "toolreel_adapters.reel" not in sys.modules
-    assert "toolreel_adapters.reel_session" not in sys.modules
+    assert "toolreel.testing._reel" not in sys.modules
+    assert "toolreel.testing._pytest_session" not in sys.modules
     with pytest.raises(httpx.ConnectError):
         httpx.get("http://nobody.invalid/")
 """

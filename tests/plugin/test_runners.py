@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.adapters.chat_server import replying, serving
 from tests.plugin.project import SESSION, Project
-from toolreel_adapters.scripted import saying
+from tests.servers.chat_server import replying, serving
+from toolreel.testing._scripted import saying
 
 ASYNCIO = """
 @pytest.mark.asyncio

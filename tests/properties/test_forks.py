@@ -9,15 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.strategies import answers, configs, plans
-from toolreel.config import LoopConfig
-from toolreel.loop import fold
-from toolreel.state import Settled
-from toolreel_adapters.changing import Changes
-from toolreel_adapters.divergence import diff
-from toolreel_adapters.fork import fork
-from toolreel_adapters.journal import MemoryJournal, Recorded, parse_journal
-from toolreel_adapters.retracing import retrace
-from toolreel_adapters.underway import Underway
+from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
+from toolreel._replay.changes import Changes
+from toolreel._replay.explain.diff import diff
+from toolreel._replay.fork import fork
+from toolreel._replay.run_in_progress import Underway
+from toolreel._replay.trace import retrace
+from toolreel_core._loop.reducer import fold
+from toolreel_core._protocol.state import Settled
+from toolreel_core._settings.config import LoopConfig
 
 
 @st.composite

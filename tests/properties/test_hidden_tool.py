@@ -17,31 +17,31 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from tests.adapters.chat_server import ChatServer, replying, serving
-from tests.adapters.mcp_servers_here import good
-from tests.adapters.pet_shop import open_shop, replied
-from tests.adapters.pet_shop import source as shop_source
-from tests.adapters.skills_here import write_skill
-from toolreel.catalog import ToolSource, compose, masked
-from toolreel.config import LoopConfig
-from toolreel.effects import RunTool
-from toolreel.events import ToolReturned
-from toolreel.jsontext import Json
-from toolreel.naming import outward_name
-from toolreel.notes import CallRejected
-from toolreel.outcome import Completed
-from toolreel.plan import Plan
-from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel_adapters.drive import run
-from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.mcp_tools import McpTools
-from toolreel_adapters.openapi_tools import OpenApiTools
-from toolreel_adapters.perform import Ports
-from toolreel_adapters.ports import ToolHost
-from toolreel_adapters.python_tools import PythonTools, Tool
-from toolreel_adapters.routing import Router
-from toolreel_adapters.scripted import ScriptedTools, calling, saying
-from toolreel_adapters.skills import read_skills, skill_tools
+from tests.adapters.tools.skills.skills_here import write_skill
+from tests.servers.chat_server import ChatServer, replying, serving
+from tests.servers.mcp_servers_here import good
+from tests.servers.pet_shop import open_shop, replied
+from tests.servers.pet_shop import source as shop_source
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import ToolHost
+from toolreel._driver.sync import run
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.testing._scripted import ScriptedTools, calling, saying
+from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._router import Router
+from toolreel.tools.mcp._host import McpTools
+from toolreel.tools.openapi._host import OpenApiTools
+from toolreel.tools.skills._host import read_skills, skill_tools
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.notes import CallRejected
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.names import outward_name
+from toolreel_core._tools.sources import ToolSource, compose, masked
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 HIDDEN: Final = "facts_commit"
 SEEN: Final = "state_get"

@@ -15,12 +15,26 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.playbook import body_of
 from tests.strategies import failures, providers, times
-from toolreel.codec import dump, load_effect, load_event, load_note, load_state
-from toolreel.config import LoopConfig
-from toolreel.effects import ANSWERS, AskApproval, Effect, Finish, RunTool, SendRequest, Wait, fingerprint
-from toolreel.errors import ProtocolError
-from toolreel.estimates import bytes_per_4
-from toolreel.events import (
+from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage
+from toolreel_core._conversation.policies import history_policies
+from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._loop.resume import pending
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import Request
+from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_state
+from toolreel_core._protocol.effects import (
+    ANSWERS,
+    AskApproval,
+    Effect,
+    Finish,
+    RunTool,
+    SendRequest,
+    Wait,
+    fingerprint,
+)
+from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
     Event,
@@ -30,17 +44,8 @@ from toolreel.events import (
     ToolReturned,
     WaitElapsed,
 )
-from toolreel.history import history_policies
-from toolreel.jsontext import Json, canonical
-from toolreel.loop import start, step
-from toolreel.messages import AssistantMessage, Message, ToolMessage
-from toolreel.notes import CallAbandoned, HistoryShortened
-from toolreel.plan import Plan
-from toolreel.provider import Provider
-from toolreel.request import Request
-from toolreel.resuming import pending
-from toolreel.schemas import violations
-from toolreel.state import (
+from toolreel_core._protocol.notes import CallAbandoned, HistoryShortened
+from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
@@ -49,7 +54,11 @@ from toolreel.state import (
     Step,
     Waiting,
 )
-from toolreel.surface import ToolDefinition
+from toolreel_core._schema.validation import violations
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.token_estimates import bytes_per_4
+from toolreel_core._tools.surface import ToolDefinition
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
-from toolreel.jsontext import Tree, canonical
-from toolreel.transforms import KINDS, Transform, TransformKind, apply_all, names, transform
+from toolreel_core._jsontext.canonical import Tree, canonical
+from toolreel_core._transforms import KINDS, Transform, TransformKind, apply_all, names, transform
 
 SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {
     "message": (

@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolreel.config import LoopConfig
-from toolreel.plan import Plan
-from toolreel_adapters.call_context import current_call
-from toolreel_adapters.live import Target, go_live, resume_live
-from toolreel_adapters.python_tools import Given, Toolbox
+from toolreel._cli.live.session import Target, go_live, resume_live
+from toolreel.tools._call_context import current_call
+from toolreel.tools._python.host import Given, Toolbox
+from toolreel_core._plan.plan import Plan
+from toolreel_core._settings.config import LoopConfig
 
 __all__ = ["NAME", "PADDING"]
 

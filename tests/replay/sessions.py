@@ -13,18 +13,18 @@ from typing import Final, assert_never
 import httpx
 import trio
 
-from toolreel_adapters.adrive import arun
-from toolreel_adapters.ahttp import AsyncHttpEndpoint
-from toolreel_adapters.apython_tools import AsyncPythonTools
-from toolreel_adapters.cassette import AsyncReplayTransport, ReplayTransport, replaying
-from toolreel_adapters.demo.workspace import workspace
-from toolreel_adapters.drive import run
-from toolreel_adapters.finished import Run
-from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.journal import MemoryJournal, read_journal
-from toolreel_adapters.perform import AsyncPorts, Ports
-from toolreel_adapters.python_tools import Given, PythonTools
-from toolreel_adapters.replay import DRIVERS, Driver, companion
+from toolreel._driver.aio import arun
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.run import Run
+from toolreel._driver.sync import run
+from toolreel._journal.record import MemoryJournal, read_journal
+from toolreel._replay.replay import DRIVERS, Driver, companion
+from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
+from toolreel.demo._workspace import workspace
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import Given, PythonTools
 
 __all__ = [
     "ADOPTED",

@@ -29,14 +29,14 @@ from tests.replay.sessions import (
     held_on,
 )
 from tests.samples import printed_under
-from toolreel.notes import ModelNudged, RecoveryTried
-from toolreel.outcome import Completed, EmptyFinal, ToolFailed
-from toolreel_adapters.claims import assert_reel
-from toolreel_adapters.demo.workspace import START, Workspace, workspace
-from toolreel_adapters.finished import Run
-from toolreel_adapters.replay import DRIVERS, Driver, companion, replay
-from toolreel_adapters.secret_scan import leaks
-from toolreel_adapters.story import CallTold, story
+from toolreel._driver.run import Run
+from toolreel._replay.explain.turns import CallTold, story
+from toolreel._replay.replay import DRIVERS, Driver, companion, replay
+from toolreel._secrets.scan import leaks
+from toolreel.demo._workspace import START, Workspace, workspace
+from toolreel.testing._assertions import assert_reel
+from toolreel_core._protocol.notes import ModelNudged, RecoveryTried
+from toolreel_core._protocol.outcome import Completed, EmptyFinal, ToolFailed
 
 AT_ONCE = 50
 

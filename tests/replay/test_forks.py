@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.replay.sessions import CASSETTES, cassette
-from toolreel.outcome import Completed, EmptyFinal
-from toolreel_adapters.changing import Changes
-from toolreel_adapters.counterfactual import counterfactual
-from toolreel_adapters.demo.workspace import workspace
-from toolreel_adapters.divergence import diff
-from toolreel_adapters.fork import beginning, fork
-from toolreel_adapters.journal import read_journal
-from toolreel_adapters.perform import Ports
-from toolreel_adapters.python_tools import PythonTools
-from toolreel_adapters.replay import companion
-from toolreel_adapters.scripted import ScriptedEndpoint, saying
+from toolreel._driver.performer import Ports
+from toolreel._journal.record import read_journal
+from toolreel._replay.changes import Changes
+from toolreel._replay.counterfactual import counterfactual
+from toolreel._replay.explain.diff import diff
+from toolreel._replay.fork import beginning, fork
+from toolreel._replay.replay import companion
+from toolreel.demo._workspace import workspace
+from toolreel.testing._scripted import ScriptedEndpoint, saying
+from toolreel.tools._python.host import PythonTools
+from toolreel_core._protocol.outcome import Completed, EmptyFinal
 
 each_cassette = pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
 

@@ -20,11 +20,11 @@ from threading import Thread
 import pytest
 
 from tests.replay import killed
-from toolreel.effects import RunTool
-from toolreel.jsontext import canonical
-from toolreel_adapters.journal import Recorded, parse_journal, read_journal, unfinished
-from toolreel_adapters.retracing import retrace
-from toolreel_adapters.scripted import calling, saying
+from toolreel._journal.record import Recorded, parse_journal, read_journal, unfinished
+from toolreel._replay.trace import retrace
+from toolreel.testing._scripted import calling, saying
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._protocol.effects import RunTool
 
 TURNS = 5
 ROOT = Path(__file__).parents[2]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from toolreel import dump, fold, load_effect, load_state, pending, start
-from toolreel.digest import digest
-from toolreel_adapters.journal import Recorded, read_journal
+from toolreel._journal.record import Recorded, read_journal
+from toolreel_core import dump, fold, load_effect, load_state, pending, start
+from toolreel_core._jsontext.digest import digest
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 ONE_STEP = """
 import sys
-from toolreel import dump, load_event, load_state, step
+from toolreel_core import dump, load_event, load_state, step
 state, event = map(str.strip, sys.stdin.read().strip().split("\\n"))
 at = step(load_state(state), load_event(event))
 print(dump(at.state), *map(dump, at.effects), sep="\\n")

@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.peers.task import MODEL, PROMPT, stock
-from toolreel import LoopConfig, Plan
-from toolreel.outcome import Completed, Outcome
-from toolreel_adapters import AsyncPorts, Ports, PythonTools, Tool, arun, run
-from toolreel_adapters.ahttp import AsyncHttpEndpoint
-from toolreel_adapters.apython_tools import AsyncPythonTools
-from toolreel_adapters.http import HttpEndpoint
-from toolreel_adapters.ports import AsyncEndpoint, Endpoint
+from toolreel import AsyncPorts, Ports, PythonTools, Tool, arun, run
+from toolreel._driver.ports import AsyncEndpoint, Endpoint
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel_core import LoopConfig, Plan
+from toolreel_core._protocol.outcome import Completed, Outcome
 
 __all__ = ["aopened", "arunning", "opened", "running"]
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.peers.drivers.toolreel import arunning, running
-from toolreel_adapters.afast import AsyncFastEndpoint
-from toolreel_adapters.fast import FastEndpoint
+from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
+from toolreel.http._pyreqwest.endpoint import FastEndpoint
 
 __all__ = ["aopened", "opened"]
 

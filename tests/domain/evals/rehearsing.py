@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolreel.config import LoopConfig
-from toolreel.effects import RunTool, SendRequest
-from toolreel.evals.evidence import Evidence, evidence_of
-from toolreel.evals.scenarios import Scenario
-from toolreel.evals.scripts import Script, spoken
-from toolreel.evals.verdicts import Verdict, judge
-from toolreel.events import ReplyReceived, ToolReturned
-from toolreel.jsontext import Json, canonical, parse
-from toolreel.loop import start, step
-from toolreel.plan import Plan
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import ReplyReceived, ToolReturned
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core.evals._oracles.evidence import Evidence, evidence_of
+from toolreel_core.evals._oracles.scripts import Script, spoken
+from toolreel_core.evals._oracles.verdict import Verdict, judge
+from toolreel_core.evals._scenarios.scenario import Scenario
 
 __all__ = ["Rehearsed", "rehearse"]
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.jsontext import Json, Tree
-from toolreel.transforms.calls import arguments_blank_to_empty_object
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._transforms.calls import arguments_blank_to_empty_object
 
 
 @pytest.mark.parametrize("arguments", ["", " \n", None, "null", " null "])

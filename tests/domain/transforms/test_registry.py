@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from tests.strategies import json_objects
-from toolreel.errors import ConfigError, TransformError
-from toolreel.jsontext import Tree, canonical
-from toolreel.transforms import registry
-from toolreel.transforms.registry import (
+from toolreel_core._errors import ConfigError, TransformError
+from toolreel_core._jsontext.canonical import Tree, canonical
+from toolreel_core._transforms import registry
+from toolreel_core._transforms.registry import (
     KINDS,
     Applied,
     TransformKind,

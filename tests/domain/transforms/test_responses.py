@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from toolreel.config import LoopConfig
-from toolreel.jsontext import Json, Tree, canonical
-from toolreel.reply import Reply, normalize_reply
-from toolreel.surface import ToolDefinition, ToolSurface
-from toolreel.transforms.registry import Change
-from toolreel.transforms.responses import (
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._replies.normalize import Reply, normalize_reply
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._transforms.registry import Change
+from toolreel_core._transforms.responses import (
     arguments_json_string_if_hash,
     content_tool_call_tags_to_tool_calls,
     function_call_to_tool_calls,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.jsontext import Json, Tree
-from toolreel.transforms.results import compact_envelope
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._transforms.results import compact_envelope
 
 FULL: Tree = {
     "ok": False,

@@ -4,10 +4,10 @@ from typing import get_args
 
 import pytest
 
-from toolreel.jsontext import Tree
-from toolreel.surface import ToolDefinition
-from toolreel.transforms.registry import Change
-from toolreel.transforms.tools import (
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._transforms.registry import Change
+from toolreel_core._transforms.tools import (
     SCHEMA_TRANSFORMS,
     SchemaTransform,
     schema_gemini_subset,

@@ -12,10 +12,10 @@ import sys
 import httpx
 
 from benchmarks.conformance.peers.driving import FUNCTIONS, MODEL, PROMPT, Case, drive
-from toolreel import LoopConfig, Plan
-from toolreel.outcome import Completed
-from toolreel_adapters import Ports, PythonTools, run
-from toolreel_adapters.http import HttpEndpoint
+from toolreel import Ports, PythonTools, run
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel_core import LoopConfig, Plan
+from toolreel_core._protocol.outcome import Completed
 
 __all__ = ["CONFIGS", "RunFailed", "ask"]
 

@@ -1,0 +1,30 @@
+"""The ``toolreel`` command; also ``python -m toolreel``."""
+
+from __future__ import annotations
+
+import sys
+
+from toolreel._errors import MissingExtra
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say which extra it needs."""
+    try:
+        from toolreel._cli.main import toolreel_core
+
+        toolreel()
+    except ImportError as error:
+        if error.name not in {"click", "rich", "httpx"}:
+            raise
+        sys.exit(_without_extra(MissingExtra.of("cli", error.name)))
+
+
+def _without_extra(error: MissingExtra) -> int:
+    sys.stderr.write(f"error: {error}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""``toolreel cassettes check``: whether recordings are safe, readable, used and up to date."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import click
+
+from toolreel._cli.options.secrets import rules_of, secrets_option
+from toolreel._cli.output.columns import show_columns
+from toolreel._cli.output.console import out
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel_core._jsontext.canonical import Json
+
+__all__ = ["check_command"]
+
+_FAILED: Final = 1
+_AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
+
+
+class _Age(click.ParamType[timedelta]):
+    """``180d`` or ``26w``."""
+
+    name = "age"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        found = _AGE.fullmatch(value)
+        if found is None:
+            self.fail(f"{value!r}: expected days or weeks, such as 180d or 26w", param, ctx)
+        return int(found[1]) * timedelta(weeks=found[2] == "w", days=found[2] == "d")
+
+
+@click.command("check", epilog=EPILOG, short_help="Look over recordings: leaks, orphans, age, drift.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@click.option(
+    "--tests",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="DIR",
+    help="Where the tests are; a recording that none of them names is an orphan. May be repeated.",
+)
+@click.option(
+    "--max-age", type=_Age(), metavar="AGE", help="How old a recording may be, such as 180d or 26w."
+)
+@click.option("--strict", is_flag=True, help="Fail on notes, too.")
+@secrets_option
+@json_option
+@reporting
+def check_command(
+    paths: tuple[Path, ...],
+    tests: tuple[Path, ...],
+    max_age: timedelta | None,
+    strict: bool,
+    secret_rules: Path | None,
+    as_machine: bool,
+) -> int:
+    """Look over all recordings below PATH, by default the current folder, without network.
+
+    \b
+    leak        a key, a token, a password, or a value of this environment
+    unreadable  no cassette or journal, or a damaged one
+    version     written by another toolreel, or by stock vcrpy
+    drift       what a run of the journal's plan asks for is not in the cassette
+    orphan      no test names it (--tests; under reels/, the tests beside it)
+    old         its oldest reply is older than --max-age
+    Notes, which fail with --strict alone:
+    alone       a cassette without journal, or a journal without cassette
+    unplayed    exchanges that no journal asks for
+    remains     unfinished files of runs that were killed
+
+    Exits with 1 if anything was found.
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._secrets.scan import known_secrets
+    from toolreel.testing._recordings.check import Checked, check
+
+    rules = rules_of(secret_rules)
+    checked: Checked = check(
+        *(paths or (Path(),)),
+        now=datetime.now(UTC),
+        tests=tests,
+        max_age=max_age,
+        known=known_secrets(os.environ, rules),
+        rules=rules,
+    )
+    failing = checked.findings if strict else checked.problems
+    if as_machine:
+        findings: list[Json] = [
+            {
+                "path": str(finding.path),
+                "kind": finding.kind,
+                "text": finding.text,
+                "problem": finding in failing,
+            }
+            for finding in checked.findings
+        ]
+        recordings: list[Json] = [
+            {
+                "cassette": str(looked.cassette) if looked.cassette else None,
+                "journals": [str(path) for path in looked.journals],
+                "interactions": looked.interactions,
+                "recorded": looked.recorded.isoformat() if looked.recorded else None,
+            }
+            for looked in checked.looked
+        ]
+        say({"ok": not failing, "findings": findings, "recordings": recordings})
+        return _FAILED if failing else 0
+    rows = [(str(finding.path), finding.kind, finding.text) for finding in checked.findings]
+    if rows:
+        show_columns(out, ("file", "found", "what"), rows)
+    notes = len(checked.findings) - len(failing)
+    summary = f"{_number(len(checked.looked), 'recording')}, {_number(len(failing), 'problem')}"
+    out.print(
+        summary + (f", {_number(notes, 'note')}" if notes else ""), style="bold red" if failing else "green"
+    )
+    return _FAILED if failing else 0
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"

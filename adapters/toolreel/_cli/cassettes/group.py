@@ -1,0 +1,31 @@
+"""``toolreel cassettes``: looking after recordings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from toolreel._cli.lazy import Later, LazyGroup
+from toolreel._cli.output.errors import EPILOG
+
+__all__ = ["cassettes_command"]
+
+_COMMANDS: Final = (
+    Later("check", "cassettes_check:check_command", "Look over recordings: leaks, orphans, age, drift."),
+    Later("import", "cassettes_import:import_command", "Make cassettes of stock vcrpy into ours."),
+    Later(
+        "journal", "cassettes_journal:journal_command", "Make the journal of a cassette, whoever recorded it."
+    ),
+)
+
+
+@click.group(
+    "cassettes",
+    cls=LazyGroup,
+    commands=_COMMANDS,
+    epilog=EPILOG,
+    short_help="Check recordings, import those of vcrpy, tell their journals.",
+)
+def cassettes_command() -> None:
+    """Look after recordings: cassettes and their journals."""

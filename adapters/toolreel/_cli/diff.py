@@ -1,0 +1,113 @@
+"""``toolreel diff``: where two recorded runs part, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Final
+
+import click
+
+from toolreel._cli.output.console import labelled, out, printable
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._replay.explain.diff import Aspect, Difference, Divergence, Side, TurnPair, diff
+from toolreel._replay.trace import cut
+from toolreel.cassette._request_diff import Change, clipped
+
+__all__ = ["diff_command", "show_changes"]
+
+_DIFFERENT: Final = 1
+_MOST: Final = 12
+"""Changed places that are shown of one event."""
+_MARGIN: Final = 12
+_GAP: Final = "  "
+_NARROWEST: Final = 20
+_WIDE: Final = 60
+"""Characters of a column where there is no terminal."""
+_ASPECTS: Final[dict[Aspect, str]] = {
+    "wanted": "the runs want something else",
+    "told": "the same is wanted, the answer is another",
+    "end": "one of the runs goes on, the other does not",
+}
+
+
+@click.command("diff", epilog=EPILOG, short_help="Show where two recorded runs part.")
+@click.argument("a")
+@click.argument("b")
+@json_option
+@reporting
+def diff_command(a: str, b: str, as_machine: bool) -> int:
+    """Show where two recorded runs part: in their plans, in an event, and turn by turn from there.
+
+    A and B are journals, or cassettes with their journals beside them. What the loop does not act on
+    (ids of calls, times, token counts) does not count. Exits with 1 if the runs differ.
+    """
+    difference = diff(a, b)
+    if as_machine:
+        say(difference.tree())
+    else:
+        _show(difference)
+    return 0 if difference.same else _DIFFERENT
+
+
+def show_changes(label: str, changes: tuple[Change, ...]) -> None:
+    """Each changed place with what stood there and what stands there now."""
+    for change in changes[:_MOST]:
+        old, new = clipped(change.old, change.new)
+        labelled(out, label, change.place or "the whole")
+        labelled(out, "", old, "red", mark="- ")
+        labelled(out, "", new, "green", mark="+ ")
+        label = ""
+    if len(changes) > _MOST:
+        labelled(out, "", f"and {len(changes) - _MOST} more places", "dim")
+
+
+def _show(difference: Difference) -> None:
+    for name, side in (("a", difference.a), ("b", difference.b)):
+        labelled(out, name, f"{side.source}: {_events(side.events)}, {side.outcome}")
+    show_changes("plan", difference.plan)
+    if difference.first:
+        _show_first(difference.first)
+    if difference.same:
+        labelled(out, "same", "nothing that the loop acts on differs", "bold green")
+    if difference.other_bytes:
+        numbers = ", ".join(map(str, difference.other_bytes))
+        labelled(out, "", f"other bytes, same meaning in events {numbers}: ids, times, token counts", "dim")
+    if not difference.same:
+        _show_turns(difference.turns)
+        _show_tally(difference.a, difference.b)
+        style = "bold" if difference.a.outcome == difference.b.outcome else "bold red"
+        labelled(out, "outcome", f"{difference.a.outcome} | {difference.b.outcome}", style)
+
+
+def _show_first(first: Divergence) -> None:
+    labelled(out, "parts at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+    labelled(out, "", first.a, mark="a ")
+    labelled(out, "", first.b, mark="b ")
+    show_changes("", first.changes)
+
+
+def _show_turns(turns: Iterable[TurnPair]) -> None:
+    """A line a call and a line a result, side by side; of a turn that is the same, only one side."""
+    width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
+    _show_row("turn", "a", "b", width, "bold blue")
+    for turn in turns:
+        other = ("the same",) if turn.same else turn.b
+        for index, (a, b) in enumerate(zip_longest(turn.a, other, fillvalue="")):
+            label = "" if index else f"turn {turn.number}"
+            _show_row(label, a, b, width, "dim" if turn.same else "")
+
+
+def _show_row(label: str, a: str, b: str, width: int, style: str) -> None:
+    left, right = (cut(printable(text), width) for text in (a, b))
+    out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
+
+
+def _show_tally(a: Side, b: Side) -> None:
+    changed = [f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]]
+    if changed:
+        labelled(out, "tally", ", ".join(changed), "dim")
+
+
+def _events(number: int) -> str:
+    return f"{number} event{'' if number == 1 else 's'}"

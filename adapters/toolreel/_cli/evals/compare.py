@@ -1,0 +1,95 @@
+"""``toolreel eval compare``: two evaluations beside each other, or two values of one axis of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolreel._cli.evals.tables import (
+    EPILOG,
+    exit_code,
+    judged_trees,
+    output_options,
+    show_tables,
+    write_files,
+)
+from toolreel._cli.output.console import err
+from toolreel._cli.output.errors import json_option, reporting, say
+
+__all__ = ["compare_command"]
+
+_SHOWN = 20
+"""Flips of each kind that the console lists."""
+
+
+@click.command("compare", epilog=EPILOG, short_help="Compare two evaluations, or two strategies of one.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("others", metavar="OTHER...", nargs=-1, required=True)
+@click.option(
+    "--by",
+    "axis",
+    type=click.Choice(("model", "profile", "strategy", "fallback", "language")),
+    help="Compare two values of this axis within DIR.",
+)
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    metavar="GATE",
+    help="What the second side has to reach; may be repeated: no-regression, margin=0.02, "
+    "lower_bound>=0.85, rate[strategy=production]>=0.9.",
+)
+@output_options
+@json_option
+@reporting
+def compare_command(
+    folder: Path,
+    others: tuple[str, ...],
+    axis: str | None,
+    gates: tuple[str, ...],
+    markdown: Path | None,
+    junit: Path | None,
+    as_machine: bool,
+) -> int:
+    """Compare two sides run by run: what is lost, what is gained, and whether it is chance.
+
+    Runs make a pair if all but what is compared is the same, the trial included.
+
+    \b
+    toolreel eval compare before/ after/ --gate no-regression
+    toolreel eval compare results/ --by strategy raw production --gate margin=0.02
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._summary.comparison import compare
+    from toolreel.evals._summary.gate_options import GateWords, judged_words
+    from toolreel.evals._summary.sides import sides_of
+    from toolreel.evals._tables.comparison import (
+        comparison_lines,
+        comparison_tables,
+        comparison_tree,
+    )
+    from toolreel.evals._tables.junit_cases import gate_cases, match_cases
+    from toolreel.evals._tables.summary import gate_table
+
+    words = [GateWords.of(gate) for gate in gates]
+    first, second = sides_of(folder, others, axis or "")
+    comparison = compare(first.side, second.side, first.axis)
+    judged = judged_words(words, comparison, second.figures)
+    gated = [gate_table(judged)] if judged else []
+    lines = (*comparison_lines(comparison), *first.headers_beside(second))
+    lacking = f"Incomplete: {comparison.lacking} runs are missing or void." if comparison.lacking else ""
+    write_files(
+        "Comparison of evaluations",
+        (*lines, lacking),
+        [*comparison_tables(comparison), *gated],
+        (("tasks", match_cases(comparison)), ("gates", gate_cases(judged))),
+        markdown=markdown,
+        junit=junit,
+    )
+    if as_machine:
+        say({**comparison_tree(comparison), "gates": judged_trees(judged)})
+    else:
+        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
+        if lacking:
+            err.print(lacking, style="yellow")
+    return exit_code(judged, complete=not comparison.lacking)

@@ -1,0 +1,41 @@
+"""``toolreel eval``: how reliably models call tools, measured."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from toolreel._cli.lazy import Later, LazyGroup
+
+__all__ = ["eval_command"]
+
+_COMMANDS: Final = (
+    Later("compare", "evals_compare:compare_command", "Compare two evaluations, or two strategies of one."),
+    Later("plan", "evals_plan:plan_command", "Show what an evaluation would run, and what it would cost."),
+    Later("promote", "evals_promote:promote_command", "Make a regression test of a recorded run."),
+    Later("replay", "evals_replay:replay_command", "Replay recorded runs, and judge them again."),
+    Later("report", "evals_report:report_command", "Show the results as one HTML page, and as pictures."),
+    Later("rescore", "evals_rescore:rescore_command", "Judge recorded runs again, without a network."),
+    Later("run", "evals_run:run_command", "Make the runs of a plan, or those that are missing."),
+    Later(
+        "summarize", "evals_summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
+    ),
+    Later("what-if", "evals_whatif:whatif_command", "Put recorded replies through another strategy."),
+)
+
+_EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."
+
+
+@click.group(
+    "eval",
+    cls=LazyGroup,
+    commands=_COMMANDS,
+    epilog=_EPILOG,
+    short_help="Measure how reliably models call tools.",
+)
+def eval_command() -> None:
+    """Measure how reliably models call tools: plan, run, sum up, compare.
+
+    Without a network or a key: toolreel eval run --model scripted:good --out results
+    """

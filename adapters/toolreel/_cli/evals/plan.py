@@ -1,0 +1,229 @@
+"""``toolreel eval plan``: what an evaluation would run, and what it would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import click
+
+from toolreel._cli.evals.options import plan_options
+from toolreel._cli.output.columns import show_columns
+from toolreel._cli.output.console import labelled, out, printable
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._errors import MissingExtra
+from toolreel.evals._store.strategy_diff import (
+    StrategyDifference,
+    configuration_under,
+    strategy_differences,
+)
+from toolreel_core._internal.tables import Table
+from toolreel_core._jsontext.canonical import Json, JsonText, parse
+from toolreel_core._plan.presets.diff import Change
+from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimated
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._statistics.stopping_rules import in_words, rule_from
+
+__all__ = ["plan_command"]
+
+_DISCORDANCE = 0.1
+"""The share of tasks on which exactly one of two strategies is taken to pass."""
+_LONG = 4
+_SHOWN = 12
+"""Hexadecimal digits of a digest that people are shown."""
+
+
+@click.command("plan", epilog=EPILOG, short_help="Show what an evaluation would run, and what it would cost.")
+@plan_options
+@json_option
+@reporting
+def plan_command(plan: EvalPlan, as_machine: bool) -> int:
+    """Show what would be run, under which configurations, and what it would cost; nothing is sent.
+
+    PLAN is a TOML file; options go over it, and it goes over the environment.
+
+    \b
+    toolreel eval plan --preset typical
+    toolreel eval plan nightly.toml --strategies raw,production --trials 10
+    toolreel eval plan --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --provider llama_cpp
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    estimate = estimated(plan)
+    if as_machine:
+        return say(_tree(plan, estimate))
+    _show_axes(plan)
+    _show_models(plan)
+    for difference in strategy_differences(plan):
+        _show_difference(difference, plan)
+    _show_estimate(plan, estimate)
+    _show_rules(plan)
+    labelled(out, "power", _power(plan))
+    return 0
+
+
+def _show_axes(plan: EvalPlan) -> None:
+    factors = (
+        (len(plan.pairs), "model and profile", "pairs"),
+        (len(plan.strategies), "", "strategies"),
+        (len(plan.fallbacks), "", "fallback profiles"),
+        (len(plan.languages), "", "languages"),
+        (len(plan.scenarios), "", "scenarios"),
+        (plan.trials, "", "trials"),
+    )
+    told = (f"{count} {f'{what} ' if what else ''}{unit}" for count, what, unit in factors if count > 1)
+    labelled(out, "runs", f"{plan.count:,} = {' × '.join(told) or '1'}")
+    labelled(out, "strategies", ", ".join(strategy.name for strategy in plan.strategies))
+    labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
+    if len(plan.fallbacks) > 1:
+        labelled(out, "fallbacks", ", ".join(plan.fallbacks))
+    if plan.languages != ("off",):
+        labelled(out, "languages", ", ".join(plan.languages))
+    endpoint = plan.endpoint
+    provider = endpoint.provider or "a provider of which nothing is known (--provider)"
+    key = f", key from {endpoint.api_key_env}" if endpoint.api_key_env else ", without a key"
+    labelled(out, "endpoint", f"{endpoint.url}, {provider}{key}")
+    labelled(out, "plan", plan.digest[:_SHOWN])
+
+
+def _show_models(plan: EvalPlan) -> None:
+    names = tuple(strategy.name for strategy in plan.strategies)
+    rows = [
+        (
+            model,
+            *(configuration_under(plan, model, name).digest[:_SHOWN] for name in names),
+            ", ".join(profile.name for profile in plan.profiles[model]),
+        )
+        for model in plan.models
+    ]
+    show_columns(out, ("model", *names, "profiles"), rows)
+    note = f"digests are those of {plan.scenarios[0].name} with the first profile"
+    out.print(note, style="dim")
+
+
+def _show_difference(difference: StrategyDifference, plan: EvalPlan) -> None:
+    models = "all models" if difference.models == plan.models else ", ".join(difference.models)
+    out.print(printable(f"{difference.before} → {difference.after}: {models}"), style="bold blue")
+    if not difference.changes:
+        labelled(out, "", "the same configuration")
+    for change in difference.changes:
+        labelled(out, "", f"{change.key}: {_shown(change.before)} → {_shown(change.after)}")
+
+
+def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
+    tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
+    labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {_time(estimate.minutes)}")
+    labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
+    labelled(out, "cost", _cost(estimate, len(plan.models)))
+    caps = [f"{key} {value:g}" for key, value in _caps(plan)]
+    labelled(out, "budget", ", ".join(caps) or "no cap")
+
+
+def _show_rules(plan: EvalPlan) -> None:
+    """The gates, and the rule by which cells stop early, as they stand before the first run."""
+    gates, adaptive = parse(plan.options.gates), parse(plan.options.adaptive)
+    for gate in gates if isinstance(gates, list) else []:
+        labelled(out, "gate", _words(gate))
+    if adaptive:
+        labelled(out, "adaptive", in_words(rule_from(Table.of(adaptive, "adaptive"))))
+
+
+def _words(tree: Json) -> str:
+    pairs = tree.items() if isinstance(tree, Mapping) else ()
+    return ", ".join(f"{key} {value}" for key, value in pairs)
+
+
+def _caps(plan: EvalPlan) -> Iterator[tuple[str, float]]:
+    for key in ("max_cost", "max_tokens", "max_minutes"):
+        for name in (key, f"run_{key}"):
+            value: float | None = getattr(plan.budget, name)
+            if value is not None:
+                yield name, value
+
+
+def _cost(estimate: Estimate, models: int) -> str:
+    if estimate.cost is None:
+        return 'unknown: the plan has no prices; give them as [prices."MODEL"]'
+    if not estimate.unpriced:
+        return f"{estimate.cost:,.2f}"
+    unknown = f"the price of {len(estimate.unpriced)} of {models} models is unknown"
+    return f"{estimate.cost:,.2f} and more: {unknown}: {', '.join(estimate.unpriced)}"
+
+
+def _time(minutes: float) -> str:
+    return f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
+
+
+def _power(plan: EvalPlan) -> str:
+    """Which difference between two strategies the plan can show."""
+    try:
+        from toolreel.evals._statistics.power import paired_detectable
+    except MissingExtra as missing:
+        return f"unknown: {missing}"
+    runs = _tool_runs(plan)
+    if not runs:
+        return "no tool scenario, so nothing to compare"
+    seen = paired_detectable(_DISCORDANCE, runs)
+    points = (
+        f"differences of about {100 * seen:.1f} points can be seen" if seen else "no difference can be seen"
+    )
+    return (
+        f"with {runs:,} tool runs for each strategy {points} between two of them "
+        f"(paired, power 80 %, level 5 %, if they disagree on {100 * _DISCORDANCE:.0f} % of the tasks)"
+    )
+
+
+def _tool_runs(plan: EvalPlan) -> int:
+    """Runs of tool scenarios for each strategy."""
+    tools = sum(not scenario.control for scenario in plan.scenarios)
+    return plan.count // len(plan.strategies) // len(plan.scenarios) * tools
+
+
+def _shown(value: JsonText | None) -> str:
+    """A value as people read it: a limit that is null is off, and of a long list they see the beginning."""
+    if value is None or value == "null":
+        return "not sent" if value is None else "off"
+    tree = parse(value)
+    if isinstance(tree, list) and len(tree) > _LONG:
+        return f"[{', '.join(map(str, tree[:2]))}, … {len(tree)} in all]"
+    return value
+
+
+def _tree(plan: EvalPlan, estimate: Estimate) -> dict[str, Json]:
+    return {
+        "digest": plan.digest,
+        "runs": plan.count,
+        "plan": plan.tree(),
+        "configurations": {
+            model: {
+                strategy.name: {
+                    "digest": (found := configuration_under(plan, model, strategy.name)).digest,
+                    "configuration": parse(found.text),
+                }
+                for strategy in plan.strategies
+            }
+            for model in plan.models
+        },
+        "differences": [_difference(found) for found in strategy_differences(plan)],
+        "estimate": {
+            "requests": estimate.requests,
+            "prompt_tokens": estimate.prompt_tokens,
+            "completion_tokens": estimate.completion_tokens,
+            "minutes": round(estimate.minutes, 1),
+            "cost": estimate.cost,
+            "unpriced": [*estimate.unpriced],
+            "assumed": {"tool_run": str(TOOL_RUN), "control_run": str(CONTROL_RUN)},
+        },
+        "power": _power(plan),
+    }
+
+
+def _difference(found: StrategyDifference) -> dict[str, Json]:
+    return {
+        "from": found.before,
+        "to": found.after,
+        "models": [*found.models],
+        "changes": [_change(change) for change in found.changes],
+    }
+
+
+def _change(change: Change) -> dict[str, Json]:
+    values = (("from", change.before), ("to", change.after))
+    return {"key": change.key, **{name: parse(value) for name, value in values if value is not None}}

@@ -1,0 +1,133 @@
+"""What is going on in an evaluation, on stderr: a bar on a terminal, a line for each run in a pipe."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Final, Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from toolreel._cli.output.console import err, printable
+from toolreel.evals._runner.evaluation import Found
+from toolreel_core.evals._records.record import Record
+
+__all__ = ["EvaluationProgress"]
+
+_WORDS: Final = {
+    "pass": "OK",
+    "pass_unexercised": "OK*",
+    "fail": "FAIL",
+    "unsupported": "UNSUPPORTED",
+    "void": "VOID",
+}
+_SAMPLE: Final = 120
+_KEPT: Final = 10
+
+
+class EvaluationProgress:
+    """Watches an evaluation.
+
+    :param total: runs that the plan asks for
+    :param lines: whether each run has a line, on a terminal too
+    """
+
+    def __init__(self, total: int, *, lines: bool) -> None:
+        self._total = total
+        self._lines = lines or not err.is_terminal
+        self._results: Counter[str] = Counter()
+        self.failed: list[Record] = []
+        """The first runs that failed."""
+        self._before = 0
+        self._since = time.monotonic()
+        self._bar: Progress | None = None
+        if err.is_terminal:
+            columns = (
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+            )
+            self._bar = Progress(*columns, console=err, transient=True)
+            self._task = self._bar.add_task("", total=total)
+
+    def found(self, found: Found, /) -> None:
+        """Say what there is already."""
+        self._before = len(found.ended)
+        if found.ended or found.void or found.others:
+            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
+            parts += [f"{found.void} are void and made again"] if found.void else []
+            parts += [f"{found.others} records are of other runs"] if found.others else []
+            err.print("; ".join(parts))
+        self._show()
+
+    def ended(self, record: Record, /) -> None:
+        """Count a run, and say how it went."""
+        self._results[record.verdict.result] += 1
+        if record.verdict.result == "fail" and len(self.failed) < _KEPT:
+            self.failed.append(record)
+        if self._lines:
+            err.print(printable(self._line(record)), style=_style(record))
+        self._show()
+
+    def stopping(self) -> None:
+        """Say that the runs under way still end."""
+        err.print(
+            "Stopping: what is under way still ends; Ctrl-C again gives it up. "
+            "The same command goes on from there."
+        )
+
+    @property
+    def told(self) -> str:
+        """How far it is, in one line."""
+        made = self._results.total()
+        counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
+        left = self._total - self._before - made
+        spent = time.monotonic() - self._since
+        rest = f", {_duration(spent / made * left)} left" if made and left else ""
+        rate = f", {made / spent * 60:.1f} a minute" if made else ""
+        return f"{counts or 'waiting for the first run'}{rate}{rest}"
+
+    def _line(self, record: Record) -> str:
+        cell, verdict = record.cell, record.verdict
+        names = ":".join(part for part in (cell.model, cell.profile, cell.strategy, cell.fallback) if part)
+        language = "" if cell.language == "off" else f" {cell.language}"
+        why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
+        sample = f"  {why[:_SAMPLE]}{'…' if len(why) > _SAMPLE else ''}" if why else ""
+        done = self._before + self._results.total()
+        return (
+            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names}{language} {cell.scenario} "
+            f"trial {record.trial} {record.ms} ms{sample}"
+        )
+
+    def _show(self) -> None:
+        if self._bar:
+            done = self._before + self._results.total()
+            self._bar.update(self._task, completed=done, description=self.told)
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+
+def _style(record: Record) -> str:
+    return {"pass": "green", "fail": "red", "void": "yellow"}.get(record.verdict.result, "")
+
+
+def _duration(seconds: float) -> str:
+    """A duration as people say it.
+
+    >>> _duration(50), _duration(700), _duration(20_000)
+    ('50 s', '12 min', '5.6 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_000 else f"{seconds / 3_600:.1f} h"

@@ -1,0 +1,47 @@
+"""``toolreel eval promote``: a run of an evaluation as a regression test of one's own project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolreel._cli.output.console import out, printable
+from toolreel._cli.output.errors import json_option, reporting, say
+from toolreel.evals._replay.promote import promote, run_with
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+
+__all__ = ["promote_command"]
+
+_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
+
+
+@click.command("promote", epilog=_EPILOG, short_help="Make a regression test of a recorded run.")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("key", metavar="KEY")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="TESTS",
+    help="The directory of the test; made where there is none.",
+)
+@click.option("--name", default="", metavar="NAME", help="Of the test; made of the run's names by default.")
+@json_option
+@reporting
+def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
+    """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
+
+    KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
+    The test holds the run to the verdict that it has today, a failure too, and says how to turn it around.
+    """
+    results = Results.open(folder)
+    test, verdict = promote(results, plan_in(results.header), run_with(results, key), target, name)
+    if as_machine:
+        return say({"test": str(test), "result": verdict.result, "category": verdict.category})
+    told = " ".join(filter(None, (verdict.result, verdict.category)))
+    out.print(printable(f"{test} holds the run to: {told}"))
+    out.print(printable(f"pytest {test}"))
+    return 0

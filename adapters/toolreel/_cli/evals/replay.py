@@ -1,0 +1,54 @@
+"""``toolreel eval replay``: runs of an evaluation once more, from their cassettes, without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolreel._cli.output.console import err, out, printable
+from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._errors import ResultsError
+from toolreel.evals._replay.replay import Replayed, replays
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+
+__all__ = ["replay_command"]
+
+_EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or be judged in another way now."
+
+
+@click.command("replay", epilog=_EPILOG, short_help="Replay recorded runs, and judge them again.")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("keys", nargs=-1, metavar="[KEY]...")
+@click.option("--check", is_flag=True, help="Say nothing of runs that are as they were.")
+@json_option
+@reporting
+def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine: bool) -> int:
+    """Replay the runs in DIR from their cassettes, without a network, and judge them with today's oracles.
+
+    KEY is the beginning of a run's key, as summaries and reports tell it; without one, all are replayed.
+    """
+    results = Results.open(folder)
+    found = [*replays(results, plan_in(results.header), keys)]
+    if not found:
+        raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
+    drifted = [again for again in found if again.drift]
+    if as_machine:
+        say({"replayed": len(found), "drifted": [again.record.key for again in drifted]})
+    else:
+        for again in drifted if check else found:
+            _show(again)
+        rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
+        out.print(f"{len(found)} runs replayed, {rest}")
+    return DRIFT if drifted else 0
+
+
+def _show(again: Replayed) -> None:
+    record = again.record
+    cell, verdict = record.cell, (again.now or record).verdict
+    name = f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
+    why = f"  {verdict.category}: {'; '.join(verdict.reasons)}" if verdict.category else ""
+    out.print(printable(f"{name}  {verdict.result}{why}"))
+    if again.drift:
+        err.print(printable(f"  {again.drift}"), style="yellow")

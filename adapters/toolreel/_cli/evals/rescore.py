@@ -1,0 +1,92 @@
+"""``toolreel eval rescore``: the runs of an evaluation, judged again by the oracles of today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolreel._cli.output.console import err, out, printable
+from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._errors import ResultsError
+from toolreel.evals._replay.replay import Replayed
+from toolreel.evals._replay.rescore import BEFORE, rescored, written_anew, written_in_place
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+
+__all__ = ["rescore_command"]
+
+_EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be judged again."
+
+
+@click.command("rescore", epilog=_EPILOG, short_help="Judge recorded runs again, without a network.")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    "target",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR2",
+    help="Where the evaluation is written with its new verdicts.",
+)
+@click.option("--in-place", is_flag=True, help=f"Write them into DIR; the old journal becomes {BEFORE}.")
+@json_option
+@reporting
+def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machine: bool) -> int:
+    """Replay every run of DIR from its cassette, and judge it by the oracles of today.
+
+    Everything that was measured stays as it is. Nothing is written if a run would go another way now, or was
+    not recorded: a new verdict would then be about something else than what was measured.
+    """
+    if (target is None) != in_place:
+        raise ResultsError("say where the verdicts go: --out DIR2 or --in-place")
+    results = Results.open(folder)
+    runs = [*rescored(results, plan_in(results.header))]
+    drifted = [again for again in runs if again.drift]
+    changed = [again for again in runs if again.now and again.now.verdict != again.record.verdict]
+    if not drifted and target:
+        written_anew(results, runs, target)
+    elif not drifted:
+        written_in_place(results, runs)
+    if as_machine:
+        say(
+            {
+                "runs": len(runs),
+                "changed": [_tree(again) for again in changed],
+                "drifted": {again.record.key: again.drift for again in drifted},
+                "written": "" if drifted else str(target or folder),
+            }
+        )
+    else:
+        _tell(runs, changed, drifted)
+    return DRIFT if drifted else 0
+
+
+def _tell(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]) -> None:
+    for again in drifted:
+        err.print(printable(f"{_name(again)}: {again.drift}"), style="yellow")
+    if drifted:
+        err.print(f"Nothing written: {len(drifted)} of {len(runs)} runs cannot be judged again.")
+        return
+    for again in changed:
+        before, after = _verdict(again, now=False), _verdict(again, now=True)
+        out.print(printable(f"{_name(again)}: {before} -> {after}"))
+    out.print(f"{len(runs)} runs judged again, {len(changed)} in another way")
+
+
+def _name(again: Replayed) -> str:
+    record = again.record
+    cell = record.cell
+    return f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
+
+
+def _verdict(again: Replayed, *, now: bool) -> str:
+    verdict = (again.now if now and again.now else again.record).verdict
+    return " ".join(filter(None, (verdict.result, verdict.category)))
+
+
+def _tree(again: Replayed) -> dict[str, str]:
+    return {
+        "key": again.record.key,
+        "before": _verdict(again, now=False),
+        "after": _verdict(again, now=True),
+    }

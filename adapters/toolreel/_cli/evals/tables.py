@@ -1,0 +1,98 @@
+"""What summaries and comparisons share: tables on the console, files for a build, and exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, ParamSpec, TypeVar
+
+import click
+
+from toolreel._cli.output.console import out, printable
+from toolreel._cli.output.errors import DRIFT
+from toolreel.evals._store.atomic_write import written
+from toolreel.evals._tables.junit import Case, as_junit
+from toolreel.evals._tables.markdown import as_markdown
+from toolreel.evals._tables.table import Tabled, narrowed
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._statistics.gate_check import Judged, overall
+
+__all__ = ["EPILOG", "FAILED", "exit_code", "judged_trees", "output_options", "show_tables", "write_files"]
+
+EPILOG: Final = (
+    "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
+    "or a gate is undecided."
+)
+FAILED: Final = 1
+
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+
+
+def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
+    """The options ``--markdown`` and ``--junit``."""
+    path = click.Path(dir_okay=False, path_type=Path)
+    for name, what in (
+        ("--junit", "Write JUnit XML there, a test case for each cell and each gate."),
+        ("--markdown", "Write the tables there as Markdown."),
+    ):
+        command = click.option(name, type=path, metavar="FILE", help=what)(command)
+    return command
+
+
+def show_tables(lines: Iterable[str], tables: Iterable[Tabled]) -> None:
+    """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
+    for line in lines:
+        out.print(printable(line))
+    for table in tables:
+        out.print()
+        out.print(printable(table.title), style="bold blue")
+        _show(narrowed(table) if out.is_terminal else table)
+        for note in table.notes:
+            out.print(printable(note), style="dim")
+
+
+def write_files(
+    title: str,
+    lines: Iterable[str],
+    tables: Iterable[Tabled],
+    suites: Iterable[tuple[str, Sequence[Case]]],
+    *,
+    markdown: Path | None,
+    junit: Path | None,
+) -> None:
+    """Write what ``--markdown`` and ``--junit`` ask for.
+
+    :raises ResultsError: if a file cannot be written
+    """
+    if markdown:
+        written(markdown, as_markdown(title, lines, tables))
+    if junit:
+        written(junit, as_junit(suites))
+
+
+def judged_trees(judged: Iterable[Judged]) -> list[Json]:
+    """What the gates say."""
+    return [{"standing": one.standing, "sentence": one.sentence} for one in judged]
+
+
+def exit_code(judged: Sequence[Judged], *, complete: bool) -> int:
+    """The number that a command ends with."""
+    standing = overall(judged)
+    if standing == "failed":
+        return FAILED
+    return 0 if complete and standing == "passed" else DRIFT
+
+
+def _show(table: Tabled) -> None:
+    rows = [tuple(map(printable, row)) for row in table.rows]
+    widths = [max(len(row[column]) for row in (table.head, *rows)) for column in range(len(table.head))]
+    _print(table.head, widths)
+    out.print("-|-".join("-" * width for width in widths))
+    for row in rows:
+        _print(row, widths)
+
+
+def _print(row: Sequence[str], widths: Sequence[int]) -> None:
+    line = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    out.print(line.rstrip())

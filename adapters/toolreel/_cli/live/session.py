@@ -1,0 +1,307 @@
+"""A live run against an endpoint, recorded if wanted, on any driver; Ctrl-C loses nothing of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import assert_never
+
+from toolreel._cli.live.files import Keeping, RecordedFiles, ResumedFiles
+from toolreel._driver.aio import ago_on, arun
+from toolreel._driver.approvers import Later
+from toolreel._driver.observers import tell
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.ports import Approver, Journal, Listener, Observer, ToolHost, Wanted
+from toolreel._driver.run import Run, outcome_of, retold
+from toolreel._driver.sync import go_on, run
+from toolreel._driver.sync_as_async import ImmediateApprover
+from toolreel._errors import AdapterError, MissingExtra
+from toolreel._journal.record import Recorded
+from toolreel._replay.extend import AsyncExtending, Extending
+from toolreel._replay.replay import Driver, check_surface, load_trio
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
+from toolreel._replay.run_in_progress import Answered
+from toolreel._secrets.scan import known_secrets
+from toolreel.cassette._session import Session
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import Given, PythonTools, Toolbox
+from toolreel.tools._router import AsyncRouter, Router
+from toolreel.tools._threads_async import ThreadedTools
+from toolreel_core._loop.reducer import fold
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import CancelRequested, Event
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._protocol.state import Settled, State
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+__all__ = ["Keeping", "Live", "Resumed", "Target", "go_live", "resume_live"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a live run goes."""
+
+    base_url: str
+    api_key_env: str | None = None
+    timeout: float = 300.0
+    """Seconds to wait for a reply, or for the next piece of one that is streamed."""
+    withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What else must not be written, such as the credentials of tools, each by a name."""
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """What must not be written: the key, whatever its variable is called, and what looks like one."""
+        key = os.environ.get(self.api_key_env or "", "").strip()
+        named = {str(self.api_key_env): key} if key else {}
+        return known_secrets(os.environ) | named | dict(self.withheld)
+
+    @property
+    def patience(self) -> httpx.Timeout:
+        """The timeouts of one exchange."""
+        return httpx.Timeout(min(30.0, self.timeout), read=self.timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A live run that has ended, and what was kept of it."""
+
+    run: Run
+    saved: tuple[Path, ...] = ()
+    """The files that were written."""
+    refused: AdapterError | None = None
+    """Why nothing was, although the run was to be recorded."""
+    dropped: bool = False
+    """Whether nothing was because the run did not complete."""
+
+
+def go_live(  # noqa: PLR0913 - every choice about a run has its name
+    plan: Plan,
+    target: Target,
+    tools: Sequence[Given] = (),
+    *,
+    hosts: Mapping[str, ToolHost] | None = None,
+    driver: Driver = "sync",
+    approver: Approver | None = None,
+    record: Path | None = None,
+    keeping: Keeping = "new",
+    observe: Observer | None = None,
+    on_delta: Listener | None = None,
+    earlier: Sequence[Answered] = (),
+    durable: bool = False,
+) -> Live:
+    """Run a plan against an endpoint.
+
+    :param hosts: run the tools whose names begin so, such as ``mcp_``; they may be called from any thread
+    :param approver: decides about tools that need approval; without one, the run rests there
+    :param record: the cassette to write, ``<name>.yaml``; its journal goes beside it
+    :param on_delta: is shown each piece of a streamed reply as it comes
+    :param keeping: when it is written, and whether files of that name may be replaced
+    :param earlier: what a fork keeps; the run goes on from there, and is recorded as a journal alone, since
+        the requests before were never sent
+    :param durable: whether each event is on the disk before the run goes on, not with the system alone
+    :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
+    :raises toolreel.ReplayMismatch: if the run is not the recorded one that it was to extend
+    """
+    files = RecordedFiles(record, plan, target.secrets, keeping, durable=durable) if record else None
+    heard = _Heard(files)
+    tape = files.tape if files and not earlier else None
+    before = files.before if files else None
+    worth = keeping in {"new", "overwrite"}
+    try:
+        begun = _retold(plan, earlier, heard, observe) if earlier else None
+        session = _Session(
+            plan,
+            target,
+            tools,
+            hosts or {},
+            approver or Later(),
+            tape,
+            heard,
+            observe,
+            on_delta,
+            begun,
+            before,
+        )
+        ended = _ended(session, heard, driver)
+        worth = worth or isinstance(outcome_of(ended), Completed | None)
+    finally:
+        saved = files.close(keep=worth and bool(heard.events)) if files else ()
+    return Live(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A live run that was gone on with."""
+
+    run: Run
+    before: int
+    """How many events there were before."""
+    after: int
+    """How many there are now; as many, if the run had ended."""
+    saved: tuple[Path, ...]
+    cut: Path | None
+    """Where the last line of the journal was put, if it was cut when the process died."""
+
+
+def resume_live(  # noqa: PLR0913 - every choice about a run has its name
+    cassette: Path,
+    target: Target,
+    tools: Sequence[Given] = (),
+    *,
+    others: Sequence[ToolDefinition] = (),
+    hosts: Mapping[str, ToolHost] | None = None,
+    driver: Driver = "sync",
+    approver: Approver | None = None,
+    observe: Observer | None = None,
+    on_delta: Listener | None = None,
+    durable: bool = False,
+) -> Resumed:
+    """Go on with a recorded run that was killed or rests, under the plan of its journal.
+
+    :param cassette: the path of its cassette, whether there is one or not; the journal stands beside it
+    :param tools: have to be what the model was shown
+    :param others: so have these, which are run by ``hosts``, as for :func:`go_live`
+    :raises AdapterError: if the journal cannot be gone on with, or not be written
+    :raises toolreel.ReplayMismatch: if the journal or the tools are not what they were
+    """
+    files = ResumedFiles(cassette, target.secrets, durable=durable)
+    recorded, state = files.journal.recorded, files.trace.run.state
+    heard = _Heard(files, recorded.events)
+    try:
+        if not isinstance(state.phase, Settled):
+            if recorded.plan.sends_tools:
+                check_surface(recorded, ToolSurface((*Toolbox(tools).surface.definitions, *others)))
+            plan, decider, given = recorded.plan, approver or Later(), hosts or {}
+            session = _Session(
+                plan, target, tools, given, decider, files.tape, heard, observe, on_delta, state
+            )
+            _ended(session, heard, driver)
+    finally:
+        saved = files.close()
+    run = retold(recorded.plan, heard.events)
+    return Resumed(run, len(recorded.records), len(heard.events), saved, files.journal.cut)
+
+
+def _retold(plan: Plan, earlier: Sequence[Answered], heard: Journal, observe: Observer | None) -> State:
+    """The run after what it was told before, which goes into its journal."""
+    for effect, event in earlier:
+        heard.record(effect, event)
+    at = fold(plan, (event for _, event in earlier))
+    tell(observe, at.notes)
+    return at.state
+
+
+def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
+    """The run that came of a session; an interruption stands in its records unless it had ended before."""
+    try:
+        session.on(driver)
+    except* KeyboardInterrupt:  # which trio hands over in a group when it comes while connecting
+        if not isinstance(retold(session.plan, heard.events).state.phase, Settled):
+            heard.record(None, CancelRequested("interrupted from the keyboard"))
+    return retold(session.plan, heard.events)
+
+
+class _Heard:
+    """A journal that keeps the events themselves, and hands them on to the files."""
+
+    def __init__(self, files: RecordedFiles | ResumedFiles | None, before: Sequence[Event] = ()) -> None:
+        self.events = [*before]
+        self._files = files
+
+    def record(self, effect: Wanted | None, event: Event) -> None:
+        self.events.append(event)
+        if self._files:
+            self._files.record(effect, event)
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """One run, ready for any driver."""
+
+    plan: Plan
+    target: Target
+    tools: Sequence[Given]
+    hosts: Mapping[str, ToolHost]
+    approver: Approver
+    tape: Session | None
+    journal: Journal
+    observe: Observer | None
+    on_delta: Listener | None
+    begun: State | None
+    """Where the run goes on, if it does not begin."""
+    before: Recorded | None = None
+    """The record that is replayed first, if one is extended."""
+
+    def on(self, driver: Driver) -> Run:
+        match driver:
+            case "sync":
+                return self._run()
+            case "asyncio":
+                import asyncio
+
+                return asyncio.run(self._arun())
+            case "trio":
+                done: Run = load_trio().run(self._arun)
+                return done
+            case _:
+                assert_never(driver)
+
+    def _run(self) -> Run:
+        transport = self.tape.transport() if self.tape else None
+        target = self.target
+        with HttpEndpoint(
+            target.base_url,
+            api_key_env=target.api_key_env,
+            timeout=target.patience,
+            stall_timeout=target.timeout,
+            on_delta=self.on_delta,
+            transport=transport,
+        ) as endpoint:
+            ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
+            if self.begun:
+                return go_on(self.begun, ports, journal=self.journal, observe=self.observe)
+            if self.before and self.tape:
+                breaks = breaks_in(self.tape.recording)
+                rehearsal = Rehearsal(self.before, endpoint=endpoint, breaks=breaks)
+                extending = Extending(rehearsal, ports)
+                done = run(self.plan, extending, journal=self.journal, observe=self.observe)
+                rehearsal.finish()
+                self.tape.finish()
+                return done
+            return run(self.plan, ports, journal=self.journal, observe=self.observe)
+
+    async def _arun(self) -> Run:
+        transport = self.tape.async_transport() if self.tape else None
+        target = self.target
+        async with AsyncHttpEndpoint(
+            target.base_url,
+            api_key_env=target.api_key_env,
+            timeout=target.patience,
+            stall_timeout=target.timeout,
+            on_delta=self.on_delta,
+            transport=transport,
+        ) as endpoint:
+            approver = ImmediateApprover(self.approver)
+            hosts = {prefix: ThreadedTools(host) for prefix, host in self.hosts.items()}
+            tools = AsyncRouter(hosts, AsyncPythonTools(self.tools))
+            ports = AsyncPorts(endpoint, tools, approver)
+            if self.begun:
+                return await ago_on(self.begun, ports, journal=self.journal, observe=self.observe)
+            if self.before and self.tape:
+                breaks = breaks_in(self.tape.recording)
+                rehearsal = AsyncRehearsal(self.before, endpoint=endpoint, breaks=breaks)
+                extending = AsyncExtending(rehearsal, ports)
+                done = await arun(self.plan, extending, journal=self.journal, observe=self.observe)
+                rehearsal.finish()
+                self.tape.finish()
+                return done
+            return await arun(self.plan, ports, journal=self.journal, observe=self.observe)

@@ -1,0 +1,86 @@
+"""``--set key=value``: settings of loop and provider, and options of the request, told apart by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Final
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._jsontext.canonical import Json, read
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+
+__all__ = ["OPTIONS", "Settings", "parse_settings"]
+
+OPTIONS: Final = (
+    "frequency_penalty",
+    "logit_bias",
+    "max_completion_tokens",
+    "max_tokens",
+    "min_p",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "reasoning_effort",
+    "repetition_penalty",
+    "response_format",
+    "seed",
+    "stop",
+    "temperature",
+    "tool_choice",
+    "top_k",
+    "top_p",
+)
+"""Options of chat-completions requests that need no prefix; any other is written ``body.<key>``."""
+
+
+_WORDS: Final = frozenset({"tool_turn_content"})
+"""Settings of which ``null`` is a word, and no JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was set."""
+
+    config: dict[str, Json]
+    """Keys of :class:`~toolreel_core._settings.config.LoopConfig`."""
+    options: dict[str, Json]
+    """Keys of the request body."""
+    provider: dict[str, Json] = field(default_factory=dict)
+    """Keys of :class:`~toolreel_core._settings.provider.Provider`."""
+
+
+def parse_settings(items: Iterable[str]) -> Settings:
+    """Read ``key=value`` items; a value is JSON where it can be, else text.
+
+    >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
+    Settings(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})
+    >>> parse_settings(["id_style=openai"]).provider
+    {'id_style': 'openai'}
+
+    :raises ConfigError: if an item has no ``=``, or a key that does not exist
+    """
+    config: dict[str, Json] = {}
+    options: dict[str, Json] = {}
+    provider: dict[str, Json] = {}
+    known = [setting.name for setting in fields(LoopConfig)]
+    traits = [setting.name for setting in fields(Provider)]
+    for item in items:
+        key, equals, text = item.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--set {item}: expected key=value, for example temperature=0")
+        value = text if key in _WORDS else read(text).value_or(text)
+        if key in known:
+            config[key] = value
+        elif key in traits:
+            provider[key] = value
+        elif key in OPTIONS:
+            options[key] = value
+        elif key.startswith("body.") and key != "body.":
+            options[key.removeprefix("body.")] = value
+        else:
+            hint = unknown_name("setting", key, [*known, *traits, *OPTIONS])
+            stop = "" if hint.endswith("?") else "."
+            raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
+    return Settings(config, options, provider)

@@ -1,0 +1,83 @@
+"""Options that name presets, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from toolreel.presets._catalogues import VARIABLE
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._plan.presets.preset import Preset
+
+__all__ = [
+    "catalogue_option",
+    "composed",
+    "meant",
+    "preset_option",
+    "provider_option",
+    "sampling_option",
+]
+
+catalogue_option = click.option(
+    "--catalogue",
+    "catalogues",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help=f"A TOML file with presets of your own; may be repeated. {VARIABLE} names some for all commands.",
+)
+provider_option = click.option(
+    "--provider",
+    metavar="NAME",
+    help="Use the production defaults for a provider and the workarounds for the model; "
+    "see `toolreel presets`.",
+)
+preset_option = click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    metavar="NAME",
+    help="A named set of settings, see `toolreel presets`; goes over --provider; may be repeated.",
+)
+sampling_option = click.option(
+    "--sampling",
+    metavar="PROFILE",
+    help="Named sampling options, see `toolreel presets sampling`; they go over presets.",
+)
+
+
+def composed(
+    collection: Presets,
+    *,
+    provider: str | None = None,
+    model: str = "",
+    names: Sequence[str] = (),
+    sampling: str | None = None,
+) -> Preset:
+    """What a command's options ask for: the provider's, then named presets, then a sampling profile.
+
+    :raises ConfigError: if one of them does not exist
+    """
+    preset = _at_provider(collection, provider, model) if provider else Preset()
+    preset = preset.merged(collection.merged(names))
+    return preset.merged(collection.profile(sampling).preset) if sampling else preset
+
+
+def meant(collection: Presets, name: str) -> Preset:
+    """A preset by its name, or what a model needs at a provider by ``PROVIDER/MODEL``."""
+    provider, slash, model = name.partition("/")
+    if slash and name not in collection.names:
+        return _at_provider(collection, provider, model)
+    return collection.get(name)
+
+
+def _at_provider(collection: Presets, provider: str, model: str) -> Preset:
+    if not collection.defaults(provider).names:
+        known = unknown_name("provider", provider, collection.providers)
+        stop = "" if known.endswith("?") else "."
+        raise ConfigError(f"{known}{stop} For any other use --preset default_tool_calling instead.")
+    return collection.for_(provider, model)

@@ -1,0 +1,119 @@
+"""What is going on in a live run, on stderr, while the model takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from toolreel._cli.output.console import err, printable
+from toolreel.tools.mcp._events import CallProgressed, McpNews, told
+from toolreel_core._protocol.notes import (
+    CallEnded,
+    CallRejected,
+    CallStarted,
+    Note,
+    RequestSent,
+    RetryPlanned,
+)
+from toolreel_core._replies.streaming.stream import Delta
+
+__all__ = ["Watching"]
+
+
+class Watching:
+    """An observer: a spinner with the time on a terminal, a line for each step in a pipe.
+
+    On a terminal the text of a streamed reply takes the spinner's place; a pipe gets it with the result.
+    """
+
+    def __init__(self) -> None:
+        self._spinner: Progress | None = None
+        self._heard = ""
+        """The kind of what is being streamed at the moment, if anything is."""
+        if err.is_terminal:
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+            self._spinner = Progress(*columns, console=err, transient=True)
+
+    def __call__(self, note: Note, /) -> None:
+        """Show what the note says, if it says what is being waited for."""
+        if text := _words(note):
+            self._show(printable(text))
+
+    def hear(self, delta: Delta, /) -> None:
+        """Show a piece of a reply."""
+        if self._spinner is None or delta.kind == "tool_call":
+            return
+        self._spinner.stop()
+        if delta.kind != self._heard:
+            self._fall_silent()
+            self._heard = delta.kind
+        err.print(printable(delta.text), end="", style="dim" if delta.kind == "reasoning" else "")
+
+    def learn(self, news: McpNews, /) -> None:
+        """Show what happens around the servers of tools."""
+        if isinstance(news, CallProgressed):
+            if self._spinner:
+                self._show(printable(told(news)))
+        elif text := told(news):
+            err.print(printable(text), style="yellow")
+
+    def __enter__(self) -> Self:
+        if self._spinner:
+            self._spinner.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._fall_silent()
+        if self._spinner:
+            self._spinner.stop()
+
+    @contextmanager
+    def paused(self) -> Generator[None, None, None]:
+        """Leave the terminal to somebody else for a while."""
+        self._fall_silent()
+        if self._spinner:
+            self._spinner.stop()
+        try:
+            yield
+        finally:
+            if self._spinner:
+                self._spinner.start()
+
+    def _show(self, text: str) -> None:
+        if self._spinner is None:
+            err.print(text)
+            return
+        self._fall_silent()
+        for task in self._spinner.task_ids:
+            self._spinner.remove_task(task)
+        self._spinner.add_task(text, total=None)
+        self._spinner.start()
+
+    def _fall_silent(self) -> None:
+        """End the line of a text that was streamed."""
+        if self._heard:
+            err.print()
+        self._heard = ""
+
+
+def _words(note: Note) -> str:
+    match note:
+        case RequestSent():
+            again = f" (try {note.attempt})" if note.attempt > 1 else ""
+            return f"turn {note.turn}: waiting for the model{again}"
+        case RetryPlanned():
+            return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
+        case CallStarted():
+            return f"turn {note.turn}: running {note.name}"
+        case CallEnded() if not note.ok:
+            return f"turn {note.turn}: {note.name} failed: {', '.join(note.codes)}"
+        case CallRejected():
+            return f"turn {note.turn}: {note.name} not run: {note.code}"
+        case _:
+            return ""

@@ -1,0 +1,129 @@
+"""Showing a run: for people as text, for machines as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from rich.console import Console
+
+from toolreel._cli.output.console import labelled, out
+from toolreel._cli.output.errors import say
+from toolreel._driver.run import Run, outcome_of
+from toolreel._replay.explain.advice import told
+from toolreel._replay.explain.turns import CallTold, TurnTold, story
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.codec import encode
+from toolreel_core._protocol.outcome import Completed
+
+__all__ = ["as_json", "show_outcome", "show_plan", "show_run", "show_turns"]
+
+
+def show_run(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
+    """All of a run to stdout.
+
+    :param extra: what the one JSON object holds besides
+    """
+    if as_machine:
+        say(as_json(run, extra))
+        return
+    show_plan(out, run)
+    show_turns(out, run)
+    show_outcome(out, run)
+
+
+def show_plan(console: Console, run: Run) -> None:
+    """The plan of a run: what it was about."""
+    plan = run.state.plan
+    labelled(console, "model", plan.model, "bold")
+    labelled(console, "plan", plan.digest[:16], "dim")
+    if plan.tools.definitions:
+        labelled(console, "tools", ", ".join(plan.tools.names))
+    for message in plan.messages:
+        _message(console, message)
+
+
+def show_turns(console: Console, run: Run) -> None:
+    """Each turn: the request's digest, the calls and their results, what was mended."""
+    for turn in story(run):
+        _turn(console, turn)
+
+
+def show_outcome(console: Console, run: Run) -> None:
+    """How the run ended, and what it took."""
+    outcome, tally = run.outcome, run.state.tally
+    if isinstance(outcome, Completed):
+        labelled(console, "answer", outcome.content, "bold")
+    words, _ = told(outcome)
+    labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
+    labelled(
+        console,
+        "",
+        f"{_count(tally.turns, 'turn')}, {_count(tally.tool_calls, 'tool call')}, "
+        f"{tally.failed_calls} failed, {tally.prompt_tokens} + {tally.completion_tokens} tokens",
+        "dim",
+    )
+
+
+def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The same as one JSON object; ``outcome`` and ``detail`` of a run that rests are null."""
+    outcome = outcome_of(run)
+    turns: list[Json] = [asdict(turn) for turn in story(run)]
+    return {
+        "outcome": outcome.name if outcome else None,
+        "completed": isinstance(outcome, Completed),
+        "detail": encode(outcome),
+        "model": run.state.plan.model,
+        "plan": run.state.plan.digest,
+        "tally": asdict(run.state.tally),
+        "turns": turns,
+        **extra,
+    }
+
+
+def _message(console: Console, message: Message) -> None:
+    match message:
+        case SystemMessage():
+            labelled(console, "system", message.content)
+        case UserMessage():
+            labelled(console, "user", message.content)
+        case AssistantMessage():
+            labelled(console, "assistant", message.content)
+        case ToolMessage():
+            labelled(console, "tool", message.content)
+
+
+def _turn(console: Console, turn: TurnTold) -> None:
+    labelled(
+        console,
+        f"turn {turn.number}",
+        f"{_count(turn.messages, 'message')}, request {turn.digest[:16]}",
+        "dim",
+    )
+    for code in turn.repairs:
+        labelled(console, "", f"repaired: {code}", "yellow")
+    if turn.quirks:
+        labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
+    for call in turn.calls:
+        _call(console, call)
+    for remark in turn.remarks:
+        labelled(console, "", remark, "yellow")
+    if turn.stripped:
+        labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
+
+
+def _call(console: Console, call: CallTold) -> None:
+    origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
+    labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
+    labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,149 @@
+"""``toolreel presets``: what presets change, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from toolreel._cli.options.presets import catalogue_option, composed, meant, provider_option
+from toolreel._cli.output.columns import show_columns
+from toolreel._cli.output.console import labelled, out
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.preset_models import models_command, sampling_command
+from toolreel.presets._catalogues import with_files
+from toolreel_core._jsontext.canonical import Json, JsonText, parse
+from toolreel_core._plan.presets.diff import Change, changes, differences
+from toolreel_core._plan.presets.preset import Preset
+
+__all__ = ["diff_command", "presets_command", "show_command"]
+
+
+@click.group(
+    "presets", invoke_without_command=True, epilog=EPILOG, short_help="Show what presets change, and why."
+)
+@catalogue_option
+@json_option
+@click.pass_context
+def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_machine: bool) -> None:
+    """Show the presets: settings for providers and models, each with the evidence for it.
+
+    \b
+    toolreel presets show deepseek
+    toolreel presets show openrouter/deepseek/deepseek-v3.2
+    toolreel presets diff openrouter deepseek
+    toolreel presets models
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if context.invoked_subcommand is None:
+        _list(catalogues, as_machine)
+    elif catalogues or as_machine:
+        raise click.UsageError(f"options go behind {context.invoked_subcommand}, not before it")
+
+
+presets_command.add_command(models_command)
+presets_command.add_command(sampling_command)
+
+
+@reporting
+def _list(catalogues: tuple[Path, ...], as_machine: bool) -> int:
+    presets = with_files(catalogues).presets
+    if as_machine:
+        return say({"presets": [_head(preset) for preset in presets]})
+    rows = [(preset.name, preset.verified_on or "-", preset.about) for preset in presets]
+    show_columns(out, ("preset", "verified", "about"), rows)
+    out.print("next: toolreel presets show NAME", style="dim")
+    return 0
+
+
+@presets_command.command("show", epilog=EPILOG, short_help="Show what a preset really changes.")
+@click.argument("name", required=False)
+@provider_option
+@click.option("--model", metavar="MODEL", help="Add the workarounds that a model needs at the provider.")
+@catalogue_option
+@json_option
+@reporting
+def show_command(
+    name: str | None,
+    provider: str | None,
+    model: str | None,
+    catalogues: tuple[Path, ...],
+    as_machine: bool,
+) -> int:
+    """Show key by key what a preset really changes.
+
+    NAME is that of a preset, or PROVIDER/MODEL for what a model needs there, all in all.
+    """
+    if model and not provider:
+        raise click.UsageError("--model needs --provider, since workarounds depend on where a model runs")
+    if not name and not provider:
+        raise click.UsageError("say which one: NAME, or --provider")
+    collection = with_files(catalogues)
+    preset = composed(collection, provider=provider, model=model or "")
+    preset = preset.merged(meant(collection, name)) if name else preset
+    if as_machine:
+        found: list[Json] = [_tree(change, "default", "value") for change in changes(preset)]
+        return say({**_head(preset), "evidence": [*preset.evidence], "changes": found})
+    _show_head(preset)
+    _show_changes(changes(preset))
+    for source in preset.evidence:
+        labelled(out, "evidence" if source == preset.evidence[0] else "", source)
+    return 0
+
+
+@presets_command.command("diff", epilog=EPILOG, short_help="Show in what two presets differ.")
+@click.argument("one", metavar="A")
+@click.argument("other", metavar="B")
+@catalogue_option
+@json_option
+@reporting
+def diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_machine: bool) -> int:
+    """Show the keys to which A and B give different values, defaults included, from A to B.
+
+    Each is the name of a preset, or PROVIDER/MODEL.
+    """
+    collection = with_files(catalogues)
+    found = differences(meant(collection, one), meant(collection, other))
+    if as_machine:
+        return say({"a": one, "b": other, "differences": [_tree(change, "a", "b") for change in found]})
+    _show_changes(found)
+    if not found:
+        out.print(f"{one} and {other} come to the same")
+    return 0
+
+
+def _show_head(preset: Preset) -> None:
+    labelled(out, "preset", preset.name)
+    labelled(out, "about", preset.about)
+    labelled(out, "verified", preset.verified_on or "-")
+
+
+def _show_changes(found: Sequence[Change]) -> None:
+    for change in found:
+        out.print(change.key, style="bold blue")
+        same = change.before == change.after
+        values = "the default, " if same else f"{_shown(change.before)} → "
+        labelled(out, "", values + _shown(change.after))
+        if change.because:
+            labelled(out, "", change.because, "dim")
+
+
+def _shown(value: JsonText | None) -> str:
+    """A value as people read it: a limit that is null is off."""
+    return "not sent" if value is None else "off" if value == "null" else value
+
+
+def _tree(change: Change, before: str, after: str) -> dict[str, Json]:
+    """A change as JSON; a value that is not sent has no key."""
+    values = ((before, change.before), (after, change.after))
+    told = {name: parse(value) for name, value in values if value is not None}
+    return {"key": change.key, **told, "because": change.because}
+
+
+def _head(preset: Preset) -> dict[str, Json]:
+    return {
+        "name": preset.name,
+        "about": preset.about,
+        "verified_on": preset.verified_on,
+        "defaults_for": [*preset.defaults_for],
+    }

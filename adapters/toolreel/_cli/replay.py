@@ -1,0 +1,45 @@
+"""``toolreel replay``: a recorded run once more, which must come to the same."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+
+from toolreel._cli.options.driver import driver_option
+from toolreel._cli.output.console import out
+from toolreel._cli.output.errors import EPILOG, json_option, reporting
+from toolreel._cli.output.render import show_run
+from toolreel._replay.replay import Driver, replay
+from toolreel.tools._python.loading import load_tools
+
+__all__ = ["replay_command"]
+
+
+@click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is the same.")
+@click.argument("file", type=click.Path(path_type=Path))
+@driver_option
+@click.option(
+    "--tools",
+    "tool_names",
+    multiple=True,
+    metavar="MODULE:ATTR",
+    help="Run these tools for real; without it, the journal answers for them.",
+)
+@json_option
+@reporting
+def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
+    """Replay a recorded run without network, and check that it is the same to the byte.
+
+    FILE is a cassette (NAME.yaml, or just NAME, with NAME.journal.jsonl beside it) or a journal
+    alone, which then answers for the model.
+    """
+    tools = load_tools(tool_names)
+    with redirect_stdout(sys.stderr):
+        replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
+    show_run(replayed.run, as_machine=as_machine, extra={"replay": {"driver": driver, "identical": True}})
+    if not as_machine:
+        out.print(f"replay      {replayed.proof}", style="green")
+    return 0

@@ -1,0 +1,138 @@
+"""``toolreel tools``: the surface that a run would have, tool by tool."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+
+import click
+
+from toolreel._cli.options.mcp import accept_option
+from toolreel._cli.options.sources import SourceChoice, source_options
+from toolreel._cli.output.console import labelled, out
+from toolreel._cli.output.errors import EPILOG, json_option, reporting
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.limits import check_surface, largest, shares
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+__all__ = ["allow_option", "deny_option", "tools_command"]
+
+_HEAD = ("tool", "bytes", "flags", "deadline", "source")
+
+allow_option = click.option(
+    "--allow",
+    multiple=True,
+    metavar="NAME",
+    help="Only these tools may be called; * stands for any text; may be repeated.",
+)
+deny_option = click.option(
+    "--deny",
+    multiple=True,
+    metavar="NAME",
+    help="These tools may not be called, whatever --allow says; * stands for any text; may be repeated.",
+)
+
+
+@click.command("tools", epilog=EPILOG, short_help="Show the tools that a run would have.")
+@source_options
+@accept_option
+@click.option("--by-size", is_flag=True, help="Show what is sent, the largest tools first.")
+@allow_option
+@deny_option
+@json_option
+@reporting
+def tools_command(
+    sources: SourceChoice,
+    accept: bool,
+    by_size: bool,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    as_machine: bool,
+) -> int:
+    """Show the tools that a run would have: where they come from, their size, and how they are run.
+
+    \b
+    toolreel tools --tools toolreel.demo._workspace:TOOLS --deny "*_patch"
+    toolreel tools --mcp mcp.json --accept
+    toolreel tools --openapi pets.yaml --openapi-tag pets
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    if not sources.made:
+        known = "--tools MODULE:ATTR, --skills FOLDER, --mcp FILE, or --openapi FILE"
+        raise click.UsageError(f"say where the tools come from: {known}")
+    with redirect_stdout(sys.stderr), sources.opened(accept=accept) as given:
+        surface = given.surface(allow, deny)
+    if as_machine:
+        click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
+    else:
+        _show(surface, by_size=by_size)
+    check_surface(surface, LoopConfig())
+    return 0
+
+
+def _show(surface: ToolSurface, *, by_size: bool) -> None:
+    rows = [_HEAD, *map(_row, largest(surface) if by_size else surface.definitions)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    for row in rows if surface.definitions else ():
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        style = "bold blue" if row is _HEAD else ""
+        out.print("  ".join(cells).rstrip(), style=style)
+    if surface.masked:
+        labelled(out, "masked", ", ".join(surface.masked))
+    limits = LoopConfig()
+    labelled(out, "sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
+    labelled(out, "", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
+    sources = shares(surface)
+    for number, share in enumerate(sources if len(sources) > 1 else ()):
+        labelled(out, "" if number else "most from", str(share))
+    labelled(out, "fingerprint", surface.fingerprint)
+
+
+def _row(tool: ToolDefinition) -> tuple[str, ...]:
+    name = tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})"
+    deadline = "-" if tool.deadline_ms is None else f"{tool.deadline_ms} ms"
+    return name, str(tool.size), ", ".join(_flags(tool)) or "-", deadline, tool.source
+
+
+def _flags(tool: ToolDefinition) -> list[str]:
+    flags = {
+        "read-only": tool.read_only,
+        "polling": tool.polling,
+        "approval": tool.needs_approval,
+        "hidden": not tool.exposed,
+        "idempotent": tool.idempotent,
+        f"args at most {tool.max_args_bytes} bytes": tool.max_args_bytes is not None,
+        f"output at most {tool.max_output_bytes} bytes": tool.max_output_bytes is not None,
+    }
+    return [name for name, there in flags.items() if there]
+
+
+def _tree(surface: ToolSurface) -> Mapping[str, Json]:
+    limits = LoopConfig()
+    tools: list[Json] = [
+        {
+            "name": tool.name,
+            "outward": tool.outward,
+            "source": tool.source,
+            "bytes": tool.size,
+            "flags": _flags(tool),
+            "deadline_ms": tool.deadline_ms,
+            "fingerprint": tool.fingerprint,
+        }
+        for tool in surface.definitions
+    ]
+    return {
+        "tools": tools,
+        "masked": list(surface.masked),
+        "sent": {"count": len(surface.names), "bytes": surface.size},
+        "sources": [
+            {"source": share.source, "count": share.count, "bytes": share.size} for share in shares(surface)
+        ],
+        "limits": {
+            "count": limits.max_tool_definitions_count,
+            "bytes": limits.max_tool_definitions_bytes,
+        },
+        "fingerprint": surface.fingerprint,
+    }

@@ -1,0 +1,56 @@
+"""Telling a run what time it is, where its plan limits that: on the events, so that a replay knows it too."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
+from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
+from toolreel_core._protocol.state import State
+
+__all__ = ["AsyncStopwatch", "Stopwatch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """A performer whose events carry the milliseconds since the run began, where they do not yet."""
+
+    performer: Performer
+    started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def where_wanted(cls, performer: Performer, state: State) -> Performer:
+        """The performer, timed if the plan limits time; a run that goes on has its time so far behind it."""
+        if state.plan.config.max_wall_ms is None:
+            return performer
+        return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
+
+    def perform(self, effect: Wanted) -> Event | None:
+        """Perform the effect, and say when its answer came."""
+        return _stamped(self.performer.perform(effect), self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncStopwatch:
+    """The same as :class:`Stopwatch`, awaited."""
+
+    performer: AsyncPerformer
+    started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def where_wanted(cls, performer: AsyncPerformer, state: State) -> AsyncPerformer:
+        """The performer, timed if the plan limits time; a run that goes on has its time so far behind it."""
+        if state.plan.config.max_wall_ms is None:
+            return performer
+        return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
+
+    async def perform(self, effect: Wanted) -> Event | None:
+        """Perform the effect, and say when its answer came."""
+        return _stamped(await self.performer.perform(effect), self.started)
+
+
+def _stamped(event: Event | None, started: float) -> Event | None:
+    if event is None or isinstance(event, (RunStarted, CancelRequested)) or event.at_ms is not None:
+        return event
+    return replace(event, at_ms=round((time.monotonic() - started) * 1000))

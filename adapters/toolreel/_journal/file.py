@@ -1,0 +1,247 @@
+"""A journal on disk, a line at a time, so that a killed run loses at most what was under way.
+
+Lines go to ``<path>.part``, which one process holds, and which gets its name when the journal is closed.
+A line is with the system before the run goes on: it outlives the process, however that is killed. With
+``durable`` it is on the disk, and outlives the machine's power, at the price of an ``fsync`` an event.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from toolreel._driver.ports import Wanted
+from toolreel._errors import JournalError
+from toolreel._journal.file_lock import taken
+from toolreel._journal.record import (
+    VERSIONS,
+    Recorded,
+    event_line,
+    header_line,
+    parse_journal,
+    read_journal,
+    unfinished,
+)
+from toolreel._secrets.locations import refuse_secrets_in_line
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import Event
+
+__all__ = ["FileJournal", "ReopenedJournal"]
+
+_CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
+
+
+class _Lines:
+    """What is written to a journal's file, and read back from it."""
+
+    def __init__(self, path: Path, secrets: Mapping[str, str] | None, *, durable: bool) -> None:
+        self.path = path
+        self._part = unfinished(path)
+        self._secrets = secrets or {}
+        self._durable = durable
+        self._written = 0
+        self._file: IO[bytes]
+
+    def record(self, effect: Wanted | None, event: Event) -> None:
+        """Write an event and the effect that it answered.
+
+        :raises SecretFound: if the line holds a secret; it is not written
+        """
+        self._write(self._checked(event_line(self._written, effect, event)))
+
+    def close(self) -> None:
+        """Give the journal its name; what was recorded so far is whole."""
+        if self._file.closed:
+            return
+        with _writing(self.path):
+            with self._file:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                if _CAN_RENAME_OPEN_FILES:
+                    self._part.replace(self.path)  # so that nobody takes it in between
+            if not _CAN_RENAME_OPEN_FILES:
+                self._part.replace(self.path)
+
+    def discard(self) -> None:
+        """Give up what was recorded; a journal that stood there before stays."""
+        if self._file.closed:
+            return
+        with _writing(self.path), self._file:
+            self._part.unlink()
+
+    def _take(self, mode: str) -> None:
+        """Open the file, which nobody else may write from now on."""
+        with _writing(self.path):
+            self._file = self._part.open(mode)
+        if not taken(self._file) or not self._is_of_this_name():
+            self._file.close()
+            raise JournalError(
+                f"{self._part}: another process is writing it; wait until it has ended, or stop it"
+            )
+
+    def _is_of_this_name(self) -> bool:
+        """Whether it was not renamed, by who has just closed it, between opening and taking it."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), self._part.stat())
+        except FileNotFoundError:
+            return False
+
+    def _checked(self, line: str) -> str:
+        refuse_secrets_in_line(line, self._secrets, f"{self.path}, line {self._written + 1}")
+        return line
+
+    def _write(self, line: str) -> None:
+        with _writing(self.path):
+            self._file.write(f"{line}\n".encode())
+            self._file.flush()
+            if self._durable:
+                os.fsync(self._file.fileno())
+        self._written += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class FileJournal(_Lines):
+    """The journal of a run that begins.
+
+    :param known_secrets: values by name that must not be written
+    :param durable: whether each line is on the disk before the run goes on
+    :raises JournalError: if the file, or what a killed run has left of it, exists and ``overwrite`` is
+        not given, if another process is writing it, or if it cannot be written; so for all methods
+    :raises SecretFound: if the plan holds a secret; nothing is written
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        plan: Plan,
+        *,
+        known_secrets: Mapping[str, str] | None = None,
+        overwrite: bool = False,
+        durable: bool = False,
+    ) -> None:
+        super().__init__(path, known_secrets, durable=durable)
+        header = self._checked(header_line(plan))
+        if path.exists() and not overwrite:
+            raise JournalError(f"{path} exists; record under another name, or overwrite it")
+        if self._part.exists() and not overwrite:
+            raise JournalError(
+                f"{self._part} is what a run left that did not end; go on with it (toolreel resume), or "
+                "overwrite it"
+            )
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._take("ab")
+        try:
+            with _writing(path):
+                if os.fstat(self._file.fileno()).st_size:
+                    self._file.truncate(0)
+            self._write(header)
+            if durable:
+                _sync_folder(path.parent)
+        except JournalError:
+            with suppress(OSError):
+                self._file.close()
+            self._part.unlink()
+            raise
+
+
+class ReopenedJournal(_Lines):
+    """The journal of a run that was killed or rests, and now goes on; lines are appended to it.
+
+    A last line that was cut is taken away, and kept in ``<path>.cut``; one that lacks nothing but its
+    end stands.
+
+    :param path: of the journal, whether it has its name yet or not
+    :raises JournalError: if there is none, if it cannot be read or gone on with, or if another process
+        is writing it
+    """
+
+    recorded: Recorded
+    """What stood in it."""
+    cut: Path | None = None
+    """Where the last line was put, if it was cut."""
+
+    def __init__(
+        self, path: Path, *, known_secrets: Mapping[str, str] | None = None, durable: bool = False
+    ) -> None:
+        super().__init__(path, known_secrets, durable=durable)
+        if not self._part.exists():
+            read_journal(path)  # says what is wrong with it before anything is touched
+            with _writing(path), suppress(FileNotFoundError):  # somebody else was faster, and holds it
+                path.replace(self._part)
+        self._take("r+b")
+        try:
+            with _writing(path):
+                self.recorded = self._read()
+        except JournalError:
+            self._file.close()
+            raise
+        self._written = 1 + len(self.recorded.records)
+
+    def _read(self) -> Recorded:
+        data = self._file.read()
+        whole, line_end, last = data.rpartition(b"\n")
+        if last.endswith(b"}"):
+            with suppress(JournalError):
+                recorded = self._parsed(data + b"\n")
+                self._file.write(b"\n")
+                return recorded
+        recorded = self._parsed(whole + line_end)
+        if last:
+            self.cut = self._set_aside(last)
+            self._file.seek(len(whole + line_end))
+            self._file.truncate()
+        return recorded
+
+    def _parsed(self, data: bytes) -> Recorded:
+        if not data:
+            raise JournalError(f"{self._part}: not even its first line was written; start the run anew")
+        try:
+            recorded = parse_journal(data.decode(), str(self._part))
+        except UnicodeDecodeError as error:
+            raise JournalError(f"{self._part}: not a readable journal: {error}") from None
+        if recorded.version != VERSIONS.newest:
+            raise JournalError(
+                f"{self._part}: of version {recorded.version}, to which nothing is added; go on in a journal "
+                f"of its own: toolreel fork {self._part} --at {len(recorded.records)}"
+            )
+        return recorded
+
+    def _set_aside(self, last: bytes) -> Path:
+        """Keep what is about to be cut away, which may tell of a tool that has run."""
+        path = self.path.with_name(f"{self.path.name}.cut")
+        with path.open("ab") as file:
+            file.write(last + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return path
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a new file's name to the disk, where a system has it that way."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """What the file system refuses is the journal's error."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,214 @@
+"""The journal: the complete, portable record of a run, as JSON lines.
+
+The first line is a header with versions, plan and digest; then comes one line an event:
+``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` name the effect that was answered, ``fp`` by
+its fingerprint. Request bodies are not stored: the reducer makes them again, and the fingerprint
+proves that they are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from toolreel._driver.ports import Wanted
+from toolreel._errors import JournalError
+from toolreel._journal.migrations import Versions
+from toolreel_core._errors import CodecError
+from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._jsontext.results import either
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, encode, tag
+from toolreel_core._protocol.effects import ANSWERS, fingerprint
+from toolreel_core._protocol.events import Event
+
+__all__ = [
+    "VERSIONS",
+    "Lines",
+    "MemoryJournal",
+    "Record",
+    "Recorded",
+    "event_line",
+    "header_line",
+    "parse_journal",
+    "read_journal",
+    "unfinished",
+]
+
+Lines: TypeAlias = Sequence[Mapping[str, Json]]
+"""A journal as parsed JSON, line by line; the first is the header."""
+
+VERSIONS: Final[Versions[Lines]] = Versions("journal", JournalError)
+"""The layout of the lines; when the codec of the events gets a new version, so does the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of a journal."""
+
+    n: int
+    """Counted from 1."""
+    kind: str
+    """Kind of the effect that was answered, or of an event that nobody asked for."""
+    fp: str | None
+    """Fingerprint of that effect."""
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A journal that was read back."""
+
+    plan: Plan
+    records: tuple[Record, ...]
+    text: str = field(repr=False)
+    """The journal as it stands in the file; one of an older version as it would stand there now."""
+    source: str
+    """Where it was read from, for messages."""
+    version: int = VERSIONS.newest
+    """The version of the file."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events, for :func:`toolreel.fold`."""
+        return tuple(record.event for record in self.records)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the journal's text: two runs with the same digest are the same run."""
+        return digest(self.text)
+
+
+class MemoryJournal:
+    """A journal in memory."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.lines = [header_line(plan)]
+
+    def record(self, effect: Wanted | None, event: Event) -> None:
+        """Keep an event and the effect that it answered."""
+        self.lines.append(event_line(len(self.lines), effect, event))
+
+    @property
+    def text(self) -> str:
+        """The journal as a file would hold it."""
+        return "".join(line + "\n" for line in self.lines)
+
+
+def unfinished(path: Path) -> Path:
+    """Where a journal stands until its run has ended, or rests.
+
+    >>> unfinished(Path("chat.journal.jsonl")).name
+    'chat.journal.jsonl.part'
+    """
+    return path.with_name(f"{path.name}.part")
+
+
+def read_journal(path: Path) -> Recorded:
+    """Read a journal from a file.
+
+    :raises JournalError: if it cannot be read; names the line and the remedy
+    """
+    try:
+        return parse_journal(path.read_bytes().decode("utf-8"), str(path))
+    except FileNotFoundError:
+        raise JournalError(f"{path}: there is no such journal; {_remedy(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise JournalError(f"{path}: not a readable journal: {error}") from None
+
+
+def parse_journal(text: str, source: str = "journal", *, versions: Versions[Lines] = VERSIONS) -> Recorded:
+    """Read a journal from its text.
+
+    :param versions: what older versions there are, and how they become the newest
+    :raises JournalError: if it cannot be read; names the line and the remedy
+    """
+    if not text.strip():
+        raise JournalError(f"{source}: the journal is empty; record it again")
+    if not text.endswith("\n"):
+        raise JournalError(
+            f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
+        )
+    first, *rest = text.split("\n")[:-1]  # not splitlines: U+2028 and its like stand in texts as they are
+    place, header = f"{source}, line 1", _object(first, f"{source}, line 1")
+    if "toolreel_journal" not in header:
+        raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
+    found = header["toolreel_journal"]
+    lines = versions.newest_of([header], found, place)  # complains of an unknown version before all else
+    if rest:
+        trees = [_object(line, f"{source}, line {number}") for number, line in enumerate(rest, 2)]
+        lines = versions.newest_of([header, *trees], found, place)
+    is_newest = found == versions.newest
+    plan = _plan(lines[0], place, of_this_version=is_newest)
+    records = [
+        _record(line, number - 1, f"{source}, line {number}") for number, line in enumerate(lines[1:], 2)
+    ]
+    if not is_newest:
+        text = "\n".join([header_line(plan, versions), *map(canonical, lines[1:]), ""])
+    return Recorded(plan, tuple(records), text, source, int(str(found)))
+
+
+def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
+    """The first line of a journal, without its end."""
+    return canonical(
+        {"toolreel_journal": versions.newest, "codec": VERSION, "digest": plan.digest, "plan": encode(plan)}
+    )
+
+
+def event_line(n: int, effect: Wanted | None, event: Event) -> str:
+    """The line of an event, without its end.
+
+    :param n: its number, counted from 1
+    """
+    if effect is None or not isinstance(event, ANSWERS[type(effect)]):
+        return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": encode(event)})
+    return canonical({"n": n, "kind": tag(type(effect)), "fp": fingerprint(effect), "event": encode(event)})
+
+
+def _remedy(path: Path) -> str:
+    if unfinished(path).exists():
+        return (
+            f"but there is {unfinished(path).name}, of a run that did not end: go on with `toolreel resume`"
+        )
+    return "record one with `toolreel run --record`"
+
+
+def _object(line: str, place: str) -> Mapping[str, Json]:
+    tree = either(read(line))
+    if not isinstance(tree, Mapping):
+        raise JournalError(
+            f"{place}: not a line of a journal: {tree if isinstance(tree, str) else 'no object'}"
+        )
+    return tree
+
+
+def _plan(header: Mapping[str, Json], place: str, *, of_this_version: bool) -> Plan:
+    if header.get("codec") != VERSION:
+        raise JournalError(f"{place}: events of version {header.get('codec')}; this toolreel reads {VERSION}")
+    try:
+        plan = decode_plan(header.get("plan"))
+    except CodecError as error:
+        raise JournalError(f"{place}: {error}") from None
+    if of_this_version and plan.digest != header.get("digest"):
+        raise JournalError(f"{place}: the plan does not fit its digest; it was edited, record it again")
+    return plan
+
+
+def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
+    match tree:
+        case {"n": int() as number, "kind": str() as kind, "fp": (str() | None) as fp, "event": event} if (
+            len(tree) == 4
+        ):
+            if number != n:
+                raise JournalError(
+                    f"{place}: record {number} stands where {n} is expected; a line is missing"
+                )
+        case _:
+            raise JournalError(f"{place}: expected the keys n, kind, fp and event")
+    try:
+        return Record(n, kind, fp, decode_event(event))
+    except CodecError as error:
+        raise JournalError(f"{place}: {error}") from None

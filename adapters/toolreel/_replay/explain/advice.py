@@ -1,0 +1,111 @@
+"""What to do about a run that ended badly, for the person at the terminal."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransportFailed,
+    Truncated,
+)
+
+__all__ = ["told"]
+
+_NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
+_UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
+
+
+def told(  # noqa: PLR0912 - one sentence an outcome
+    outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None
+) -> tuple[str, str]:
+    """How a run ended, in words, and what to do about it; the latter is empty where nothing is to be done.
+
+    >>> told(MaxTurns(3))
+    ('the model still called tools after 3 turns', 'raise the limit with --set max_turns=6')
+    """
+    match outcome:
+        case Completed():
+            return "the model gave a final answer", ""
+        case EmptyFinal():
+            return "the model ended with neither text nor a call", "ask again, or try another model"
+        case MaxTurns():
+            doubled = f"raise the limit with --set max_turns={outcome.limit * 2}"
+            return f"the model still called tools after {outcome.limit} turns", doubled
+        case NoToolCalls():
+            return "the model called no tool", "ask it once more with --set nudge_no_tool_calls=1"
+        case ToolFailed():
+            failed = ", ".join(outcome.tools) or "every tool"
+            return f"tools failed: {failed}", "one success is enough with --set tool_failure_policy=tolerated"
+        case RepeatedCall():
+            times = f"{outcome.times} times in a row, with the same result"
+            return f"the model called {outcome.tool} {times}", ""
+        case BudgetSpent():
+            return f"the budget of {outcome.kind} is used up: {outcome.used:g} of {outcome.limit:g}", ""
+        case ContextOverflow():
+            room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
+            return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
+        case CapabilityRefused():
+            return f"the server takes no tools: {outcome.message}", "try --set fallback_without_tools=true"
+        case Truncated():
+            return "the answer was cut at the output token limit", "raise it with --set max_tokens=…"
+        case Refused():
+            return f"the model refused: {outcome.reason}", ""
+        case ContentFiltered():
+            return f"the provider's filter suppressed the reply: {outcome.reason}", ""
+        case InvalidReply():
+            hint = "is --base-url that of an OpenAI-compatible server?" if outcome.problem in _NO_CHAT else ""
+            return f"the reply could not be used ({outcome.problem}): {outcome.detail}", hint
+        case TransportFailed():
+            return outcome.message, _transport(outcome, base_url, api_key_env)
+        case Cancelled():
+            return outcome.reason or "the run was cancelled", ""
+        case _:
+            assert_never(outcome)
+
+
+def _transport(outcome: TransportFailed, base_url: str, api_key_env: str | None) -> str:
+    if outcome.failure == "connect":
+        return f"no server answers at {base_url}: start it, or correct --base-url"
+    if outcome.failure == "timeout":
+        return "the server is too slow: raise --timeout"
+    if outcome.failure == "too_large":
+        return "the server sent more than any chat completion has; is --base-url right?"
+    if outcome.failure == "broken":
+        return "the connection broke before the reply was whole: try again, or correct --base-url"
+    return _refusal(outcome.status or 0, outcome.message.lower(), base_url, api_key_env)
+
+
+def _refusal(status: int, message: str, base_url: str, api_key_env: str | None) -> str:
+    """What to do about an HTTP status."""
+    if status in {401, 403} and api_key_env:
+        return f"the key in {api_key_env} was not accepted: is it the right one for {base_url}?"
+    if status in {401, 403}:
+        return "the server wants a key: name the variable that holds it with --api-key-env"
+    model = "model" in message
+    if (status == 404 and model) or (
+        status in {400, 422} and model and any(word in message for word in _UNKNOWN)
+    ):
+        return "the server does not know the model: ask it for its names at /v1/models, then correct --model"
+    if status == 404:
+        return f"nothing is at {base_url}: correct --base-url"
+    if status == 429:
+        return "too many requests: wait, then try again"
+    if 300 <= status < 400:
+        return f"{base_url} sends requests elsewhere: correct --base-url"
+    if status < 500:
+        return "the server refused the request: see what it says, then correct the options"
+    return "the server failed: try again"

@@ -1,0 +1,208 @@
+"""What of two runs is compared: plans key by key, effects and events by what the loop makes of them.
+
+What differs between any two live sessions and means nothing is left out: the ids of calls, times,
+token counts, and whatever else stands in a reply's body that the loop does not act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any, Final, assert_never, cast
+
+from toolreel._replay.trace import Traced
+from toolreel.cassette._request_diff import Change, changes
+from toolreel_core._conversation.message import wire_tree
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._loop.read_reply import received
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+
+__all__ = ["effect_changes", "event_changes", "plan_changes"]
+
+_OPTIONS: Final = ("options", "overrides")
+_REMEMBERED: Final = 4096
+"""Messages that are not read again, since every later request repeats them."""
+
+
+def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
+    """Every key in which two plans differ; the presets' names are none, what came of them is.
+
+    >>> old, new = (Plan.of(model=name, messages="hi") for name in "ab")
+    >>> plan_changes(old, new)
+    (Change(place='model', old='"a"', new='"b"'),)
+    """
+    return () if old == new else tuple(changes(_plan(old), _plan(new)))
+
+
+def effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
+    """Where two events differ in what they answer.
+
+    Of two runs with different plans, requests are compared by what was said since their plans alone.
+    """
+    was, now = old.effect, new.effect
+    if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
+        return tuple(changes(_effect(old), _effect(new)))
+    if was.request.digest == now.request.digest:
+        return ()
+    if old.before.plan != new.before.plan:
+        return _said_changes(_since(old, was.request.messages), _since(new, now.request.messages))
+    rest = changes(parse(was.request.options.text), parse(now.request.options.text))
+    return (*_said_changes([*was.request.messages.texts], [*now.request.messages.texts]), *rest)
+
+
+def event_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
+    """Where two events differ in what they say."""
+    return () if old.record.event == new.record.event else tuple(changes(_event(old), _event(new)))
+
+
+def _plan(plan: Plan) -> Tree:
+    tools: Json = {tool.name: _settings(tool) for tool in plan.tools.definitions}
+    return {
+        "model": plan.model,
+        "messages": [wire_tree(message) for message in plan.messages],
+        **{key: parse(getattr(plan, key)) for key in _OPTIONS},
+        "config": _settings(plan.config),
+        "provider": _settings(plan.provider),
+        "tools": tools,
+        "masked": [*plan.tools.masked],
+        "seed": plan.seed,
+    }
+
+
+def _settings(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a plan
+    given = {setting.name: getattr(value, setting.name) for setting in fields(value) if setting.compare}
+    return {key: _plain(setting) for key, setting in given.items()}
+
+
+def _plain(value: Any) -> Json:  # noqa: ANN401 - a setting
+    if isinstance(value, JsonText):
+        return parse(value)
+    return [*value] if isinstance(value, tuple) else cast("Json", value)
+
+
+def _since(traced: Traced, sent: Transcript) -> Sequence[JsonText]:
+    """What was said since the plan."""
+    plan = traced.before.plan
+    return [*sent.texts][len(Transcript.of(plan.messages, plan.form).complete().texts) :]
+
+
+def _said_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[Change, ...]:
+    """Where two histories differ, with ``1``, ``2``, … for the ids of calls, in the order of the calls."""
+    if old == new:
+        return ()
+    then, later = _renamed(old), _renamed(new)
+    return () if then == later else tuple(changes(_messages(then), _messages(later)))
+
+
+def _messages(texts: Iterable[JsonText]) -> Json:
+    return {"messages": [parse(text) for text in texts]}
+
+
+def _renamed(texts: Iterable[JsonText]) -> list[JsonText]:
+    order: dict[str, str] = {}
+    renamed: list[JsonText] = []
+    for text in texts:
+        ids = _ids(text)
+        names = tuple(order.setdefault(given, str(len(order) + 1)) for given in ids)
+        renamed.append(_with_ids(text, names) if ids else text)
+    return renamed
+
+
+@lru_cache(_REMEMBERED)
+def _ids(text: JsonText) -> tuple[str, ...]:
+    """The ids of the calls in a message, or of the call that it answers."""
+    message = cast("Tree", parse(text))
+    calls = (call.get("id") for call in _calls(message))
+    answered = (message["tool_call_id"],) if "tool_call_id" in message else ()
+    return tuple(str(given) for given in (*calls, *answered))
+
+
+@lru_cache(_REMEMBERED)
+def _with_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
+    """The message with other ids in their places."""
+    message = dict(cast("Tree", parse(text)))
+    if "tool_call_id" in message:
+        return canonical({**message, "tool_call_id": names[-1]})
+    calls: list[Json] = [{**call, "id": name} for call, name in zip(_calls(message), names, strict=True)]
+    return canonical({**message, "tool_calls": calls})
+
+
+def _calls(message: Tree) -> list[Tree]:
+    """The entries of its calls; none where a transform has made something else of them."""
+    calls = message.get("tool_calls")
+    entries = calls if isinstance(calls, list) else []
+    return [call for call in entries if isinstance(call, Mapping)]
+
+
+def _effect(traced: Traced) -> Json:
+    effect = traced.effect
+    match effect:
+        case None:
+            return {"wants": "nothing"}
+        case SendRequest():
+            return {"wants": "a reply"}
+        case RunTool():
+            return {"wants": "a tool", "name": effect.name, "arguments": parse(effect.arguments)}
+        case AskApproval():
+            return {"wants": "approval", "name": effect.name, "arguments": parse(effect.arguments)}
+        case Wait():
+            return {"wants": "to wait", "ms": effect.ms}
+        case _:
+            assert_never(effect)
+
+
+def _event(traced: Traced) -> Json:
+    event = traced.record.event
+    match event:
+        case ReplyReceived():
+            return {"event": "reply", **_reply(traced, event)}
+        case RequestFailed():
+            told: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
+            return {"event": "no reply", **told, "retry_after_ms": event.retry_after_ms}
+        case ToolReturned():
+            return {"event": "result", "output": read(event.output).value_or(event.output)}
+        case ApprovalGiven():
+            return {"event": "approval", "approved": event.approved, "reason": event.reason}
+        case WaitElapsed():
+            return {"event": "wait elapsed"}
+        case CancelRequested():
+            return {"event": "cancelled", "reason": event.reason}
+        case RunStarted():
+            return {"event": "started"}
+        case _:
+            assert_never(event)
+
+
+def _reply(traced: Traced, event: ReplyReceived) -> Tree:
+    reply = received(event.body, traced.before).reply
+    return {
+        "text": reply.content,
+        "reasoning": reply.reasoning,
+        "calls": [_call(call) for call in reply.calls],
+        "finish": reply.finish,
+        "problem": reply.problem.code if reply.problem else None,
+    }
+
+
+def _call(call: ToolCall) -> Json:
+    match call.arguments:
+        case JsonText():
+            return {"name": call.name, "arguments": parse(call.arguments)}
+        case ArgumentError():
+            return {"name": call.name, "unreadable": call.arguments.code, "arguments": call.original}
+        case _:
+            assert_never(call.arguments)

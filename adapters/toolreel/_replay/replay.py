@@ -1,0 +1,219 @@
+"""Replaying a recorded run on any driver, and proving that it is the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+
+from toolreel._driver.aio import arun
+from toolreel._driver.run import Run
+from toolreel._driver.sync import run
+from toolreel._driver.sync_as_async import ImmediateEndpoint
+from toolreel._errors import CassetteError, JournalError, MissingExtra
+from toolreel._journal.record import MemoryJournal, Recorded, read_journal
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
+from toolreel.cassette._request_diff import first_change
+from toolreel.tools._python.host import Given, PythonTools
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+if TYPE_CHECKING:
+    from toolreel._replay.taped_endpoint import TapedEndpoint
+    from toolreel.cassette._tape import Recording
+    from toolreel.tools._python.async_host import AsyncPythonTools
+
+__all__ = [
+    "DRIVERS",
+    "Driver",
+    "Replayed",
+    "Toolset",
+    "check_surface",
+    "companion",
+    "load_trio",
+    "recording_files",
+    "replay",
+]
+
+Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
+DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
+
+Toolset: TypeAlias = Callable[[], Iterable[Given]]
+"""Makes the tools of a run anew, since tools may keep state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay that agreed with its record to the byte."""
+
+    run: Run
+    recorded: Recorded
+    cassette: Path | None
+    """The cassette that answered the requests; without one, the journal did."""
+    driver: Driver
+
+    @property
+    def proof(self) -> str:
+        """What was shown, in one line."""
+        count = len(self.recorded.records)
+        events = "1 event" if count == 1 else f"{count} events"
+        return f"identical on {self.driver}: {events}, journal {self.recorded.digest[:16]}"
+
+
+def companion(cassette: Path) -> Path:
+    """The journal of a cassette.
+
+    >>> companion(Path("cassettes/chat/local--m.yaml")).name
+    'local--m.journal.jsonl'
+    """
+    return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
+
+
+def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
+    """Replay a cassette with its journal, or a journal alone; there is no network.
+
+    :param path: ``<name>.yaml`` or ``<name>``, with ``<name>.journal.jsonl`` beside it, or the latter alone
+    :param tools: runs the tools for real; without it, the journal answers for them
+    :raises toolreel.ReplayMismatch: if anything differs from the record
+    :raises AdapterError: if a file cannot be read, or an extra is missing
+    """
+    cassette, journal_path = recording_files(path)
+    recorded = read_journal(journal_path)
+    journal = MemoryJournal(recorded.plan)
+    match driver:
+        case "sync":
+            done = _replay(recorded, cassette, tools, journal)
+        case "asyncio":
+            import asyncio
+
+            done = asyncio.run(_areplay(recorded, cassette, tools, journal))
+        case "trio":
+            done = load_trio().run(partial(_areplay, recorded, cassette, tools, journal))
+        case _:
+            assert_never(driver)
+    _check_identical(recorded, journal)
+    return Replayed(done, recorded, cassette, driver)
+
+
+def recording_files(path: Path) -> tuple[Path | None, Path]:
+    """The cassette, if there is one, and the journal that a path means.
+
+    :raises AdapterError: if there is no such recording, or it lacks its journal
+    """
+    if path.is_dir():
+        raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
+    if path.name.endswith(".jsonl"):
+        return None, path
+    if not path.exists():
+        cassette = path.with_name(path.name + ".yaml")
+        if not cassette.exists() and companion(cassette).exists():
+            return None, companion(cassette)
+        if not cassette.exists():
+            raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
+        path = cassette
+    if not companion(path).exists():
+        raise JournalError(
+            f"{companion(path)}: there is no such journal, which {path.name} cannot do without"
+        )
+    return path, companion(path)
+
+
+def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
+    with ExitStack() as stack:
+        tape = stack.enter_context(_tape(cassette)) if cassette else None
+        endpoint = _endpoint(tape) if tape else None
+        host = PythonTools(tools()) if tools else None
+        check_surface(recorded, host.surface if host else recorded.plan.tools)
+        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
+        done = run(recorded.plan, rehearsal, journal=journal)
+        rehearsal.finish()
+        return done
+
+
+async def _areplay(
+    recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
+) -> Run:
+    async with AsyncExitStack() as stack:
+        tape = stack.enter_context(_tape(cassette)) if cassette else None
+        endpoint = ImmediateEndpoint(_endpoint(tape)) if tape else None
+        host = _async_tools(tools()) if tools else None
+        check_surface(recorded, host.surface if host else recorded.plan.tools)
+        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
+        done = await arun(recorded.plan, rehearsal, journal=journal)
+        rehearsal.finish()
+        return done
+
+
+def _tape(cassette: Path) -> AbstractContextManager[Recording]:
+    from toolreel.cassette._transports import replaying
+
+    return replaying(cassette)
+
+
+def _endpoint(tape: Recording) -> TapedEndpoint:
+    from toolreel._replay.taped_endpoint import TapedEndpoint
+
+    return TapedEndpoint(tape)
+
+
+def _async_tools(tools: Iterable[Given]) -> AsyncPythonTools:
+    from toolreel.tools._python.async_host import AsyncPythonTools
+
+    return AsyncPythonTools(tools)
+
+
+def load_trio() -> ModuleType:
+    """The trio package.
+
+    :raises MissingExtra: if it is not installed
+    """
+    try:
+        import trio
+    except ImportError:
+        raise MissingExtra.of("trio", "trio") from None
+    return trio
+
+
+def check_surface(recorded: Recorded, given: ToolSurface) -> None:
+    """Fail unless the tools are still what the model was shown; others may have come to them.
+
+    :raises toolreel.ReplayMismatch: names the tool and its first change
+    """
+    now = {tool.name: tool for tool in given.definitions}
+    for was in recorded.plan.tools.definitions:
+        if was.name not in now:
+            there = f"there are: {', '.join(now)}" if now else "there are none"
+            raise ReplayMismatch(f"{recorded.source}: the run had a tool {was.name!r}; {there}")
+        change = first_change(_shown(was), _shown(now[was.name]))
+        if change:
+            raise ReplayMismatch(
+                f"{recorded.source}: the tool {was.name!r} is not what the model was shown; first change: "
+                f"{change.place}\n  recorded: {change.old}\n  now:      {change.new}\n"
+                "If the change is meant, record the session again."
+            )
+
+
+def _shown(tool: ToolDefinition) -> Json:
+    return {"description": tool.description, "parameters": parse(tool.parameters)}
+
+
+def _check_identical(recorded: Recorded, journal: MemoryJournal) -> None:
+    for number, (was, now) in enumerate(zip_longest(recorded.text.split("\n")[:-1], journal.lines), 1):
+        if was != now:
+            raise ReplayMismatch(f"{recorded.source}, line {number}: {_difference(was, now)}")
+
+
+def _difference(was: str | None, now: str | None) -> str:
+    if was is None or now is None:
+        return "the replay has more events than the record" if was is None else "the replay lacks this event"
+    at = next(index for index, (old, new) in enumerate(zip_longest(was, now)) if old != new)
+    around = slice(max(0, at - 40), at + 60)
+    return (
+        f"the replay differs from character {at + 1} on\n  recorded …{was[around]}\n  replayed …{now[around]}"
+    )

@@ -1,0 +1,173 @@
+"""A recorded run, gone through event by event: what each one answered, and where the run was then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
+
+from toolreel._driver.ports import Wanted
+from toolreel._driver.run import Run
+from toolreel._journal.record import Record, Recorded, read_journal
+from toolreel._replay.replay import recording_files
+from toolreel._replay.run_in_progress import Underway
+from toolreel_core._errors import ProtocolError, ReplayMismatch
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._loop.read_reply import received
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
+from toolreel_core._protocol.state import State
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.normalize import Reply
+
+__all__ = ["Source", "Trace", "Traced", "cut", "opened", "retrace"]
+
+Source: TypeAlias = Recorded | Path | str
+"""A recorded run: a journal that was read, or the path of a journal or a cassette."""
+
+_LINE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One event of a recorded run."""
+
+    record: Record
+    effect: Wanted | None
+    """What it answered; ``None`` for an event that nobody asked for."""
+    before: State
+    """The run as it was when the event came."""
+
+    @property
+    def told(self) -> str:
+        """The event in one line.
+
+        A tool's result begins with the call, a reply tells its calls, or its text.
+        """
+        return cut(_told(self.record.event, self.effect, self.before))
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A recorded run with all of its events."""
+
+    recorded: Recorded
+    events: tuple[Traced, ...]
+    run: Run
+    """What it amounts to."""
+
+    @property
+    def told(self) -> str:
+        """All events with their numbers, one line each."""
+        return "\n".join(f"{traced.record.n:>3}  {traced.told}" for traced in self.events) or "  (no events)"
+
+
+def opened(source: Source) -> Recorded:
+    """A recorded run; a path may be that of a cassette, which has its journal beside it.
+
+    :raises AdapterError: if it cannot be read
+    """
+    match source:
+        case Recorded():
+            return source
+        case Path() | str():
+            return read_journal(recording_files(Path(source))[1])
+        case _:
+            assert_never(source)
+
+
+def retrace(recorded: Recorded) -> Trace:
+    """Go through a record, and check that every event still answers what it answered then.
+
+    :raises toolreel.ReplayMismatch: if one does not; names its line
+    """
+    run, events = Underway(recorded.plan), list[Traced]()
+    for record in recorded.records:
+        effect = _answered(recorded, record, run.wanted.values())
+        events.append(Traced(record, effect, run.state))
+        try:
+            run.take(effect, record.event)
+        except ProtocolError as error:
+            raise ReplayMismatch(f"{recorded.source}, line {record.n + 1}: {error}") from None
+    return Trace(recorded, tuple(events), run.run)
+
+
+def cut(text: str, length: int = _LINE) -> str:
+    """The text in one line of at most that many characters.
+
+    >>> cut("to be or not to be", 10)
+    'to be or …'
+    """
+    line = text.replace("\n", "\\n")
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> Wanted | None:
+    if record.fp is None:
+        return None
+    for effect in wanted:
+        if fingerprint(effect) == record.fp:
+            return effect
+    raise ReplayMismatch(
+        f"{recorded.source}, line {record.n + 1}: this {record.kind} is not what the run wants there; the "
+        "record was edited, or toolreel has changed: record again"
+    )
+
+
+def _told(event: Event, effect: Wanted | None, before: State) -> str:
+    match event:
+        case ReplyReceived():
+            return f"reply: {_reply(received(event.body, before).reply)}"
+        case RequestFailed():
+            return f"no reply: {event.message}"
+        case ToolReturned():
+            return f"{_wanted(effect)} returned {event.output}"
+        case ApprovalGiven():
+            return f"{_wanted(effect)} {'approved' if event.approved else 'denied'}"
+        case WaitElapsed():
+            return f"{_wanted(effect)} elapsed"
+        case CancelRequested():
+            return f"cancelled: {event.reason}" if event.reason else "cancelled"
+        case RunStarted():
+            return "started"
+        case _:
+            assert_never(event)
+
+
+def _reply(reply: Reply) -> str:
+    if reply.calls:
+        return ", ".join(_call(call) for call in reply.calls)
+    return reply.content or (reply.problem.code if reply.problem else "nothing")
+
+
+def _call(call: ToolCall) -> str:
+    match call.arguments:
+        case JsonText():
+            return f"{call.name}({call.arguments})"
+        case ArgumentError():
+            return f"{call.name}({call.original})"
+        case _:
+            assert_never(call.arguments)
+
+
+def _wanted(effect: Wanted | None) -> str:
+    match effect:
+        case RunTool() | AskApproval():
+            return f"{effect.name}({effect.arguments})"
+        case Wait():
+            return f"a wait of {effect.ms} ms"
+        case SendRequest() | None:
+            return "something that nobody asked for"
+        case _:
+            assert_never(effect)

@@ -1,0 +1,112 @@
+"""Secrets that are known by value: those of this process's environment, and those that a client sends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+
+from toolreel._secrets.rules import VARIABLE, SecretRules, rules_in
+from toolreel.cassette._request_key import is_secret_parameter
+
+__all__ = ["known_secrets", "secrets_sent", "spellings"]
+
+_SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+_NAME_OF_A_PLACE: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
+_PLACE: Final = re.compile(r"[./~]|[A-Za-z]:\\")
+_SECRET_HEADER: Final = re.compile(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
+_SCHEME: Final = re.compile(r"(?i)(?:bearer|basic|token|apikey)\s+")
+_SHORTEST: Final = 8
+_FEWEST: Final = 5
+"""Different characters of a secret; a value with fewer is a mask such as ``xxxxxxxx``."""
+_SENT: Final = 12
+
+
+def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) -> dict[str, str]:
+    """The values in an environment that are secret: by their names, and passwords in URLs.
+
+    >>> known_secrets({"OPENAI_API_KEY": "abcdefgh12", "HOME": "/home/somebody", "PIN_TOKEN": "1234"})
+    {'OPENAI_API_KEY': 'abcdefgh12'}
+
+    :param rules: name further variables; those in the file that the environment names by default
+    """
+    further = (rules_in(environ) if rules is None else rules).variables
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if name in further and value.strip():
+            found[name] = value
+        elif name != VARIABLE and _SECRET_NAME.search(name) and not _is_place(name, value):
+            found |= {name: value} if _is_long(value) else {}
+        elif password := _password(value):
+            found[name] = password
+    return found
+
+
+def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """What a client sends to say who it is, by where it stood; none of it may come back in a body.
+
+    >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
+    {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
+    """
+    sent: dict[str, str] = {}
+    for name, value in headers.items():
+        if _SECRET_HEADER.fullmatch(name):
+            sent[f"the header {name.lower()}"] = _SCHEME.sub("", value.strip(), count=1)
+    parts = urlsplit(url)
+    for name, value in parse_qsl(parts.query):
+        if is_secret_parameter(name):
+            sent[f"the parameter {name}"] = value
+    sent["the URL"] = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
+    return {place: value for place, value in sent.items() if _is_told_apart(value)}
+
+
+@lru_cache(maxsize=256)
+def spellings(value: str) -> tuple[str, ...]:
+    """How a value may stand in a text: as it is, in JSON, in JSON in JSON, in a URL, in base64, in hex."""
+    in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    in_json |= {spelling.replace("/", "\\/") for spelling in in_json}
+    twice = {json.dumps(spelling)[1:-1] for spelling in in_json}
+    in_url = {quoting(value, safe="", errors="surrogateescape") for quoting in (quote, quote_plus)}
+    in_url |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), spelling) for spelling in in_url}
+    packed = {*_in_base64(value.encode("utf-8", "surrogateescape"))}
+    return tuple(sorted({value, *in_json, *twice, *in_url, *packed}, key=lambda text: (-len(text), text)))
+
+
+def _in_base64(data: bytes) -> Iterator[str]:
+    """What base64 and hex always have where these bytes stand in a longer text, at each of three places."""
+    for before in range(3):
+        whole = bytes(before) + data
+        first, last = -(-before * 4 // 3), len(whole) * 4 // 3
+        for altchars in (b"+/", b"-_"):
+            coded = base64.b64encode(whole, altchars).decode()
+            yield coded[first:last]
+    yield data.hex()
+    yield data.hex().upper()
+
+
+def _is_long(value: str) -> bool:
+    return len(value.strip()) >= _SHORTEST and len(set(value)) >= _FEWEST
+
+
+def _is_place(name: str, value: str) -> bool:
+    return bool(_NAME_OF_A_PLACE.search(name) and _PLACE.match(value))
+
+
+def _password(value: str) -> str:
+    """The password in a URL, such as that of a proxy or a database."""
+    if "://" not in value or "@" not in value:
+        return ""
+    try:
+        password = urlsplit(value.strip()).password or ""
+    except ValueError:
+        return ""
+    return unquote(password) if _is_long(password) else ""
+
+
+def _is_told_apart(value: str) -> bool:
+    """Whether a value is so long and mixed that no text has it by chance, as ``not-needed`` would be."""
+    return len(value) >= _SENT and bool(re.search(r"\d", value)) and len(set(value)) >= _FEWEST

@@ -1,0 +1,203 @@
+r"""What secrets look like: the forms of keys that providers hand out, and the places in which others stand.
+
+Every shape works on JSON-escaped text too, where a line break before a key is the letters ``\n`` and a
+slash may be ``\/``, and takes linear time on any text. A shape that ordinary words could have as well is
+only a suspicion, which its proof confirms or drops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel._secrets.heuristics import (
+    KEY_NAMES,
+    LOGIN_NAMES,
+    PLACEHOLDER,
+    are_credentials,
+    has_a_digit,
+    is_a_key,
+    is_a_password,
+    is_userinfo,
+    looks_random,
+    part,
+)
+
+__all__ = ["EMAIL", "SHAPES", "Shape", "shaped"]
+
+_START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
+"""Where a key may begin: not inside of a word, unless the word's last letter belongs to an escape."""
+
+_COLON: Final = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
+"""What stands between a name and its value, in HTTP, JSON, Python, YAML and shells."""
+
+_WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
+"""What a value without quotes is made of."""
+
+_BLOB: Final = re.compile(r"[A-Za-z0-9+/]{256,}")
+"""Base64 of a picture or a sound, in which any short shape turns up by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one kind of secret looks like."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    """The secret itself is the group ``secret``, else all of it."""
+    hints: tuple[str, ...]
+    """Small letters of which some stand wherever the pattern fits, so that most texts are passed over."""
+    proof: Callable[[re.Match[str]], bool] = bool
+    """Whether what fits is more than words."""
+
+
+def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int, str]]:
+    """What has one of these shapes: start and end of all of it, start of the secret in it, and the kind."""
+    lowered = text.lower()
+    blobs = [match.span() for match in _BLOB.finditer(text)] if len(text) > 256 else []
+    for shape in shapes:
+        if not any(hint in lowered for hint in shape.hints):
+            continue
+        for match in shape.pattern.finditer(text):
+            inside = any(start < match.start() < end for start, end in blobs)
+            if not inside and shape.proof(match):
+                yield match.start(), match.end(), match.start(part(match)), shape.kind
+
+
+def _shape(
+    kind: str, pattern: str, hints: str, proof: Callable[[re.Match[str]], bool] = bool, *, whole: bool = False
+) -> Shape:
+    return Shape(kind, re.compile(pattern if whole else _START + pattern), tuple(hints.split()), proof)
+
+
+SHAPES: Final = (
+    _shape("API key", r"sk-[A-Za-z0-9_-]{20,}", "sk-", looks_random(16)),
+    _shape(
+        "bearer token",
+        r"(?i)bearer(?:\s|\\[nt])+(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
+        "bearer",
+        looks_random(10),
+        whole=True,
+    ),
+    _shape(
+        "authorization header",
+        rf"(?i)authorization{_COLON}(?:basic|token|apikey)\s{{1,9}}(?P<secret>[A-Za-z0-9+/._=-]{{8,}})",
+        "authorization",
+        looks_random(8),
+        whole=True,
+    ),
+    _shape(
+        "basic authorization",
+        r"(?i)(?<![A-Za-z])basic(?:\s|\\[nt]){1,9}(?P<secret>[A-Za-z0-9+/_-]{8,}={0,2})",
+        "basic",
+        are_credentials,
+        whole=True,
+    ),
+    _shape(
+        "GitHub token",
+        r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+    ),
+    _shape(
+        "GitLab token",
+        r"gl(?:pat|ptt|dt|rt|cbt|oas|ft|soat|agent|imt)-[A-Za-z0-9_.-]{20,}",
+        "pat- ptt- dt- rt- cbt- oas- ft- soat- agent- imt-",
+        has_a_digit,
+    ),
+    _shape(
+        "AWS access key",
+        r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
+        "akia asia",
+        lambda match: not match[0].endswith("EXAMPLE"),  # the one in the manuals
+    ),
+    _shape("Google API key", r"AIza[0-9A-Za-z_-]{35,}", "aiza"),
+    _shape("Google OAuth secret", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_-]{20,}", "ya29. gocspx-"),
+    _shape("Slack token", r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "xox xapp-", looks_random(10)),
+    _shape(
+        "Slack webhook",
+        r"hooks\.slack\.com(?:\\?/)services(?:\\?/)T[A-Za-z0-9/\\_]{20,}",
+        "hooks.slack.com",
+    ),
+    _shape(
+        "Stripe key",
+        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{24,}=*)",
+        "k_live_ k_test_ whsec_",
+    ),
+    _shape("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", "hf_"),
+    _shape("Groq key", r"gsk_[A-Za-z0-9]{30,}", "gsk_"),
+    _shape("xAI key", r"xai-[A-Za-z0-9]{30,}", "xai-"),
+    _shape("Perplexity key", r"pplx-[A-Za-z0-9]{30,}", "pplx-"),
+    _shape("Replicate token", r"r8_[A-Za-z0-9]{30,}", "r8_"),
+    _shape("Fireworks key", r"fw_[A-Za-z0-9]{20,}", "fw_", has_a_digit),
+    _shape("Cerebras key", r"csk-[A-Za-z0-9]{30,}", "csk-"),
+    _shape("NVIDIA key", r"nvapi-[A-Za-z0-9_-]{40,}", "nvapi-"),
+    _shape("Tavily key", r"tvly-[A-Za-z0-9-]{20,}", "tvly-", looks_random(16)),
+    _shape("LangSmith key", r"lsv2_(?:pt|sk)_[A-Za-z0-9]{20,}[A-Za-z0-9_]*", "lsv2_"),
+    _shape("Databricks token", r"dapi[0-9a-f]{32}(?![0-9A-Za-z])", "dapi"),
+    _shape("DigitalOcean token", r"do[opr]_v1_[0-9a-f]{40,}", "_v1_"),
+    _shape("npm token", r"npm_[A-Za-z0-9]{36,}", "npm_"),
+    _shape("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", looks_random(16)),
+    _shape("Docker token", r"dckr_pat_[A-Za-z0-9_-]{20,}", "dckr_pat_"),
+    _shape("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}", "sg."),
+    _shape("Telegram token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", ":aa"),
+    _shape("Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}", "hvs. hvb. hvr.", has_a_digit),
+    _shape("Shopify token", r"shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32,}", "shpat_ shpss_ shpca_ shppa_"),
+    _shape("Linear or Notion key", r"(?:lin_api_|ntn_)[A-Za-z0-9]{30,}", "lin_api_ ntn_"),
+    _shape("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}", "age-secret-key-1"),
+    _shape(
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:[\s\S]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[\s\S]*)",
+        "-----begin",
+        whole=True,
+    ),
+    _shape(
+        "cookie header",
+        rf"(?i)(?:set-)?cookie{_COLON}(?P<secret>[\w.-]+=[^\s\"';\\]{{6,}})",
+        "cookie",
+        lambda match: not PLACEHOLDER.search(match["secret"]),
+        whole=True,
+    ),
+    _shape("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", "eyj"),
+    _shape(
+        "password in a URL",
+        r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?:\\?/){2}[^\s/@:\"'\\<>]{0,64}"
+        r":(?P<secret>[^\s/@\"'\\<>]{3,200})@[\w.\[-]",
+        "@",
+        is_userinfo,
+        whole=True,
+    ),
+    _shape(
+        "key in a URL",
+        r"(?i)[?&](?:[\w.-]{0,40}[_.-])?(?:key|sig|signature|auth|hmac|jwt|sid|session)=(?P<secret>[\w.~%+/=-]{12,})",
+        "key= sig= ature= auth= hmac= jwt= sid= session=",
+        looks_random(10),
+        whole=True,
+    ),
+    _shape(
+        "password",
+        rf"(?i)(?:{LOGIN_NAMES}){_COLON}(?P<secret>{_WORD}{{8,200}}+)(?![(\[{{])",
+        "passw passphrase pwd",
+        is_a_password,
+        whole=True,
+    ),
+    _shape(
+        "key or token",
+        rf"(?i)(?:{KEY_NAMES}){_COLON}(?P<secret>{_WORD}{{16,2000}}+)(?![(\[{{])",
+        "key secret token credential",
+        is_a_key,
+        whole=True,
+    ),
+)
+"""The kinds of secrets that are looked for, the most telling first."""
+
+EMAIL: Final = Shape(
+    "e-mail address",
+    re.compile(
+        r"(?<![\w.+-])[\w.+-]{1,64}@(?!example\.|localhost)[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}"
+    ),
+    ("@",),
+)
+"""No secret unless somebody says that it is."""

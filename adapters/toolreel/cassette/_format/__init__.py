@@ -1,0 +1,1 @@
+"""cassette/_format"""

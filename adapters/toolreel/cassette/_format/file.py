@@ -1,0 +1,180 @@
+"""A cassette on disk, in the shape of a persister of vcrpy: read whole, replaced whole.
+
+vcrpy's own persister treats an empty or unreadable file as a missing one and records over it,
+and can leave half a file behind. This one raises, and the old file stays until the new one is
+complete on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+
+from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._secrets.body_prefixes import SharedBeginnings
+from toolreel._secrets.locations import interaction_texts, leaks_at
+from toolreel._secrets.rules import SecretRules
+from toolreel.cassette._format.bodies import Body
+from toolreel.cassette._format.yaml import TEXT_LIMIT
+from toolreel.cassette._request_key import RequestKey, canonical_body, request_key
+from toolreel_core._jsontext.canonical import JsonText
+
+try:
+    from vcr.request import Request
+except ImportError as error:
+    raise MissingExtra.of("record", "vcrpy") from error
+
+__all__ = ["KEPT", "CassetteFile"]
+
+_WORTH_KEEPING: Final = 100_000
+"""Characters up to which what was read of a file is kept in memory."""
+
+
+class _Serializer(Protocol):
+    """What vcrpy calls a serializer; ours is :mod:`toolreel.cassette._format.serializer`."""
+
+    def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
+    def interactions(self, cassette_string: str, /) -> list[dict[str, Any]]: ...
+
+
+class _InPieces(Request):  # type: ignore[misc]
+    """A request whose body is put together when somebody asks for it.
+
+    A conversation has many of them, and most of each is what the one before it says.
+    """
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self._pieces)
+
+    @body.setter
+    def body(self, value: tuple[bytes, ...]) -> None:
+        self._pieces = value
+
+
+class CassetteFile:
+    """The persister of one cassette."""
+
+    def __init__(self) -> None:
+        self.keys: list[RequestKey] = []
+        """After loading: the key of each request, by which it is looked up."""
+        self.known_secrets: Mapping[str, str] = {}
+        """Before saving: values that must not stand in the file, by their names."""
+        self.secret_rules: SecretRules | None = None
+        """Before saving: what else is a secret, and what is none; what the environment names by default."""
+
+    def load_cassette(
+        self, cassette_path: str, serializer: _Serializer
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
+        """The requests and responses in a file.
+
+        :raises CassetteError: when it cannot be read or trusted
+        """
+        try:
+            text = _text(Path(cassette_path))
+            read = _read if len(text) > _WORTH_KEEPING else KEPT
+            # A module is hashable, which not every checker knows.
+            requests, responses, keys = read(text, cast("Any", serializer))
+        except (CassetteError, UnicodeEncodeError) as error:
+            raise CassetteError(f"{cassette_path}: {error}") from error
+        self.keys = [*keys]
+        return [*requests], [*responses]
+
+    def save_cassette(
+        self, cassette_path: str, cassette_dict: Mapping[str, Any], serializer: _Serializer
+    ) -> None:
+        """Replace the file by one with these requests and responses.
+
+        :raises SecretFound: when it would hold a secret
+        :raises CassetteError: when it cannot be written, or would not be read back the same
+        """
+        pairs = [*zip(cassette_dict["requests"], cassette_dict["responses"], strict=True)]
+        interactions = [{"request": _request_dict(old), "response": response} for old, response in pairs]
+        try:
+            self._refuse_secrets(interactions)
+            text = serializer.serialize({"version": 1, "interactions": interactions})
+        except CassetteError as error:
+            raise type(error)(f"{cassette_path}: {error}") from error
+        _replace(Path(cassette_path), text.encode())
+
+    def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
+        seen: set[str] = set()
+        beginnings = SharedBeginnings()
+        for number, entry in enumerate(interactions, 1):
+            texts = interaction_texts(entry, beginnings)
+            for place, leak in leaks_at(texts, self.known_secrets, self.secret_rules, seen):
+                raise SecretFound(
+                    f"interaction {number}: {place}, line {leak.line} holds a secret "
+                    f"({leak.kind}): {leak.excerpt!r}; nothing was written. "
+                    "Keep it out of the session and record again, or, if it is none, allow it by a rule "
+                    "(TOOLREEL_SECRETS)"
+                )
+
+
+def _read(text: str, serializer: _Serializer) -> tuple[list[Any], list[dict[str, Any]], list[RequestKey]]:
+    """The requests and responses in a text, and the key of each request."""
+    interactions = serializer.interactions(text)
+    requests = [_request(entry["request"]) for entry in interactions]
+    responses = [_response(entry["response"]) for entry in interactions]
+    return [one for one, _ in requests], responses, [key for _, key in requests]
+
+
+KEPT: Final = lru_cache(maxsize=64)(_read)
+"""The same, for files that are opened again and again; nobody changes what it gives."""
+
+
+def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
+    body: Body = entry["body"] or b""
+    method, uri, headers = entry["method"], entry["uri"], entry["headers"]
+    if isinstance(body, tuple):
+        return _InPieces(method, uri, body, headers), request_key(method, uri, *body)
+    data = body.encode() if isinstance(body, str) else body
+    compared = data if isinstance(body, JsonText) else canonical_body(data)
+    return Request(method, uri, data, headers), request_key(method, uri, compared)
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes() if path.stat().st_size <= TEXT_LIMIT * 4 else None
+    except FileNotFoundError as error:
+        raise CassetteError("there is no such cassette: record it first") from error
+    except OSError as error:
+        raise CassetteError(f"cannot be read: {error.strerror}") from error
+    if data is None:
+        raise CassetteError(f"larger than {TEXT_LIMIT * 4} bytes: split the session over several cassettes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CassetteError(f"not UTF-8 at byte {error.start}, so no cassette: record again") from error
+
+
+def _response(entry: dict[str, Any]) -> dict[str, Any]:
+    body = entry["body"]["string"]
+    return {**entry, "body": {"string": body.encode() if isinstance(body, str) else body}}
+
+
+def _request_dict(request: Request) -> dict[str, Any]:
+    headers = {name: [value] for name, value in request.headers.items()}
+    return {"method": request.method, "uri": request.uri, "headers": headers, "body": request.body}
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file beside the old one and move it into its place once it is on disk."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise CassetteError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()

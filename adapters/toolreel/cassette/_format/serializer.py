@@ -1,0 +1,239 @@
+"""The text of a cassette, in the shape of a serializer of vcrpy.
+
+``serialize`` and ``deserialize`` take and give vcrpy's own dictionary, so that stock vcrpy
+reads these files too::
+
+    my_vcr.register_serializer("toolreel", toolreel.cassette._format.serializer)
+
+On disk, bodies are trees (:mod:`~toolreel.cassette._format.bodies`), every message of a
+conversation stands once (:mod:`~toolreel.cassette._format.message_tree`), and repeated values such as
+``tools`` are aliases under an anchor made of their name and content. ``toolreel: 1`` is the
+version of this format, ``version: 1`` that of vcrpy's, ``...`` in the last line says that the
+file is whole. An exchange that broke off has an ``error`` (:mod:`~toolreel.cassette._failures`).
+
+What is read is untrusted: its shape is checked, and every complaint names the interaction and
+the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+from toolreel._errors import CassetteError
+from toolreel._journal.migrations import Versions
+from toolreel.cassette._failures import KINDS, is_unanswered, unanswered
+from toolreel.cassette._format.bodies import Body, BodyReader, BodyWriter
+from toolreel.cassette._format.yaml import dump_yaml, load_yaml
+from toolreel_core._jsontext.canonical import JsonText
+
+__all__ = ["VERSIONS", "deserialize", "interactions", "serialize"]
+
+VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)
+"""The versions of the format; the newest is written, all are read."""
+
+_VCR_VERSION: Final = 1
+_Kind = TypeVar("_Kind")
+_Form = TypeVar("_Form", bound=Body)
+_RERECORD: Final = "record the session again"
+
+
+def serialize(cassette_dict: Mapping[str, Any]) -> str:
+    """The text of a cassette in vcrpy's shape; reading it back gives the same cassette.
+
+    A body of ``None`` and an empty one are the same thing; texts and the bytes of their UTF-8, too.
+
+    :raises CassetteError: when the cassette has another shape, or would not come back the same
+    """
+    cassette = _mapping(cassette_dict, "the cassette", {"version", "interactions"})
+    plain = [_plain(entry, n) for n, entry in enumerate(cassette["interactions"], 1)]
+    writer = BodyWriter()
+    for interaction in plain:
+        writer.announce(interaction["request"]["body"])
+    tree = {
+        "toolreel": VERSIONS.newest,
+        "version": _VCR_VERSION,
+        "interactions": [_written(entry, writer, n) for n, entry in enumerate(plain)],
+    }
+    text = dump_yaml(tree, writer.anchors())
+    back = [_plain(entry, n) for n, entry in enumerate(deserialize(text)["interactions"], 1)]
+    for n, (before, after) in enumerate(zip(plain, back, strict=True), 1):
+        if before != after:
+            raise CassetteError(
+                f"interaction {n}: does not come back from YAML as it was; nothing was written. "
+                "This is a defect of toolreel: please report it with this interaction"
+            )
+    return text
+
+
+def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS) -> dict[str, Any]:
+    """The cassette in a text, in vcrpy's shape; bodies are texts where they are UTF-8.
+
+    :param versions: what older versions there are, and how they become the newest
+    :raises CassetteError: when the text is not exactly what :func:`serialize` could have written
+    """
+    read = interactions(cassette_string, versions)
+    for entry in read:
+        request = entry["request"]
+        if isinstance(request["body"], tuple):
+            request["body"] = JsonText(b"".join(request["body"]).decode())
+    return {"version": _VCR_VERSION, "interactions": read}
+
+
+def interactions(
+    cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS
+) -> list[dict[str, Any]]:
+    """The interactions in a text, in vcrpy's shape, but for bodies of conversations, which are in pieces.
+
+    :raises CassetteError: as :func:`deserialize` does
+    """
+    tree: Mapping[str, Any] = _typed(load_yaml(cassette_string), dict, "the top of the file")
+    if "toolreel" not in tree:
+        raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
+    tree = versions.newest_of(tree, tree["toolreel"], "toolreel")
+    if tree.get("version") != _VCR_VERSION:
+        known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
+        raise CassetteError(f"version: {known}: {_RERECORD}")
+    _mapping(tree, "the cassette", {"toolreel", "version", "interactions"})
+    reader = BodyReader()
+    entries = _typed(tree["interactions"], list, "interactions")
+    return [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
+
+
+def _plain(entry: object, number: int) -> dict[str, Any]:
+    """One interaction of vcrpy's in the one form that is compared and written: bodies are bytes."""
+    place = f"interaction {number}"
+    parts = _mapping(entry, place, {"request", "response"})
+    request = _mapping(parts["request"], f"{place}: request", {"method", "uri", "headers", "body"})
+    response = _mapping(parts["response"], f"{place}: response", {"status", "headers", "body"}, {"error"})
+    body = _mapping(response["body"], f"{place}: response.body", {"string"})
+    return {
+        "request": {
+            "method": request["method"],
+            "uri": request["uri"],
+            "headers": _listed(request["headers"]),
+            "body": _encoded(request["body"], f"{place}: request.body"),
+        },
+        "response": {
+            "status": dict(response["status"]),
+            "headers": _listed(response["headers"]),
+            "body": _encoded(body["string"], f"{place}: response.body"),
+            **_error(response, place),
+        },
+    }
+
+
+def _listed(headers: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
+    return {name: [value] if isinstance(value, str) else list(value) for name, value in headers.items()}
+
+
+def _encoded(body: str | bytes | None, place: str) -> bytes:
+    try:
+        return body.encode() if isinstance(body, str) else body or b""
+    except UnicodeEncodeError as error:
+        raise CassetteError(f"{place}: {error.reason}: the text cannot have been a body") from error
+
+
+def _written(entry: Mapping[str, Any], writer: BodyWriter, index: int) -> dict[str, Any]:
+    """One interaction as it stands in the file; an empty body is left out."""
+    request, response = dict(entry["request"]), dict(entry["response"])
+    if request.pop("body"):
+        request["body"] = writer.request(index)
+    if body := response.pop("body"):
+        response["body"] = writer.response(body)
+    error = {"error": response.pop("error")} if "error" in response else {}
+    if is_unanswered({**entry["response"], "body": {"string": body}}):
+        return {"request": request, **error}
+    return {"request": request, "response": response, **error}
+
+
+def _read(entry: object, reader: BodyReader, place: str) -> dict[str, Any]:
+    parts = _mapping(entry, place, {"request"}, {"response", "error"})
+    error = _error(parts, place)
+    if "response" not in parts and not error:
+        raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
+    response = _read_response(parts["response"], reader, place) if "response" in parts else {}
+    return {
+        "request": _read_request(parts["request"], reader, place),
+        "response": {**response, **error} if response else unanswered(error["error"]),
+    }
+
+
+def _read_request(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
+    request = _mapping(part, f"{place}: request", {"method", "uri", "headers"}, {"body"})
+    return {
+        "method": _typed(request["method"], str, f"{place}: request.method"),
+        "uri": _typed(request["uri"], str, f"{place}: request.uri"),
+        "body": _body(request, reader.request, f"{place}: request"),
+        "headers": _headers(request["headers"], f"{place}: request.headers"),
+    }
+
+
+def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
+    response = _mapping(part, f"{place}: response", {"status", "headers"}, {"body"})
+    status = _mapping(response["status"], f"{place}: response.status", {"code", "message"})
+    return {
+        "status": {
+            "code": _typed(status["code"], int, f"{place}: response.status.code"),
+            "message": _typed(status["message"], str, f"{place}: response.status.message"),
+        },
+        "headers": _headers(response["headers"], f"{place}: response.headers"),
+        "body": {"string": _body(response, reader.response, f"{place}: response") or ""},
+    }
+
+
+def _error(part: Mapping[str, Any], place: str) -> dict[str, dict[str, str]]:
+    """The ``error`` of an exchange that broke off, under its key; nothing for one that did not."""
+    if "error" not in part:
+        return {}
+    error = _mapping(part["error"], f"{place}: error", {"kind", "message"})
+    told = {key: _typed(error[key], str, f"{place}: error.{key}") for key in ("kind", "message")}
+    if told["kind"] not in KINDS:
+        raise CassetteError(
+            f"{place}: error.kind: expected the name of an httpx.TransportError, found {told['kind']!r}: "
+            f"{_RERECORD}"
+        )
+    return {"error": told}
+
+
+def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str) -> _Form | None:
+    if "body" not in part:
+        return None
+    return read(_typed(part["body"], dict, f"{place}.body"), f"{place}.body")
+
+
+def _headers(headers: object, place: str) -> dict[str, list[str]]:
+    lists = {
+        name: _typed(values, list, f"{place}.{name}") for name, values in _typed(headers, dict, place).items()
+    }
+    return {
+        name: [_typed(value, str, f"{place}.{name}") for value in values] for name, values in lists.items()
+    }
+
+
+def _mapping(
+    value: object, place: str, needed: frozenset[str] | set[str], optional: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Refuse anything but a mapping with these keys."""
+    mapping = _typed(value, dict, place)
+    if mapping.keys() == needed:
+        return mapping
+    for key in sorted(needed - mapping.keys()):
+        raise CassetteError(f"{place}: the key {key!r} is missing: {_RERECORD}")
+    for key in sorted(mapping.keys() - needed - {*optional}):
+        raise CassetteError(f"{place}: the key {key!r} is not known here: remove it, or {_RERECORD}")
+    return mapping
+
+
+def _typed(value: object, kind: type[_Kind], place: str) -> _Kind:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise CassetteError(f"{place}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
+    return value
+
+
+_NAMES: Final[Mapping[type, str]] = {
+    str: "a text (in quotes)",
+    int: "a whole number",
+    list: "a list",
+    dict: "a mapping",
+}

@@ -1,0 +1,78 @@
+"""What to say when a request is not in the recording: how the nearest one that is differs from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from toolreel.cassette._request_diff import difference, drift
+from toolreel.cassette._request_key import canonical_body, endpoint
+
+if TYPE_CHECKING:
+    from vcr.request import Request
+
+__all__ = ["RERECORD", "Asked", "named", "told"]
+
+RERECORD: Final = "If the change is meant, record the session again"
+
+_COMPARED: Final = 50
+"""How many of the next unplayed interactions are looked at to explain a miss."""
+
+Interactions: TypeAlias = "Sequence[tuple[Request, object]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that a client makes of a recording."""
+
+    method: str
+    url: str
+    body: bytes
+    """Canonical, as from :func:`~toolreel.cassette._request_key.canonical_body`."""
+
+    @property
+    def name(self) -> str:
+        """What it asks for, in a few words."""
+        return f"{self.method.upper()} {endpoint(self.url)}"
+
+
+def named(request: Request) -> str:
+    """What a recorded request asks for, in a few words."""
+    return f"{request.method.upper()} {endpoint(request.uri)}"
+
+
+def told(asked: Asked, interactions: Interactions, left: Sequence[int], *, repeated: bool) -> str:
+    """Why a request has no answer.
+
+    :param left: numbers of the interactions that are still unplayed
+    :param repeated: whether the recording has this request, and has given all its answers
+    """
+    text = f"{asked.name} is not in the recording"
+    if repeated:
+        text = f"{asked.name} was recorded, but is asked for more often than that"
+    total = len(interactions)
+    if not left:
+        return f"{text}; all {total} interactions have been played. {RERECORD}."
+    index = _nearest(asked, interactions, left[:_COMPARED])
+    text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
+    return f"{text}{_comparison(asked, interactions[index][0])}\n{RERECORD}."
+
+
+def _nearest(asked: Asked, interactions: Interactions, candidates: Sequence[int]) -> int:
+    def likeness(index: int) -> tuple[bool, int]:
+        request = interactions[index][0]
+        return named(request) == asked.name, -difference(canonical_body(_body(request)), asked.body)
+
+    return max(candidates, key=likeness)
+
+
+def _comparison(asked: Asked, request: Request) -> str:
+    if named(request) != asked.name:
+        return f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
+    return drift(canonical_body(_body(request)), asked.body)
+
+
+def _body(request: Request) -> bytes:
+    body: Any = request.body
+    return body or b""

@@ -1,0 +1,188 @@
+"""How a request differs from the one that was recorded, told so that the cause is seen at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import islice, zip_longest
+from typing import Final
+
+from returns.pipeline import is_successful
+
+from toolreel_core._jsontext.canonical import Json, canonical, read
+
+__all__ = [
+    "ABSENT",
+    "Change",
+    "agreement",
+    "changes",
+    "clipped",
+    "difference",
+    "drift",
+    "first_change",
+]
+
+ABSENT: Final = "(absent)"
+"""Stands for a value that one side does not have."""
+
+_DIFF_LINES: Final = 40
+_DIFF_WINDOW: Final = 400
+_LINE: Final = 160
+_BEFORE: Final = 30
+_AFTER: Final = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A place in which two JSON values differ."""
+
+    place: str
+    """Where, as in ``messages[2].content``; empty for the whole value."""
+    old: str
+    """The canonical text of what was recorded there, or :data:`ABSENT`."""
+    new: str
+    """The canonical text of what is there now, or :data:`ABSENT`."""
+
+
+def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
+    """Every place in which two JSON values differ, reading the new one from its beginning.
+
+    >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
+    ['a', 'b[1]']
+    """
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        yield from _members(old, new, place)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _items(old, new, place)
+    elif (was := canonical(old)) != (now := canonical(new)):
+        yield Change(place, was, now)
+
+
+def first_change(old: Json, new: Json, place: str = "") -> Change | None:
+    """The first of these places.
+
+    >>> first_change({"messages": [{"content": "a"}]}, {"messages": [{"content": "b"}]})
+    Change(place='messages[0].content', old='"a"', new='"b"')
+    >>> first_change({"n": 1}, {"n": 1.0})
+    Change(place='n', old='1', new='1.0')
+    """
+    return next(changes(old, new, place), None)
+
+
+def drift(recorded: bytes, request: bytes) -> str:
+    """A few lines on where two bodies differ: the first changed place, then a short diff.
+
+    >>> print(drift(b'{"temperature":0}', b'{"temperature":1}'))
+    first change: temperature
+      recorded: 0
+      request:  1
+    --- recorded
+    +++ request
+    @@
+     {
+    -  "temperature": 0
+    +  "temperature": 1
+     }
+    """
+    old, new = recorded.decode(errors="backslashreplace"), request.decode(errors="backslashreplace")
+    before, after = read(old), read(new)
+    if not (is_successful(before) and is_successful(after)):
+        return "\n".join([*_sides("the body", old, new), *_diff(old.splitlines(), new.splitlines())])
+    change = first_change(before.unwrap(), after.unwrap())
+    if change is None:
+        return "the bodies are the same JSON"
+    lines = _sides(change.place or "the whole body", change.old, change.new)
+    return "\n".join([*lines, *_diff(_pretty(before.unwrap()), _pretty(after.unwrap()))])
+
+
+def agreement(one: bytes, other: bytes) -> int:
+    """How many bytes two bodies have in common from their beginning on.
+
+    >>> agreement(b"abcd", b"abxd")
+    2
+    """
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def difference(one: bytes, other: bytes) -> int:
+    """How many bytes of two bodies lie between a common beginning and a common end.
+
+    >>> difference(b"abcde", b"abxxde")
+    2
+    """
+    common = agreement(one, other) + agreement(one[::-1], other[::-1])
+    return max(len(one), len(other)) - min(common, len(one), len(other))
+
+
+def _members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
+    alike = True
+    for key in [*new, *(key for key in old if key not in new)]:
+        where = f"{place}.{key}" if place else key
+        if key not in old or key not in new:
+            alike = False
+            yield Change(where, _text_at(old, key), _text_at(new, key))
+            continue
+        for change in changes(old[key], new[key], where):
+            alike = False
+            yield change
+    if alike and [*old] != [*new]:
+        yield Change(f"{place} (order of keys)".strip(), canonical([*old]), canonical([*new]))
+
+
+def _text_at(value: Mapping[str, Json], key: str) -> str:
+    return canonical(value[key]) if key in value else ABSENT
+
+
+def _items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
+    for index, (was, now) in enumerate(zip(old, new, strict=False)):
+        yield from changes(was, now, f"{place}[{index}]")
+    shared = min(len(old), len(new))
+    for index, was in enumerate(old[shared:], shared):
+        yield Change(f"{place}[{index}]", canonical(was), ABSENT)
+    for index, now in enumerate(new[shared:], shared):
+        yield Change(f"{place}[{index}]", ABSENT, canonical(now))
+
+
+def clipped(old: str, new: str) -> tuple[str, str]:
+    """Two texts, each cut to a line's worth around the first place in which they differ."""
+    start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
+    return _around(old, start), _around(new, start)
+
+
+def _sides(place: str, old: str, new: str) -> list[str]:
+    was, now = clipped(old, new)
+    return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
+
+
+def _around(text: str, start: int) -> str:
+    """A stretch of the text, long enough to recognise the place."""
+    end = start + _BEFORE + _AFTER
+    return ("…" if start else "") + text[start:end].replace("\n", "\\n") + ("…" if end < len(text) else "")
+
+
+def _pretty(value: Json) -> list[str]:
+    return json.dumps(value, ensure_ascii=False, indent=2).splitlines()
+
+
+def _diff(old: list[str], new: list[str]) -> Iterator[str]:
+    """A unified diff from a little before the first difference, cut to a screenful."""
+    first = next((n for n, (a, b) in enumerate(zip_longest(old, new)) if a != b), 0)
+    start = max(0, first - 3)
+    window = slice(start, start + _DIFF_WINDOW)
+    lines = unified_diff(old[window], new[window], "recorded", "request", lineterm="")
+    for line in islice(lines, _DIFF_LINES):
+        if line.startswith("@@"):
+            yield "@@"  # its numbers would count from the window's beginning
+        else:
+            yield line if len(line) <= _LINE else line[:_LINE] + "…"
+    if next(lines, None) is not None:
+        yield "…"

@@ -1,0 +1,300 @@
+"""One cassette in use: what it holds, what of it has been played, and what was added to it.
+
+vcrpy's ``Cassette`` keeps the interactions; looking one up costs the same however many there
+are, and any number of clients may use one :class:`Recording` at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from toolreel._errors import CassetteError, MissingExtra
+from toolreel._secrets.known_values import secrets_sent
+from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.scan import known_secrets as known_secrets_of
+from toolreel.cassette._failures import Break, is_unanswered, unanswered
+from toolreel.cassette._format import serializer as cassette_format
+from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette._mismatch import RERECORD, Asked, named, told
+from toolreel.cassette._request_key import canonical_body, request_key, scrubbed_url
+from toolreel.cassette._unplayed import Unplayed
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._internal.frozen import maker
+
+try:
+    from vcr.cassette import Cassette
+    from vcr.record_mode import RecordMode
+    from vcr.request import Request
+except ImportError as error:
+    raise MissingExtra.of("record", "vcrpy") from error
+
+__all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Exchange", "Recording", "StoredResponse", "scrubbed"]
+
+REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
+"""The only request headers that a cassette holds."""
+
+RESPONSE_HEADERS: Final = frozenset({"content-encoding", "content-type", "retry-after", "x-request-id"})
+"""The only response headers that a cassette holds, and that a recording or replaying client sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """A response as it stands in a cassette."""
+
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    """Names in lower case; see :data:`RESPONSE_HEADERS`."""
+    body: bytes
+    """Decoded, unless ``headers`` name a ``content-encoding``."""
+    broke: Break | None = None
+    """How the exchange broke off after this much of a streamed body; ``None`` where it came whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One interaction of a cassette: what was asked, and what came of it."""
+
+    number: int
+    """Counted from 1, as in messages."""
+    method: str
+    url: str
+    body: bytes
+    answer: StoredResponse | Break
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"interaction {self.number}"
+
+
+class Recording:
+    """A cassette that is being replayed, recorded, or both in this order.
+
+    Made by :meth:`load`, :meth:`blank` or :meth:`extended`.
+    """
+
+    def __init__(self, cassette: Cassette, file: CassetteFile, path: Path) -> None:
+        self.path: Final = path
+        self._cassette: Final[Any] = cassette
+        self._file: Final = file
+        self._lock: Final = Lock()
+        self._unplayed: Final = Unplayed(file.keys)
+        self._misses: list[ReplayMismatch] = []
+        self._recorded: Final = len(file.keys)
+        self._sent: dict[str, str] = {}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recording:
+        """The recording in a file, to be replayed.
+
+        :raises CassetteError: when it cannot be read or trusted
+        """
+        file = CassetteFile()
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
+        requests, responses = file.load_cassette(os.fspath(path), cassette_format)
+        cassette.data.extend(zip(requests, responses, strict=True))  # its own loading copies every response
+        return cls(cassette, file, Path(path))
+
+    @classmethod
+    def blank(cls, path: str | os.PathLike[str]) -> Recording:
+        """A recording without interactions, to be filled and saved; the file is not touched before that."""
+        file = CassetteFile()
+        return cls(Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file)), file, Path(path))
+
+    @classmethod
+    def extended(cls, path: str | os.PathLike[str]) -> Recording:
+        """The recording in a file, to be replayed first and gone on with after that; blank without a file.
+
+        :raises CassetteError: when there is a file and it cannot be read or trusted
+        """
+        if not os.path.lexists(path):
+            return cls.blank(path)
+        loaded = cls.load(path)
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(loaded._file))
+        cassette.data.extend(loaded._cassette.data)
+        return cls(cassette, loaded._file, Path(path))
+
+    @property
+    def total(self) -> int:
+        """How many interactions there are."""
+        return len(self._cassette.data)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Everything in it, in order; nothing is played."""
+        return tuple(
+            Exchange(n, request.method, request.uri, request.body or b"", _stored(response))
+            for n, (request, response) in enumerate(self._cassette.data, 1)
+        )
+
+    @property
+    def replays(self) -> bool:
+        """Whether this recording is there to be replayed, not to be filled."""
+        return bool(self._cassette.record_mode == RecordMode.NONE)
+
+    @property
+    def grown(self) -> bool:
+        """Whether something was added to it."""
+        return self.total > self._recorded
+
+    @property
+    def unplayed(self) -> tuple[int, ...]:
+        """What was recorded and has not been played yet, counted from 0; none in a blank recording."""
+        with self._lock:
+            return self._unplayed.left
+
+    def play(self, method: str, url: str, *body: bytes) -> StoredResponse | Break:
+        """What stands in the recording for a request, which each interaction gives once.
+
+        Of several interactions with the same request the first that is unplayed is taken.
+
+        :param body: whole, or in the pieces in which a run has it
+        :raises ReplayMismatch: when there is none; its text shows how the nearest one differs
+        """
+        if not (self._recorded or self.replays):
+            raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
+        index = self._found(method, url, *body, take=True)
+        if index is None:
+            raise self._miss(Asked(method, url, canonical_body(b"".join(body))))
+        return _stored(self._cassette.data[index][1])
+
+    def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
+        """The same as :meth:`play`; ``None`` once all that was recorded has been played.
+
+        :raises ReplayMismatch: when it has not, and this request is not what is left
+        """
+        index = self._found(method, url, body, take=True)
+        if index is not None:
+            return _stored(self._cassette.data[index][1])
+        if self.unplayed:
+            raise self._miss(Asked(method, url, canonical_body(body)))
+        return None
+
+    def breaks(self, method: str, url: str, *body: bytes) -> bool:
+        """Whether what a request would get is an exchange that broke off; nothing is played."""
+        index = self._found(method, url, *body, take=False)
+        return index is not None and "error" in self._cassette.data[index][1]
+
+    def append(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
+    ) -> StoredResponse:
+        """Add an interaction, without anything that a cassette does not hold.
+
+        :returns: the response as a replaying client will get it
+        """
+        stored = _response_dict(response)
+        self._add(method, url, headers, body, stored)
+        return _stored_response(stored, response.broke)
+
+    def append_break(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
+    ) -> None:
+        """Add an exchange that broke off before the client saw anything of a response."""
+        self._add(method, url, headers, body, unanswered(end.stored))
+
+    def finish(self) -> None:
+        """Say that the session is over; everything must have been played, and nothing else asked for.
+
+        :raises ReplayMismatch: when a request was not in the recording, though somebody may have
+            swallowed the exception, or when interactions are left; every one of them is named
+        """
+        with self._lock:
+            left, misses, total = self._unplayed.left, [*self._misses], self._recorded
+        if misses:
+            raise ReplayMismatch(str(misses[0]))
+        if left:
+            lines = (f"  interaction {n + 1} of {total}: {named(self._cassette.data[n][0])}" for n in left)
+            raise ReplayMismatch(
+                f"{self.path}: the session is over, but these were recorded and not asked for:\n"
+                + "\n".join(lines)
+                + f"\n{RERECORD}."
+            )
+
+    def save(
+        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
+    ) -> None:
+        """Write the cassette, all of it or nothing; an old file stays whole until the new one is on disk.
+
+        Neither may it hold what the client has sent to say who it is, and a server has told back.
+
+        :param known_secrets: values that must not be in it, by name; those in this process's
+            environment when none are given
+        :param secret_rules: what else is a secret, and what is none; by default what the environment names
+        :raises SecretFound: when it would hold a secret
+        :raises CassetteError: when it cannot be written
+        """
+        if self.replays:
+            raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
+        with self._lock:
+            known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
+            self._file.known_secrets = {**known, **self._sent}
+            self._file.secret_rules = secret_rules
+            self._cassette._save(force=True)
+
+    def _add(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, stored: Mapping[str, Any]
+    ) -> None:
+        if self.replays:
+            raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
+        kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
+        request = Request(method, scrubbed_url(url), body, kept)
+        with self._lock:
+            self._sent |= secrets_sent(url, headers)
+            self._cassette.append(request, stored)
+
+    def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
+        """The interaction that a request gets, by its key; once it was taken, no other gets it."""
+        with self._lock:
+            index = self._unplayed.find(request_key(method, url, *body))
+            if index is None:  # most bodies are canonical as they come
+                index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
+            if index is not None and take:
+                self._unplayed.play(index)
+            return index
+
+    def _miss(self, asked: Asked) -> ReplayMismatch:
+        repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
+        why = told(asked, self._cassette.data, self.unplayed, repeated=repeated)
+        mismatch = ReplayMismatch(f"{self.path}: {why}")
+        with self._lock:
+            self._misses.append(mismatch)
+        return mismatch
+
+
+def _parts(file: CassetteFile) -> dict[str, Any]:
+    return {"serializer": cassette_format, "persister": file, "match_on": ()}
+
+
+def _response_dict(response: StoredResponse) -> dict[str, Any]:
+    headers: dict[str, list[str]] = {}
+    for name, value in response.headers:
+        if name.lower() in RESPONSE_HEADERS:
+            headers.setdefault(name.lower(), []).append(value)
+    status = {"code": response.status, "message": response.reason}
+    error = {"error": response.broke.stored} if response.broke else {}
+    return {"status": status, "headers": headers, "body": {"string": response.body}, **error}
+
+
+def scrubbed(response: StoredResponse) -> StoredResponse:
+    """The response as a replaying client will get it: without anything that a cassette does not hold."""
+    return _stored_response(_response_dict(response), response.broke)
+
+
+def _stored(response: Mapping[str, Any]) -> StoredResponse | Break:
+    broke = Break.found_in(response)
+    return broke if broke and is_unanswered(response) else _stored_response(response, broke)
+
+
+def _stored_response(response: Mapping[str, Any], broke: Break | None) -> StoredResponse:
+    status, body = response["status"], response["body"]["string"]
+    headers = [(name, value) for name, values in response["headers"].items() for value in values]
+    return _stored_as(status["code"], status["message"], tuple(headers), body, broke)
+
+
+_stored_as: Final = maker(StoredResponse)

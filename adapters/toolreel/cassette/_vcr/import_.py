@@ -1,0 +1,166 @@
+"""Cassettes of stock vcrpy, made into ours: readable, without secrets, and the same to who replays them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from toolreel._errors import CassetteError, SecretFound
+from toolreel._secrets.known_values import secrets_sent, spellings
+from toolreel._secrets.locations import body_texts, unseen
+from toolreel._secrets.rules import SecretRules, rules_in
+from toolreel._secrets.scan import known_secrets, secrets_in
+from toolreel.cassette._request_key import endpoint, scrubbed_url
+from toolreel.cassette._tape import (
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    Recording,
+    StoredResponse,
+)
+from toolreel.cassette._transports import BODY_LIMIT
+from toolreel.cassette._vcr.format import StockInteraction, read_stock
+from toolreel.http._bounded_body import BodyError, BoundedDecoder
+
+__all__ = ["Imported", "import_cassette"]
+
+_CHAT: Final = "/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of a file."""
+
+    source: Path
+    target: Path
+    interactions: int
+    others: tuple[str, ...]
+    """The requests that ask for no chat completion, each once; they are kept like the others."""
+    left_out: tuple[str, ...]
+    """What a cassette of ours does not hold: names of headers, and keys that mean nothing here."""
+    scrubbed: int
+    """How many URLs had a user, a password or a key, which was struck out."""
+    redacted: Mapping[str, int]
+    """How many different secrets of each kind were replaced by placeholders."""
+
+
+def import_cassette(
+    source: Path,
+    target: Path,
+    *,
+    overwrite: bool = False,
+    redact: bool = False,
+    known: Mapping[str, str] | None = None,
+    rules: SecretRules | None = None,
+) -> Imported:
+    """Write a cassette of ours with everything that a client asked for and got in one of stock vcrpy.
+
+    Bodies stay as they were, but for their compression; of the headers stay those that ours hold.
+
+    :param redact: whether a secret in a body is replaced, by the same placeholder wherever it stands
+    :param known: secret values by their names; those of the environment by default
+    :raises SecretFound: if a secret would be written; names the interaction and the place
+    :raises CassetteError: if the source cannot be read or trusted, or the target is there already
+    """
+    if os.path.lexists(target) and not overwrite:
+        raise CassetteError(
+            f"{target}: exists already: import under another name, or overwrite it (--overwrite)"
+        )
+    tape = read_stock(source)
+    rules = rules_in() if rules is None else rules
+    known = known_secrets(os.environ, rules) if known is None else known
+    interactions = [replace(one, response=_decoded(one.response)) for one in tape.interactions]
+    hidden = _placeholders(interactions, known, rules) if redact else {}
+    new = Recording.blank(target)
+    for one in interactions:
+        kept = replace(one.response, body=_hidden(one.response.body, hidden))
+        new.append(one.method, one.url, dict(one.headers), _hidden(one.body, hidden), kept)
+    try:
+        new.save(known, rules)
+    except SecretFound as found:
+        raise SecretFound(f"{found}, or have it replaced (--redact)") from None
+    return Imported(
+        source,
+        target,
+        len(interactions),
+        _others(interactions),
+        _left_out(interactions, tape.unknown),
+        sum(scrubbed_url(one.url) != one.url for one in interactions),
+        Counter(kind for kind, _ in hidden.values()),
+    )
+
+
+def _decoded(response: StoredResponse) -> StoredResponse:
+    """The response as a client sees it; one that vcrpy has decoded may still say that it is compressed."""
+    encodings = [value for name, value in response.headers if name == "content-encoding"]
+    if not encodings:
+        return response
+    headers = tuple((name, value) for name, value in response.headers if name != "content-encoding")
+    try:
+        decoder = BoundedDecoder(", ".join(encodings), BODY_LIMIT)
+        decoder.feed(response.body)
+        return replace(response, headers=headers, body=decoder.finish())
+    except BodyError:
+        pass
+    try:
+        response.body.decode()
+    except UnicodeDecodeError:
+        return response
+    return replace(response, headers=headers)
+
+
+def _placeholders(
+    interactions: Iterable[StockInteraction], known: Mapping[str, str], rules: SecretRules
+) -> dict[str, tuple[str, str]]:
+    """By each secret in a body: its kind, and what stands in its place."""
+    found: dict[str, tuple[str, str]] = {}
+    numbers: Counter[str] = Counter()
+    sent: dict[str, str] = {}
+    seen: set[str] = set()
+    for one in interactions:
+        sent |= secrets_sent(one.url, dict(one.headers))
+    for one in interactions:
+        for body in (one.body, one.response.body):
+            for _, text in unseen(body_texts("", body), seen):
+                for kind, secret in secrets_in(text, {**known, **sent}, rules):
+                    if secret not in found:
+                        numbers[kind] += 1
+                        found[secret] = kind, _placeholder(kind, numbers[kind])
+    return found
+
+
+def _placeholder(kind: str, number: int) -> str:
+    """What stands for a secret, in letters that need no escape anywhere.
+
+    >>> _placeholder("API key", 2)
+    'REDACTED-API-key-2'
+    """
+    return f"REDACTED-{re.sub('[^A-Za-z0-9]+', '-', kind).strip('-')}-{number}"
+
+
+def _hidden(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
+    """The body with placeholders, the longest secrets first, since one may stand in another."""
+    for secret in sorted(hidden, key=len, reverse=True):
+        for written in spellings(secret):
+            body = body.replace(written.encode("utf-8", "surrogateescape"), hidden[secret][1].encode())
+    return body
+
+
+def _others(interactions: Iterable[StockInteraction]) -> tuple[str, ...]:
+    asked = (f"{one.method} {endpoint(one.url)}" for one in interactions)
+    return tuple(dict.fromkeys(one for one in asked if _CHAT not in one))
+
+
+def _left_out(interactions: Iterable[StockInteraction], unknown: Iterable[str]) -> tuple[str, ...]:
+    left: set[str] = {*unknown}
+    for one in interactions:
+        left |= {f"request header {name}" for name, _ in one.headers if name not in REQUEST_HEADERS}
+        left |= {
+            f"response header {name}" for name, _ in one.response.headers if name not in RESPONSE_HEADERS
+        }
+        left |= {*one.unknown}
+    return tuple(sorted(left))

@@ -1,0 +1,32 @@
+"""Where the demo's recorded session is, and on which drivers it can be replayed here."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from toolreel._errors import CassetteError
+from toolreel._replay.replay import DRIVERS, Driver
+
+__all__ = ["demo_cassette", "demo_drivers"]
+
+_NAME: Final = "local--qwen2.5-coder-1.5b.yaml"
+_HERE: Final = Path(__file__).parent
+
+
+def demo_cassette() -> Path:
+    """The cassette: package data in an installed wheel, under ``cassettes/`` in a checkout.
+
+    :raises CassetteError: if it is in neither place
+    """
+    places = (_HERE / "session" / _NAME, _HERE.parents[2] / "cassettes" / "workspace" / _NAME)
+    for place in places:
+        if place.exists():
+            return place
+    raise CassetteError("the demo's session is missing from this installation; install toolreel again")
+
+
+def demo_drivers() -> list[Driver]:
+    """The drivers whose packages are installed."""
+    return [driver for driver in DRIVERS if find_spec(driver) or driver == "sync"]

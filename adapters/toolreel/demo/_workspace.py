@@ -1,0 +1,89 @@
+"""A small workspace and the two tools on it: what the recorded sessions use, and a first set to try.
+
+``toolreel run … --tools toolreel.demo._workspace:TOOLS``
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Final, TypeAlias
+
+from toolreel.tools._python.host import Given, ToolError
+
+__all__ = ["TOOLS", "Workspace", "workspace"]
+
+Value: TypeAlias = str | int
+Section: TypeAlias = dict[str, Value]
+
+START: Final[dict[str, Section]] = {
+    "release": {"name": "aurora", "status": "draft", "build": 41},
+    "checklist": {"tests": "passed", "changelog": "missing"},
+}
+
+
+class Workspace:
+    """Two sections of values, and a version that counts the changes."""
+
+    def __init__(self) -> None:
+        self.sections = copy.deepcopy(START)
+        self.version = 7
+
+    def state_get(self, path: str) -> dict[str, object]:
+        """Read one value of the workspace.
+
+        Args:
+            path: JSON Pointer of the value, for example /release/status.
+        """
+        section, key = self._find(path)
+        return {"path": path, "value": self.sections[section][key], "version": self.version}
+
+    def state_patch(self, path: str, value: str, version: int) -> dict[str, object]:
+        """Change one value of the workspace.
+
+        Args:
+            path: JSON Pointer of the value to change, for example /release/status.
+            value: The new value.
+            version: The workspace version you last saw;
+                the change is refused when the workspace has moved on.
+        """
+        section, key = self._find(path)
+        if version != self.version:
+            raise ToolError(
+                f"version: expected {self.version}, got {version}. Nothing was changed. "
+                f"Call state_patch again with version {self.version}."
+            )
+        self.sections[section][key] = _like(self.sections[section][key], value)
+        self.version += 1
+        return {"changed": path, section: self.sections[section], "version": self.version}
+
+    def _find(self, path: str) -> tuple[str, str]:
+        paths = {
+            f"/{section}/{key}": (section, key) for section in self.sections for key in self.sections[section]
+        }
+        if path not in paths:
+            raise ToolError(
+                f'path: expected one of {", ".join(paths)}, got "{path}". Call again with one of these.'
+            )
+        return paths[path]
+
+
+def _like(present: Value, value: str) -> Value:
+    """The new value, of the kind that the present one is."""
+    if isinstance(present, str):
+        return value
+    if not value.removeprefix("-").isdecimal():
+        raise ToolError(
+            f'value: expected a whole number like {present}, got "{value}". Nothing was changed. '
+            "Call state_patch again with the corrected value."
+        )
+    return int(value)
+
+
+def workspace() -> list[Given]:
+    """The tools of a new workspace."""
+    state = Workspace()
+    return [state.state_get, state.state_patch]
+
+
+TOOLS: Final = workspace()
+"""The tools of one workspace that lives as long as the process."""

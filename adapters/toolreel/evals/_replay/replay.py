@@ -1,0 +1,94 @@
+"""Runs of an evaluation once more, from their cassettes and with the oracles of today; no network."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from toolreel._driver.ports import Observer
+from toolreel._errors import CassetteError
+from toolreel.evals._runner.cassettes import replayed
+from toolreel.evals._runner.evaluation import jobs_of
+from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._store.config_diff import differences
+from toolreel.evals._store.results import Results
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.json_lines import record_line
+from toolreel_core.evals._records.record import Asked, Attempt, Record
+
+__all__ = ["Replayed", "remade", "replays"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run that was replayed."""
+
+    record: Record
+    """As it stands in the journal."""
+    now: Record | None = None
+    """What its cassette comes to; ``None`` if it could not be replayed."""
+    drift: str = ""
+    """Why it could not, or what is another now; empty: nothing is."""
+
+
+def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
+    """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
+
+    :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
+    :raises ResultsError: if the journal cannot be read
+    """
+    samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    job_for = jobs_of(plan)
+    for record in results.records():
+        if keys and not record.key.startswith(tuple(keys)):
+            continue
+        sample = samples.get((record.cell, record.trial))
+        if sample is None:
+            yield Replayed(record, drift="the plan does not ask for it any longer")
+            continue
+        job = job_for(sample)
+        if changed := differences(record.configuration, job.configuration.text):
+            yield Replayed(record, drift="another configuration: " + "; ".join(changed))
+            continue
+        try:
+            now = remade(job, record, results.path, plan.endpoint.url)
+        except (ReplayMismatch, CassetteError) as error:
+            yield Replayed(record, drift=str(error))
+            continue
+        yield Replayed(record, now, _drift(record, now))
+
+
+def remade(job: Job, record: Record, folder: Path, base_url: str, observe: Observer | None = None) -> Record:
+    """The record that a run's cassette comes to now; times, which no replay has, are those of the record.
+
+    :param folder: the directory of the results
+    :param base_url: where the run was recorded
+    :param observe: is shown every note of the run
+    :raises CassetteError: if there is no cassette, or it cannot be read or trusted
+    :raises toolreel.ReplayMismatch: if the run would ask something else now
+    """
+    with replayed(folder, record.cassette, base_url, job, observe) as outside:
+        again = replace(run_job(job, outside), cassette=record.cassette)
+    return _timed(again, record)
+
+
+def _drift(record: Record, now: Record) -> str:
+    before, after = record_line(record), record_line(now)
+    return "" if before == after else "another record: " + "; ".join(differences(before, after))
+
+
+def _timed(record: Record, measured: Record) -> Record:
+    """A record with the times of another, attempt by attempt and request by request."""
+    attempts = [*record.attempts]
+    for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
+        attempts[index] = replace(attempt, ms=then.ms, asked=_asked(attempt, then))
+    return replace(record, attempts=tuple(attempts))
+
+
+def _asked(attempt: Attempt, then: Attempt) -> tuple[Asked, ...]:
+    asked = [*attempt.asked]
+    for index, (one, measured) in enumerate(zip(asked, then.asked, strict=False)):
+        asked[index] = replace(one, ms=measured.ms)
+    return tuple(asked)

@@ -1,0 +1,157 @@
+"""The recorded runs of one strategy under the configurations of others, without a network.
+
+The same replies of the model, in their order, run through another strategy: what it hears in them and how
+it mends them, which calls are made in the scenario's world, and what the oracle says in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import httpx
+
+from toolreel._errors import ResultsError
+from toolreel.cassette._tape import Recording
+from toolreel.evals._replay.recorded_answers import Diverged, RecordedAnswers
+from toolreel.evals._replay.replay import remade
+from toolreel.evals._runner.cassettes import offline
+from toolreel.evals._runner.evaluation import job_of, recorded_job
+from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._store.results import Results
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._jsontext.canonical import NOTHING
+from toolreel_core._protocol.notes import Note, RequestSent
+from toolreel_core.evals._oracles.verdict import Verdict
+from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.counterfactuals import WhatIf
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.request_content import Divergence
+
+__all__ = ["Carried", "answers_first", "carried", "followed", "under", "what_ifs"]
+
+_NOT_RECORDED = "the run was not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """How far recorded answers carry a run."""
+
+    record: Record | None
+    """What the run came to; ``None`` if it asked for something else."""
+    diverged: Divergence | None = None
+    turn: int = 0
+    """The turn in which it did."""
+
+
+class _Turn:
+    """The turn that a run is in."""
+
+    def __init__(self) -> None:
+        self.now = 1
+
+    def note(self, note: Note) -> None:
+        if isinstance(note, RequestSent):
+            self.now = note.turn
+
+
+def under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
+    """The same plan with other strategies, all of its trials and no rule that stops cells.
+
+    :raises ConfigError: if there is no such strategy
+    """
+    options = replace(plan.options, strategies=tuple(strategies), adaptive=NOTHING)
+    return EvalPlan(options, plan.presets, plan.scenarios, plan.languages)
+
+
+def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequence[str]) -> Iterator[WhatIf]:
+    """Each recorded run of one strategy under each of the others, in the order of the journal.
+
+    :param plan: of the results
+    :raises ResultsError: if there are no runs of the strategy
+    :raises ConfigError: if there is no such other strategy
+    :raises CassetteError: if a cassette cannot be read or trusted
+    """
+    others = under(plan, strategies)
+    known: dict[str, None] = {}
+    for record in results.records():
+        known[record.cell.strategy] = None
+        if record.cell.strategy == recorded:
+            was, why = _judged(results, plan, record)
+            for strategy in others.strategies:
+                yield _what_if(results, others, record, strategy.name, was, why)
+    if recorded not in known:
+        raise ResultsError(f"{results.path}: {unknown_name('strategy', recorded, known)}")
+
+
+def carried(job: Job, recording: Recording, base_url: str) -> Carried:
+    """How far the answers of a recording carry a run; whatever they do not answer ends it."""
+    turn, answers = _Turn(), RecordedAnswers(recording)
+    with HttpEndpoint(base_url, transport=answers) as endpoint:
+        try:
+            return Carried(run_job(job, offline(endpoint, turn.note)))
+        except Diverged as diverged:
+            return Carried(None, diverged.divergence, turn.now)
+
+
+def answers_first(
+    results: Results, recorded: str
+) -> Callable[[Job, httpx.BaseTransport], httpx.BaseTransport]:
+    """What asks the network only for what the recorded runs of a strategy do not answer."""
+    cassettes = _cassettes(results, recorded)
+
+    def way(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
+        cell = replace(job.sample.cell, strategy=recorded)
+        cassette = cassettes.get((*cell.task, cell.scenario, str(job.sample.trial)))
+        return RecordedAnswers(Recording.load(cassette), network) if cassette else network
+
+    return way
+
+
+def followed(ifs: Collection[WhatIf], records: Iterator[Record]) -> tuple[WhatIf, ...]:
+    """The same runs with what came of those that diverged, once the network was asked."""
+    now = {(record.cell, record.trial): record.verdict for record in records}
+    return tuple(
+        replace(one, now=now.get((replace(one.cell, strategy=one.strategy), one.trial)))
+        if one.fate == "diverged"
+        else one
+        for one in ifs
+    )
+
+
+def _cassettes(results: Results, recorded: str) -> Mapping[tuple[str, ...], Path]:
+    return {
+        (*record.cell.task, record.cell.scenario, str(record.trial)): results.path / record.cassette
+        for record in results.records()
+        if record.cell.strategy == recorded and record.cassette
+    }
+
+
+def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict | None, str]:
+    """The verdict of today's oracles about a recorded run, or why there is none."""
+    if not record.cassette:
+        return None, _NOT_RECORDED
+    try:
+        job = recorded_job(plan, record)
+        return remade(job, record, results.path, plan.endpoint.url).verdict, ""
+    except (ConfigError, ReplayMismatch) as error:
+        return None, f"the run cannot be replayed: {str(error).splitlines()[0]}"
+
+
+def _what_if(
+    results: Results, others: EvalPlan, record: Record, strategy: str, was: Verdict | None, why: str
+) -> WhatIf:
+    told = WhatIf(record.key, record.cell, record.trial, strategy, was, why=why)
+    if was is None:
+        return told
+    cell = replace(record.cell, strategy=strategy)
+    sample = Sample(cell, record.trial, record.version, others.configuration(cell).digest)
+    came = carried(
+        job_of(others, sample), Recording.load(results.path / record.cassette), others.endpoint.url
+    )
+    now = came.record.verdict if came.record else None
+    return replace(told, now=now, diverged=came.diverged, turn=came.turn)

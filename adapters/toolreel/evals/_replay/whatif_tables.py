@@ -1,0 +1,124 @@
+"""What other strategies would make of recorded replies, told: as text, as Markdown, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from toolreel.evals._statistics.paired import Paired, compare_paired
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core.evals._records.counterfactuals import Fate, Tally, WhatIf
+
+__all__ = ["lines_of", "markdown_of", "tree_of"]
+
+_COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
+_HEAD: Final = ("strategy", "recoveries", "losses", "unchanged", "diverged", "undecided", "exact p")
+
+
+def lines_of(recorded: str, tallies: Mapping[str, Tally], *, every: bool = False) -> Iterator[str]:
+    """Lines for a terminal.
+
+    :param every: whether each run has one; by default only those that change
+    """
+    for strategy, tally in tallies.items():
+        yield f"{recorded} -> {strategy}: {_counts(tally)}"
+        yield f"  {_test(compare_paired(tally.pairs))}"
+        for (turn, kind), runs in tally.partings.items():
+            yield f"  diverged at turn {turn}: {runs} by {kind}"
+        for run in tally.runs:
+            if every or run.fate in {"recovery", "loss"}:
+                yield f"  {_line(run)}"
+
+
+def markdown_of(recorded: str, tallies: Mapping[str, Tally]) -> str:
+    """The same as Markdown."""
+    rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(name, tally) for name, tally in tallies.items())]
+    lines = [f"## Replies recorded under `{recorded}`, under other strategies", "", *map(_cells, rows)]
+    for strategy, tally in tallies.items():
+        if tally.partings:
+            lines += ["", f"First divergence under `{strategy}`:", ""]
+            lines += ["| turn | by | runs |", "| --- | --- | --- |"]
+            lines += [f"| {turn} | {kind} | {runs} |" for (turn, kind), runs in tally.partings.items()]
+        if changed := [*tally.of("recovery"), *tally.of("loss")]:
+            lines += ["", f"Changed under `{strategy}`:", "", *(f"- `{_line(run)}`" for run in changed)]
+    return "\n".join(lines) + "\n"
+
+
+def tree_of(recorded: str, tallies: Mapping[str, Tally]) -> Tree:
+    """The same for machines."""
+    return {"from": recorded, "to": {name: _tree(tally) for name, tally in tallies.items()}}
+
+
+def _counts(tally: Tally) -> str:
+    recoveries, losses, same, diverged, undecided = (len(tally.of(fate)) for fate in _COUNTED)
+    return (
+        f"{len(tally.runs)} runs, {recoveries} recoveries, {losses} losses, {same} unchanged, "
+        f"{diverged} diverged, {undecided} undecided"
+    )
+
+
+def _test(paired: Paired | None) -> str:
+    if paired is None:
+        return "no run is decided"
+    difference = f"{100 * paired.difference:+.1f} points, {paired.interval}"
+    return f"{paired.pairs.runs} decided: {difference}; exact McNemar p = {paired.exact_p:.4g}"
+
+
+def _line(run: WhatIf) -> str:
+    cell = run.cell
+    name = f"{run.key[:12]}  {cell.model} {cell.scenario} trial {run.trial}  {run.fate}"
+    if run.fate == "undecided":
+        return f"{name}: {run.reason}"
+    where = f"at turn {run.turn}: {run.diverged.what}" if run.diverged else ""
+    was = (run.was.category or run.was.result) if run.was else ""
+    now = (run.now.category or run.now.result) if run.now else ""
+    return f"{name}: {was} -> {now or where}" + (f" ({where})" if now and where else "")
+
+
+def _row(strategy: str, tally: Tally) -> tuple[str, ...]:
+    paired = compare_paired(tally.pairs)
+    counts = (str(len(tally.of(fate))) for fate in _COUNTED)
+    return (strategy, *counts, f"{paired.exact_p:.4g}" if paired else "")
+
+
+def _cells(row: tuple[str, ...]) -> str:
+    return f"| {' | '.join(row)} |"
+
+
+def _tree(tally: Tally) -> Tree:
+    paired = compare_paired(tally.pairs)
+    test: Json = None
+    if paired:
+        test = {
+            "pairs": paired.pairs.runs,
+            "difference": paired.difference,
+            "low": paired.interval.low,
+            "high": paired.interval.high,
+            "exact_p": paired.exact_p,
+            "mid_p": paired.mid_p,
+        }
+    return {
+        **{fate: len(tally.of(fate)) for fate in _COUNTED},
+        "mcnemar": test,
+        "divergences": [
+            {"turn": turn, "kind": kind, "runs": runs} for (turn, kind), runs in tally.partings.items()
+        ],
+        "runs": [_run(run) for run in tally.runs],
+    }
+
+
+def _run(run: WhatIf) -> Tree:
+    told: dict[str, Json] = {
+        "key": run.key,
+        "model": run.cell.model,
+        "scenario": run.cell.scenario,
+        "trial": run.trial,
+        "fate": run.fate,
+        "was": run.was.result if run.was else None,
+        "now": run.now.result if run.now else None,
+    }
+    if run.diverged:
+        told["diverged"] = {"turn": run.turn, "kind": run.diverged.kind, "what": run.diverged.what}
+    if run.reason:
+        told["reason"] = run.reason
+    return told

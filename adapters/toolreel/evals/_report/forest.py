@@ -1,0 +1,167 @@
+"""Strategies beside each other: the rate of each with its interval, and what one gains over another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, floor
+from typing import Final
+
+from toolreel.evals._report.palette import series_class
+from toolreel.evals._report.svg import Drawing, line, marker, text, width_of
+from toolreel.evals._report.words import percent, points
+from toolreel.evals._statistics.paired import Paired, compare_clustered
+from toolreel.evals._summary.figures import Findings
+from toolreel.evals._summary.pairs import clustered_pairs, matched
+from toolreel.evals._summary.totals import Total, that_count
+from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._summary.summary import RunEntry, Summary
+
+__all__ = ["Compared", "compared_strategies", "forest_drawing", "runs_of"]
+
+_PLOT: Final = 380.0
+_ROW: Final = 30.0
+_TOP: Final = 46.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two strategies on the tasks that both have run."""
+
+    first: str
+    second: str
+    paired: Paired
+    holm: float
+    """The exact p-value, with Holm's correction for all pairs of strategies."""
+
+    @property
+    def name(self) -> str:
+        """As one says it."""
+        return f"{self.second} over {self.first}"
+
+
+def compared_strategies(summary: Summary, findings: Findings) -> tuple[Compared, ...]:
+    """Each strategy with each that comes after it in the plan, where they share a valid task."""
+    found = []
+    for first, second in combinations([total.name for total in findings.strategies], 2):
+        matches = matched(runs_of(summary, first), runs_of(summary, second), "strategy")
+        paired = compare_clustered(clustered_pairs(matches.both, "strategy"))
+        if paired is not None:
+            found.append(Compared(first, second, paired, _adjusted(findings, first, second)))
+    return tuple(found)
+
+
+def runs_of(summary: Summary, strategy: str) -> tuple[RunEntry, ...]:
+    """The runs of a strategy that count in totals."""
+    cells = [cell for cell in summary.cells if cell.cell.strategy == strategy]
+    return tuple(entry for cell in that_count(cells) for entry in cell.entries)
+
+
+def forest_drawing(totals: Sequence[Total], compared: Sequence[Compared]) -> Drawing:
+    """The picture of strategies, and below it that of their differences."""
+    names = [total.name for total in totals] + [each.name for each in compared]
+    left = 24 + max(map(width_of, names), default=0)
+    body = [text(12, 18, "Pass rate", "ink bold"), _rates(totals, left)]
+    below = _TOP + len(totals) * _ROW + 34
+    if compared:
+        body.append(text(12, below + 8, "Difference on the same tasks, in points", "ink bold"))
+        body.append(_differences(compared, left, below + 26))
+    height = below + (len(compared) * _ROW + 60 if compared else 0)
+    about = "; ".join(_told(total) for total in totals)
+    title = "Strategies with their 95 % intervals, cluster-robust over models and scenarios"
+    return Drawing("strategies", left + _PLOT + 210, height, title, about, "".join(body))
+
+
+def _adjusted(findings: Findings, first: str, second: str) -> float:
+    known = findings.strategy_ties.p_values
+    return known.get((first, second), known.get((second, first), 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """From values to places."""
+
+    low: float
+    high: float
+    left: float
+
+    def at(self, value: float) -> float:
+        return self.left + _PLOT * (value - self.low) / (self.high - self.low)
+
+    def ticks(self, parts: int) -> list[float]:
+        return [self.low + (self.high - self.low) * part / parts for part in range(parts + 1)]
+
+
+def _rates(totals: Sequence[Total], left: float) -> str:
+    bounds = [bound for each in totals if (found := _interval(each)) for bound in (found.low, found.high)]
+    low = floor(min(bounds, default=0.0) * 10) / 10
+    axis = _Axis(low, max(low + 0.1, ceil(max(bounds, default=1.0) * 10) / 10), left)
+    tens = axis.ticks(round((axis.high - axis.low) * 10))
+    parts = [_grid(axis, tens, _TOP - 14, _TOP + len(totals) * _ROW - 8, percent)]
+    for place, total in enumerate(totals):
+        y = _TOP + place * _ROW + 6
+        parts.append(text(left - 14, y + 4, total.name, "ink end"))
+        parts.append(_row(axis, place, total.rate, _interval(total), y))
+        parts.append(text(left + _PLOT + 14, y + 4, _figures(total), "ink small"))
+    return "".join(parts)
+
+
+def _differences(compared: Sequence[Compared], left: float, top: float) -> str:
+    bounds = [
+        abs(bound) for each in compared for bound in (each.paired.interval.low, each.paired.interval.high)
+    ]
+    reach = max(0.05, ceil(max(bounds) * 20) / 20)
+    axis = _Axis(-reach, reach, left)
+    bottom = top + len(compared) * _ROW + 2
+    parts = [
+        _grid(axis, axis.ticks(4), top - 6, bottom, _plain_points),
+        line(axis.at(0), top - 6, axis.at(0), bottom, "axis"),
+    ]
+    for place, each in enumerate(compared):
+        y, paired = top + place * _ROW + 12, each.paired
+        parts.append(text(left - 14, y + 4, each.name, "ink end"))
+        parts.append(_row(axis, -1, paired.difference, paired.interval, y))
+        words = f"{points(paired.difference)}, p {each.holm:.3g} (Holm), n {paired.pairs.runs}"
+        parts.append(text(left + _PLOT + 14, y + 4, words, "ink small"))
+    return "".join(parts)
+
+
+def _grid(
+    axis: _Axis, ticks: Sequence[float], top: float, bottom: float, word: Callable[[float], str]
+) -> str:
+    return "".join(
+        line(axis.at(value), top, axis.at(value), bottom, "grid")
+        + text(axis.at(value), bottom + 14, word(value), "soft small middle")
+        for value in ticks
+    )
+
+
+def _row(axis: _Axis, place: int, value: float | None, interval: Interval | None, y: float) -> str:
+    """An interval and the value in it; at place -1 it is no strategy's."""
+    if value is None or interval is None:
+        return text(axis.left + 4, y + 4, "no valid run", "soft small")
+    kind = series_class(place) if place >= 0 else "ink"
+    ends = [axis.at(interval.low), axis.at(interval.high)]
+    return (
+        line(ends[0], y, ends[1], y, f"line-{kind} thick")
+        + "".join(line(end, y - 4, end, y + 4, f"line-{kind} thick") for end in ends)
+        + marker(max(place, 0), axis.at(value), y, kind)
+    )
+
+
+def _interval(total: Total) -> Interval | None:
+    return total.clustered.interval if total.clustered else None
+
+
+def _figures(total: Total) -> str:
+    interval = _interval(total)
+    return f"{percent(total.rate)} ({interval}), n {total.counts.valid}" if interval else "n 0"
+
+
+def _told(total: Total) -> str:
+    return f"{total.name}: {_figures(total)}"
+
+
+def _plain_points(value: float) -> str:
+    return points(value).removesuffix(" points")

@@ -1,0 +1,222 @@
+"""The report as one HTML page, which asks for nothing from outside.
+
+What models and servers wrote is escaped, and a policy in the page allows no script and no style but its own
+two, by their digests; so even what slipped through would not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final
+
+from toolreel._errors import MissingExtra
+from toolreel.evals._report.content import Content
+from toolreel.evals._report.heat import label_of, split_bar, split_words
+from toolreel.evals._report.pairs import Beside, beside
+from toolreel.evals._report.palette import RESULTS, drawing_css
+from toolreel.evals._report.pictures import drawings
+from toolreel.evals._report.selection import TRANSCRIPTS, Selection, selected
+from toolreel.evals._report.transcripts import Transcript, transcript_of
+from toolreel.evals._report.words import (
+    bounded,
+    interval_words,
+    percent,
+    points,
+    shown,
+    thousands,
+)
+from toolreel.evals._store.strategy_diff import strategy_differences
+from toolreel.evals._summary.pairs import Match
+from toolreel_core.evals import _report as report
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._summary.result_counts import ResultCounts
+from toolreel_core.evals._summary.summary import RunEntry, Summary
+from toolreel_core.evals._summary.usage import Usage
+
+try:
+    from jinja2 import DictLoader, Environment, StrictUndefined
+    from markupsafe import Markup
+except ImportError as error:
+    raise MissingExtra.of("report", "jinja2") from error
+
+__all__ = ["report_page"]
+
+_PAGE: Final = "page.html.jinja"
+_NAME: Final = 12
+"""Digits of a key that name a run."""
+_BRIEF: Final = 240
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run, as the page shows it."""
+
+    entry: RunEntry
+    label: str
+    command: str
+    transcript: Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs of one task."""
+
+    match: Match
+    label: str
+    first: Transcript
+    second: Transcript
+    beside: Beside
+
+
+def report_page(found: Content, most: int = TRANSCRIPTS) -> str:
+    """The whole page; the same results give the same page.
+
+    :param most: how many runs are told turn by turn
+    :raises ResultsError: if the results cannot be read
+    """
+    chosen = selected(found.summary, most)
+    transcripts = _transcripts(found, chosen)
+    css, js = drawing_css() + _asset("page.css"), _asset("page.js")
+    page = _environment().get_template(_PAGE)
+    return page.render(
+        title=_title(found.summary),
+        css=_markup(css),
+        js=_markup(js),
+        css_hash=_digest(css),
+        js_hash=_digest(js),
+        header=found.results.header,
+        plan=found.plan,
+        summary=found.summary,
+        counts=found.summary.counts(),
+        findings=found.findings,
+        notes=[*found.findings.notes, *found.summary.warnings],
+        usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
+        heat=found.heat,
+        compared=found.compared,
+        breakdown=found.breakdown,
+        costs=found.costs,
+        pictures={drawing.name: _markup(drawing.inline) for drawing in drawings(found)},
+        results=RESULTS,
+        models=_served(found.summary),
+        differences=strategy_differences(found.plan),
+        selection=chosen,
+        anchors=frozenset(transcripts),
+        bad=[run for run in _runs(found, _entries(found.summary), transcripts) if run.entry.result != "pass"],
+        told_runs=_runs(found, chosen.entries, transcripts),
+        pairs=[_pair(found, match, transcripts) for match in chosen.pairs],
+    )
+
+
+def _environment() -> Environment:
+    """Where the page is written; every text in it is escaped, and what cannot be seen is spelt out."""
+    environment = Environment(
+        loader=DictLoader({_PAGE: _asset(_PAGE)}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=False,
+        finalize=_finished,
+    )
+    filters: Mapping[str, Callable[..., object]] = {
+        "anchor": _anchor,
+        "bar": _bar,
+        "bounded": bounded,
+        "breaking": _breaking,
+        "brief": lambda text: bounded(text, _BRIEF),
+        "interval": interval_words,
+        "percent": percent,
+        "points": points,
+        "split": split_words,
+        "thousands": thousands,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _finished(value: object) -> object:
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _markup(text: str) -> Markup:
+    """A text of this package's own, which is no text of a model."""
+    return Markup(text)  # noqa: S704 - see above
+
+
+def _bar(counts: ResultCounts) -> Markup:
+    body = split_bar(counts, 1, 1, 94, 5)
+    label = Markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">').format(
+        split_words(counts)
+    )
+    return label + _markup(f"{body}</svg>")
+
+
+def _breaking(name: str) -> Markup:
+    """A name that may go on in the next line after each of its parts."""
+    return Markup("_<wbr>").join(shown(name).split("_"))
+
+
+def _anchor(key: str) -> str:
+    return f"run-{key[:_NAME]}"
+
+
+def _title(summary: Summary) -> str:
+    models = [*dict.fromkeys(task.cell.model for task in summary.tasks)]
+    return f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
+
+
+def _entries(summary: Summary) -> Iterable[RunEntry]:
+    return (entry for cell in summary.cells for entry in cell.entries)
+
+
+def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
+    """Who answered for each model."""
+    found: dict[str, set[str]] = {}
+    for cell in summary.cells:
+        found.setdefault(cell.cell.model, set()).update(cell.served)
+    return {model: tuple(sorted(names)) for model, names in found.items()}
+
+
+def _transcripts(found: Content, chosen: Selection) -> dict[str, Transcript]:
+    """The chosen runs by their keys, one made again after the other."""
+    wanted = {entry.key for entry in chosen.entries}
+    records: Iterable[Record] = found.results.records()
+    return {
+        record.key: transcript_of(record, found.plan, found.results.path)
+        for record in records
+        if record.key in wanted
+    }
+
+
+def _runs(found: Content, entries: Iterable[RunEntry], transcripts: Mapping[str, Transcript]) -> list[_Run]:
+    where = shlex.quote(str(found.results.path))
+    return [
+        _Run(
+            entry,
+            label_of(entry.cell, found.plan),
+            f"toolreel eval replay {where} {entry.key[:_NAME]}",
+            transcripts.get(entry.key, Transcript()),
+        )
+        for entry in entries
+    ]
+
+
+def _pair(found: Content, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
+    first, second = transcripts[match.first.key], transcripts[match.second.key]
+    cell = match.first.cell
+    several = len(found.plan.languages) > 1
+    parts = (cell.model, cell.profile, cell.fallback, cell.language if several else "", cell.scenario)
+    label = f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
+    return _Pair(match, label, first, second, beside(first, second))
+
+
+def _asset(name: str) -> str:
+    return resources.files(report).joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """How the page's policy names one of its own elements."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

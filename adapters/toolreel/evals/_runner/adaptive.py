@@ -1,0 +1,263 @@
+"""The course of an evaluation whose plan may stop cells early: which runs come next, and which never.
+
+Runs are made in rounds. A round brings each cell up to the next look of the rule; when all of its runs have
+ended, what is decided needs no more. So it is the same runs for any number of jobs and after any
+interruption: a decision depends on the results in the order of the trials, and on nothing else. A void run is
+no result yet: its cell waits for it to be made again, and is neither looked at nor gone on with before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.tables import Table
+from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse
+from toolreel_core.evals._oracles.verdict import Result
+from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._statistics.stopping_rules import (
+    NarrowEnough,
+    PairsDecided,
+    Rule,
+    in_words,
+    rule_from,
+)
+from toolreel_core.evals._summary.summary import Summary
+
+__all__ = ["STOPPED", "Course", "Stopped", "asked_for", "course_of", "rule_of", "stops_of"]
+
+STOPPED: Final = "stopped.json"
+"""The file that tells which cells were stopped, and why."""
+
+_VALID: Final = frozenset({"pass", "pass_unexercised", "fail"})
+
+_Ended: TypeAlias = tuple[Cell, int, Result]
+"""A run that has ended: its cell, its trial, and what came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A cell, or two of them that are compared, that the rule has stopped."""
+
+    cells: tuple[Cell, ...]
+    trials: int
+    """Trials that count; later ones, if some were run before the rule was in the plan, do not."""
+    why: str
+    confidence: float | None
+    """What an interval of these runs may claim after all the looks; ``None`` where nothing was decided."""
+
+    def tree(self) -> Tree:
+        """As it stands in the file."""
+        cell = self.cells[0]
+        axes = ("model", "profile", "fallback", "language", "scenario")
+        return {
+            **{axis: getattr(cell, axis) for axis in axes},
+            "strategies": [each.strategy for each in self.cells],
+            "trials": self.trials,
+            "confidence": self.confidence,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How far a cell or a comparison has come."""
+
+    wanted: int
+    """The trials that are needed for now, from the first on."""
+    stopped: Stopped | None = None
+
+
+class Course:
+    """Which runs of a plan come next.
+
+    :param results: of the runs that have ended, by key
+    :raises ConfigError: if the plan's rule compares strategies, and there are no two
+    """
+
+    def __init__(self, plan: EvalPlan, results: Mapping[str, Result]) -> None:
+        self._plan = plan
+        self._rule = rule_of(plan)
+        self._looks: tuple[int, ...] = self._rule.looks.at if self._rule else ()
+        self._results: dict[str, Result] = dict(results)
+        self._asked: set[str] = set()
+        self._samples: dict[Cell, list[Sample]] = {}
+        if self._rule:
+            for sample in plan.samples():
+                self._samples.setdefault(sample.cell, []).append(sample)
+        self._watched = [*_watched(self._rule, self._samples)]
+
+    def rounds(self, samples: Callable[[], Iterable[Sample]]) -> Iterator[Iterator[Sample]]:
+        """The runs to be made, round by round; without a rule there is one, with all of them.
+
+        :param samples: all samples of the plan, in the order in which they are to be run
+        """
+        if not self._rule:
+            yield (sample for sample in samples() if sample.key not in self._results)
+            return
+        while keys := self._wanted():
+            self._asked |= keys
+            yield (sample for sample in samples() if sample.key in keys)
+
+    def heard(self, record: Record) -> None:
+        """Hear of a run that has ended."""
+        if record.verdict.result != "void":
+            self._results[record.key] = record.verdict.result
+
+    @property
+    def stopped(self) -> tuple[Stopped, ...]:
+        """What the rule has stopped, in the order of the plan."""
+        standings = (self._standing(cells) for cells in self._watched)
+        return tuple(one.stopped for one in standings if one.stopped)
+
+    @property
+    def stops(self) -> dict[Cell, Stopped]:
+        """The cells that need no more trials; of several comparisons that stopped one, the longest."""
+        found: dict[Cell, list[Stopped | None]] = {}
+        for cells in self._watched:
+            stopped = self._standing(cells).stopped
+            for cell in cells:
+                found.setdefault(cell, []).append(stopped)
+        ended = {cell: [one for one in each if one] for cell, each in found.items() if None not in each}
+        return {cell: max(each, key=lambda one: one.trials) for cell, each in ended.items()}
+
+    @property
+    def spared(self) -> int:
+        """How many runs of the plan need not be made."""
+        return sum(
+            sample.key not in self._results
+            for cell, stop in self.stops.items()
+            for sample in self._samples[cell][stop.trials :]
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write down what was stopped, where the plan has a rule."""
+        if not self._rule:
+            return
+        stopped = self.stopped
+        tree: Tree = {
+            "rule": in_words(self._rule),
+            "asked_for": self._plan.count - self.spared,
+            "spared": self.spared,
+            "stopped": [one.tree() for one in stopped],
+        }
+        draft = folder / f".{STOPPED}.tmp"
+        draft.write_text(f"{json.dumps(tree, indent=2, ensure_ascii=False)}\n", encoding="utf-8")
+        draft.replace(folder / STOPPED)
+
+    def _wanted(self) -> frozenset[str]:
+        """The keys of the runs that are needed now; a run is made once, whatever comes of it."""
+        needed: dict[Cell, int] = {}
+        for cells in self._watched:
+            trials = self._standing(cells).wanted
+            for cell in cells:
+                needed[cell] = max(trials, needed.get(cell, 0))
+        keys = (sample.key for cell, trials in needed.items() for sample in self._samples[cell][:trials])
+        return frozenset(key for key in keys if key not in self._results and key not in self._asked)
+
+    def _standing(self, cells: tuple[Cell, ...]) -> _Standing:
+        ended = self._ended(cells)
+        # Where one of two has no result that counts, there is no pair.
+        places = [place for place, trial in enumerate(ended, 1) if _VALID.issuperset(trial)]
+        outcomes = [tuple(result != "fail" for result in ended[place - 1]) for place in places]
+        decided = _decided(self._rule, outcomes)
+        if decided:
+            runs, why, confidence = decided
+            trials = places[runs - 1]
+            return _Standing(trials, Stopped(cells, trials, why, confidence))
+        last = self._looks[-1]
+        if len(outcomes) >= last:
+            trials = places[last - 1]
+            why = f"after {last} runs, the last at which one looks, nothing is decided"
+            return _Standing(trials, Stopped(cells, trials, why, None))
+        until = next(look for look in self._looks if look > len(outcomes))
+        return _Standing(min(self._plan.trials, len(ended) + until - len(outcomes)))
+
+    def _ended(self, cells: tuple[Cell, ...]) -> list[tuple[Result, ...]]:
+        """The results of the trials, as far as there is one of every cell without a gap."""
+        trials = zip(*(self._samples[cell] for cell in cells), strict=True)
+        whole = takewhile(lambda each: all(sample.key in self._results for sample in each), trials)
+        return [tuple(self._results[sample.key] for sample in each) for each in whole]
+
+
+def rule_of(plan: EvalPlan) -> Rule | None:
+    """The rule of a plan, if it has one.
+
+    :raises PlaceError: if it is none
+    """
+    return None if plan.options.adaptive == NOTHING else rule_from(_table(parse(plan.options.adaptive)))
+
+
+def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
+    """The course of an evaluation, from what stands in its journal, whatever it was configured with then."""
+    return _course(plan, ((record.cell, record.trial, record.verdict.result) for record in records))
+
+
+def asked_for(plan: EvalPlan, records: Iterable[Record]) -> int:
+    """How many runs an evaluation has to have to be complete: what its rule spares is not missing.
+
+    :param records: of its journal; they are read only where the plan has a rule
+    """
+    return plan.count - (course_of(plan, records).spared if rule_of(plan) else 0)
+
+
+def stops_of(summary: Summary, plan: EvalPlan) -> dict[Cell, Stopped]:
+    """The cells of an evaluation that need no more trials, by the rule of its plan, and why."""
+    if not rule_of(plan):
+        return {}
+    entries = (entry for cell in summary.cells for entry in cell.entries)
+    return _course(plan, ((entry.cell, entry.trial, entry.result) for entry in entries)).stops
+
+
+def _course(plan: EvalPlan, runs: Iterable[_Ended]) -> Course:
+    keys = {(sample.cell, sample.trial): sample.key for sample in plan.samples()}
+    return Course(
+        plan, {keys.get((cell, trial), ""): result for cell, trial, result in runs if result != "void"}
+    )
+
+
+def _table(tree: Json) -> Table:
+    return Table.of(tree, "adaptive")
+
+
+def _watched(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:
+    """What is looked at: each cell, or each cell under one strategy and the next."""
+    match rule:
+        case None:
+            return
+        case NarrowEnough():
+            yield from ((cell,) for cell in cells)
+        case PairsDecided():
+            groups: dict[Cell, list[Cell]] = {}
+            for cell in cells:
+                groups.setdefault(replace(cell, strategy=""), []).append(cell)
+            for group in groups.values():
+                if len(group) == 1:
+                    what = "the rule compares strategies, and the plan has one; choose two, or until = narrow"
+                    raise ConfigError(f"adaptive.until: {what}")
+                yield from pairwise(group)
+        case _:
+            assert_never(rule)
+
+
+def _decided(rule: Rule | None, outcomes: Sequence[tuple[bool, ...]]) -> tuple[int, str, float] | None:
+    """After how many valid runs it is decided, why, and with which confidence."""
+    from toolreel.evals._statistics.stopping import cell_decided, pairs_decided
+
+    match rule:
+        case None:
+            return None
+        case NarrowEnough():
+            decided = cell_decided(rule, [one for (one,) in outcomes])
+        case PairsDecided():
+            decided = pairs_decided(rule, [(first, second) for first, second in outcomes])
+        case _:
+            assert_never(rule)
+    return (decided.runs, decided.why, decided.confidence) if decided else None

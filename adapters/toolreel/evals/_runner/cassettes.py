@@ -1,0 +1,155 @@
+"""Where the requests of an evaluation go: one connection pool for all runs, a cassette for each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolreel._driver.clocks import InstantClock, SystemClock
+from toolreel._driver.ports import Clock, Endpoint, Observer
+from toolreel._errors import CassetteError, MissingExtra
+from toolreel.cassette._session import Session
+from toolreel.evals._runner.rate_limit import Limited, Limits
+from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
+from toolreel.evals._runner.trial import Job, Outside
+from toolreel.http._connections.errors import TIMEOUT
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel_core.evals._oracles.scripted_models import kind_of
+
+try:
+    import httpx
+except ImportError as error:
+    raise MissingExtra.of("http", "httpx") from error
+
+__all__ = ["Line", "Taped", "offline", "replayed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The way to the provider, shared by all threads."""
+
+    base_url: str
+    api_key_env: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with each request, and never recorded."""
+    timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values by name that must not be written."""
+    limits: Limits = field(default_factory=lambda: Limits(1))
+    network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """Holds the key."""
+    clock: Clock = field(default_factory=SystemClock)
+    pause: Callable[[float], None] = time.sleep
+    """Waits that many seconds before a run is tried again."""
+    before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
+    """What stands before the network for one run, such as answers that it need not be asked for."""
+
+    def way(self, job: Job) -> httpx.BaseTransport:
+        """The transport of one run."""
+        return self.before_network(job, self.network) if self.before_network else self.network
+
+    def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
+        """What sends the requests of one run."""
+        return HttpEndpoint(
+            self.base_url,
+            api_key_env=self.api_key_env,
+            timeout=self.timeout,
+            transport=transport,
+            environ=self.environ,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.network.close()
+
+
+class Taped:
+    """Gives each run what it needs from the world, and keeps its recording.
+
+    :param folder: where the cassettes go; ``None``: nothing is recorded
+    """
+
+    def __init__(self, line: Line, folder: Path | None) -> None:
+        self._line = line
+        self._folder = folder
+        self.refused: list[CassetteError] = []
+        """Why runs have no cassette that should have one, such as a secret in a reply."""
+
+    @contextmanager
+    def outside(self, job: Job, name: str) -> Generator[tuple[Outside, Callable[[], str]]]:
+        """The world for one run, and what saves its recording and says where that is.
+
+        :param name: the path of the cassette, relative to the folder
+        """
+        line, model = self._line, job.sample.cell.model
+        if kind := kind_of(model):
+            yield Outside(RehearsedEndpoint(kind, job.scenario.name), line.clock), lambda: ""
+            return
+        shared = _Shared(line.way(job), line.headers)
+        session = Session.of(self._folder / name, "record") if self._folder else None
+        transport = session.transport(shared) if session else shared
+        with line.endpoint(transport) as endpoint:
+            limited = Limited(endpoint, line.limits.of(model))
+            yield Outside(limited, line.clock, line.pause), lambda: self._saved(session, name)
+
+    def _saved(self, session: Session | None, name: str) -> str:
+        if session is None:
+            return ""
+        try:
+            return name if session.save(self._line.secrets) else ""
+        except CassetteError as error:
+            self.refused.append(error)
+            return ""
+
+
+@contextmanager
+def replayed(
+    folder: Path, name: str, base_url: str, job: Job, observe: Observer | None = None
+) -> Generator[Outside]:
+    """The world of one run, out of its cassette; a scripted model needs none.
+
+    :param name: the path of the cassette, relative to the folder
+    :raises CassetteError: if there is no cassette, or it cannot be read or trusted
+    :raises toolreel.ReplayMismatch: if the run is not the recorded one
+    """
+    if kind := kind_of(job.sample.cell.model):
+        yield offline(RehearsedEndpoint(kind, job.scenario.name), observe)
+        return
+    if not name:
+        raise CassetteError(
+            f"{folder}: the run {job.sample.key[:12]} was not recorded, so it cannot be replayed"
+        )
+    session = Session.of(folder / name, "replay")
+    with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
+        yield offline(endpoint, observe)
+        session.finish()
+
+
+def offline(endpoint: Endpoint, observe: Observer | None = None) -> Outside:
+    """The world of a run for which no time passes."""
+    return Outside(endpoint, InstantClock(), _at_once, _no_time, observe)
+
+
+def _at_once(seconds: float) -> None:
+    """Waits for nothing: what was waited for has been."""
+
+
+def _no_time() -> float:
+    return 0.0
+
+
+class _Shared(httpx.BaseTransport):
+    """A transport of all runs, which outlives each of them."""
+
+    def __init__(self, inner: httpx.BaseTransport, headers: Mapping[str, str]) -> None:
+        self._inner = inner
+        self._headers = headers
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers.update(self._headers)
+        return self._inner.handle_request(request)

@@ -1,0 +1,237 @@
+"""An evaluation: all runs of a plan that have not ended yet, and what is kept of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from threading import Event
+from typing import Final, Protocol, cast
+
+from toolreel._errors import ResultsError
+from toolreel.evals._runner.adaptive import Course
+from toolreel.evals._runner.budget import Spent
+from toolreel.evals._runner.cassettes import Line, Taped
+from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._runner.workers import Runs
+from toolreel.evals._store.config_diff import differences
+from toolreel.evals._store.results import Header, Journal, written
+from toolreel_core.evals._oracles.verdict import Result
+from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.retries import Tries
+
+__all__ = [
+    "Ending",
+    "Found",
+    "Watcher",
+    "cassette_name",
+    "evaluate",
+    "found_in",
+    "job_of",
+    "jobs_of",
+    "recorded_job",
+]
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands in a directory of what a plan asks for."""
+
+    ended: frozenset[str] = frozenset()
+    """Keys of the runs that need not be made again."""
+    void: int = 0
+    """Runs that the provider or a budget ended; they are made again."""
+    others: int = 0
+    """Records of runs that the plan does not ask for."""
+    spent: Spent = field(default_factory=Spent)
+    results: Mapping[str, Result] = field(default_factory=dict)
+    """What the runs came to that have ended, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an evaluation stands when it ends."""
+
+    asked_for: int
+    """Runs of the plan, but for those that are spared."""
+    made: int
+    """Runs that were made this time."""
+    left: int
+    """Runs that were not."""
+    void: int
+    """Runs that were made, and that the provider or a budget ended."""
+    stopped: str = ""
+    """Why some were not made; empty: somebody wanted it so, or all were."""
+    without_cassette: tuple[str, ...] = ()
+    """Why some runs were not recorded."""
+    spared: int = 0
+    """Runs of the plan that its adaptive rule does without; neither asked for nor left."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to be done."""
+        return not self.left and not self.void
+
+
+class Watcher(Protocol):
+    """Somebody who watches an evaluation; called from one thread."""
+
+    def found(self, found: Found, /) -> None:
+        """Hear what there is already."""
+        ...
+
+    def ended(self, record: Record, /) -> None:
+        """Hear of a run that has ended; its record is on the disk."""
+        ...
+
+
+def evaluate(
+    plan: EvalPlan,
+    out: Path,
+    line: Line,
+    header: Header,
+    watcher: Watcher,
+    stop: Event,
+    *,
+    cassettes: bool = True,
+    accept_changes: bool = False,
+) -> Ending:
+    """Make all runs of a plan that have not ended yet.
+
+    :param out: the directory of the results, new or of an earlier run of the plan
+    :param stop: once it is set, nothing further is begun, and the runs under way still end
+    :param accept_changes: whether runs may be made anew whose configuration has changed
+    :raises ResultsError: if the directory cannot be used, or its runs have another configuration
+    """
+    taped, job_for = Taped(line, out if cassettes else None), jobs_of(plan)
+
+    def run_one(job: Job) -> Record:
+        with taped.outside(job, cassette_name(job.sample)) as (outside, saved):
+            record = run_job(job, outside)
+            return replace(record, cassette=saved())
+
+    made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
+    with Journal(out, known_secrets=line.secrets) as journal:
+        found = found_in(out, plan, accept_changes=accept_changes)
+        journal.begin(header)
+        watcher.found(found)
+        spent, course = found.spent, Course(plan, found.results)
+        if why := spent.over(plan.budget, 0):
+            stop.set()
+        for todo in course.rounds(lambda: _fair(plan)):
+            if stop.is_set():
+                break
+            runs = Runs((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
+            while (one := runs.next_ended()) is not None:
+                if one.error is not None:
+                    stop.set()
+                    raise one.error
+                record = journal.append(cast("Record", one.came))
+                course.heard(record)
+                made, void = made + 1, void + (record.verdict.result == "void")
+                spent = spent.after(record, prices)
+                watcher.ended(record)
+                if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
+                    stop.set()
+        course.save(out)
+    asked_for = plan.count - course.spared
+    left = asked_for - len(found.ended) - made
+    return Ending(asked_for, made, left, void, why, tuple(map(str, taped.refused)), course.spared)
+
+
+def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Found:
+    """What a directory has of a plan.
+
+    :raises ResultsError: if runs there were made under another configuration, with what differs
+    """
+    asked_for = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    results, others = dict[str, Result](), set[tuple[Cell, int]]()
+    changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
+    for record in written(out):
+        spent = spent.after(record, prices)
+        run = (record.cell, record.trial)
+        sample = asked_for.get(run)
+        if sample is None:
+            others.add(run)
+        elif sample.key == record.key:
+            results[sample.key] = record.verdict.result
+            changed.pop(run, None)
+        else:
+            changed[run] = record
+            results.pop(sample.key, None)
+    if changed and not accept_changes:
+        run, record = next(iter(changed.items()))
+        raise ResultsError(_changed(out, plan, asked_for[run], record))
+    ended: dict[str, Result] = {key: result for key, result in results.items() if result != "void"}
+    return Found(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
+
+
+def cassette_name(sample: Sample) -> str:
+    """Where the recording of a run stands, relative to the directory of the results.
+
+    The end of the name is the beginning of its key, so that a run under another configuration leaves the
+    old recording as it is.
+    """
+    cell = sample.cell
+    last = "__".join((cell.scenario, cell.profile, cell.fallback, cell.language, f"{sample.trial:02}"))
+    parts = (cell.model, cell.strategy, f"{last}__{sample.key[:8]}")
+    return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
+
+
+def job_of(plan: EvalPlan, sample: Sample) -> Job:
+    """All that decides about one run of a plan."""
+    return jobs_of(plan)(sample)
+
+
+def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
+    """The same for many runs: what a cell's runs have in common is made once."""
+    rules, configuration = _rules(plan), cache(plan.configuration)
+
+    def job(sample: Sample) -> Job:
+        cell = sample.cell
+        return Job(sample, plan.scenario(cell.scenario), configuration(cell), *rules)
+
+    return job
+
+
+def recorded_job(plan: EvalPlan, record: Record) -> Job:
+    """The same for a run that has ended, under the configuration that it had.
+
+    :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
+    """
+    sample = Sample(record.cell, record.trial, record.version, record.digest)
+    configuration = Configuration.of(record.configuration)
+    return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
+
+
+def _rules(plan: EvalPlan) -> tuple[Tries, bool]:
+    """How often a run is tried again, and whether an answer in another language is a failure."""
+    return Tries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
+
+
+def _fair(plan: EvalPlan) -> Iterator[Sample]:
+    """All samples, taken from each model in turn, so that none has to wait for the others."""
+    for of_each in zip_longest(*(plan.samples(model) for model in plan.models)):
+        yield from filter(None, of_each)
+
+
+def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
+    """What has changed since a record was made, in words."""
+    cell = sample.cell
+    what = f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run"
+    if sample.version != record.version:
+        how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
+    else:
+        changes = differences(record.configuration, plan.configuration(cell).text)
+        how = "\n  ".join((" under another configuration:", *changes))
+    remedy = "evaluate into another directory, or have what has changed made anew (--accept-changes)"
+    return f"{what}{how}\n{remedy}"

@@ -1,0 +1,96 @@
+"""An endpoint that is watched: how long each request took, what came of it, and who answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import assert_never
+
+from toolreel._driver.ports import Endpoint
+from toolreel_core._jsontext.canonical import Json, Tree, read_tolerant
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol.notes import Note, RequestSent
+from toolreel_core._replies.finish_reason import finish_of
+from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._replies.usage import served_in, usage_in
+from toolreel_core.evals._records.record import Asked
+
+__all__ = ["Watched"]
+
+
+class Watched:
+    """Passes requests on, and keeps what there is to tell of each.
+
+    :param now: a clock that never goes back, in seconds
+    """
+
+    def __init__(self, endpoint: Endpoint, now: Callable[[], float] = time.monotonic) -> None:
+        self._endpoint = endpoint
+        self._now = now
+        self._turn = 1
+        self.asked: list[Asked] = []
+        self.failed: RequestFailed | None = None
+        """The failure of the last request, if it failed."""
+
+    def note(self, note: Note) -> None:
+        """Hear from the run which turn the next request is of."""
+        if isinstance(note, RequestSent):
+            self._turn = note.turn
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request, and keep what came of it."""
+        since = self._now()
+        event = self._endpoint.send(effect)
+        self.failed = event if isinstance(event, RequestFailed) else None
+        self.asked.append(_asked_of(self._turn, round((self._now() - since) * 1000), event))
+        return event
+
+
+def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> Asked:
+    """One request, from what answered it."""
+    match event:
+        case ReplyReceived():
+            return _answered(turn, ms, event)
+        case RequestFailed():
+            return Asked(turn, ms, event.status, failure=event.failure)
+        case _:
+            assert_never(event)
+
+
+def _answered(turn: int, ms: int, event: ReplyReceived) -> Asked:
+    body = _tree(event.body)
+    usage, served = usage_in(body), served_in(body)
+    return Asked(
+        turn,
+        ms,
+        event.status,
+        finish=finish_of(_finish_word(body)),
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        cost=usage.cost if _tells_cost(body) else None,
+        model=served.model,
+        provider=served.provider,
+        fingerprint=served.fingerprint,
+        request_id=served.request_id,
+    )
+
+
+def _tree(body: str) -> Tree:
+    whole, _ = unstreamed(body)
+    tree = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
+    return tree if isinstance(tree, dict) else {}
+
+
+def _finish_word(body: Tree) -> Json:
+    match body.get("choices"):
+        case [{"finish_reason": word}, *_]:
+            return word
+        case _:
+            return None
+
+
+def _tells_cost(body: Tree) -> bool:
+    usage = body.get("usage")
+    return isinstance(usage, dict) and "cost" in usage

@@ -1,0 +1,35 @@
+"""An endpoint behind which a script answers: a dry run of an evaluation, without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from toolreel_core._jsontext.canonical import Tree, canonical
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived
+from toolreel_core.evals._oracles.scripted_models import reply_of
+from toolreel_core.evals._oracles.scripts import Kind
+
+__all__ = ["RehearsedEndpoint"]
+
+
+class RehearsedEndpoint:
+    """Answers the requests of one scenario's runs; async drivers take it as an ``ImmediateEndpoint``.
+
+    It keeps nothing, so that runs at the same time can share it.
+
+    :param scenario: its name
+    """
+
+    def __init__(self, kind: Kind, scenario: str) -> None:
+        self._kind: Kind = kind
+        self._scenario = scenario
+
+    def send(self, effect: SendRequest) -> ReplyReceived:
+        """What the script says next."""
+        # A request is an object with messages, whatever else it has.
+        body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
+        reply = reply_of(self._kind, self._scenario, body["messages"])
+        return ReplyReceived(effect.ref, 200, canonical(reply))

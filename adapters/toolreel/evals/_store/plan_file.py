@@ -1,0 +1,144 @@
+"""A plan of an evaluation out of the environment, a file in TOML, and the command line.
+
+The later goes before the earlier. Whatever is wrong is said with where it was said: the variable, the file
+and its line, or the option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from toolreel._errors import EvalPlanError
+from toolreel.presets._catalogues import with_files
+from toolreel.presets._toml import line_of, read_text, read_toml
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.tables import PlaceError, Table
+from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core.evals._oracles.languages import chosen_languages
+from toolreel_core.evals._plan.environment import VARIABLES, environment
+from toolreel_core.evals._plan.options import Options, layered
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
+from toolreel_core.evals._statistics.gates import gate_from
+from toolreel_core.evals._statistics.stopping_rules import rule_from
+
+__all__ = ["planned"]
+
+_Place = tuple[str, ...]
+_Built = TypeVar("_Built")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """What one source says, and how a place in it is called."""
+
+    tree: Tree
+    called: Callable[[_Place], str]
+
+    def has(self, place: _Place) -> bool:
+        """Whether it says anything there."""
+        tree: object = self.tree
+        for key in place:
+            if not isinstance(tree, Mapping) or key not in tree:
+                return False
+            tree = tree[key]
+        return True
+
+
+def planned(
+    path: Path | None,
+    given: Tree,
+    *,
+    environ: Mapping[str, str],
+    flags: Mapping[_Place, str],
+    catalogues: Iterable[Path] = (),
+) -> EvalPlan:
+    """The plan that the environment, a file and the command line come to.
+
+    :param path: the plan file; ``None``: there is none
+    :param given: what the command line says, in the shape of a plan file
+    :param flags: the options that say it, by place
+    :raises EvalPlanError: if one of the sources cannot be read, or what they say is no plan
+    """
+    layers = (
+        *_of_environment(environ),
+        *([_of_file(path)] if path else []),
+        _Layer(given, lambda place: _nearest(flags, place)),
+    )
+    for layer in layers:
+        _blamed((layer,), partial(Options.of, layer.tree))
+    options = _blamed(layers, lambda: Options.of(layered(layer.tree for layer in layers)))
+    presets = with_files(catalogues, environ)
+    return _blamed(layers, lambda: _plan(options, presets))
+
+
+def _plan(options: Options, presets: Presets) -> EvalPlan:
+    scenarios = _found("scenarios", lambda: chosen_scenarios(options.scenarios))
+    languages = _found("languages", lambda: chosen_languages(options.languages))
+    try:
+        whole = presets.extended(Presets.of(parse(options.catalogue)))
+    except PlaceError as error:
+        raise PlaceError(("catalogue", *error.place), error.what) from None
+    _check_rules(options)
+    return EvalPlan(options, whole, scenarios, languages)
+
+
+def _check_rules(options: Options) -> None:
+    """Gates and the rule for stopping early, before anything is run."""
+    gates = parse(options.gates)
+    for gate in gates if isinstance(gates, list) else []:
+        gate_from(Table.of(gate, "gate"))
+    if options.adaptive != NOTHING:
+        rule_from(Table.of(parse(options.adaptive), "adaptive"))
+
+
+def _found(key: str, find: Callable[[], _Built]) -> _Built:
+    """What is found; a complaint says which words it is about."""
+    try:
+        return find()
+    except ConfigError as error:
+        raise PlaceError(("eval", key), str(error).removeprefix(f"{key}: ")) from None
+
+
+def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
+    names = {variable.place: name for name, variable in VARIABLES.items()}
+    try:
+        return (_Layer(environment(environ), lambda place: _nearest(names, place)),)
+    except ConfigError as error:
+        raise EvalPlanError(str(error)) from None
+
+
+def _of_file(path: Path) -> _Layer:
+    text = read_text(path, EvalPlanError, "there is no such plan; correct its name")
+    tree: dict[str, Any] = read_toml(str(path), text, _checked, EvalPlanError)
+    return _Layer(tree, lambda place: f"{path}, line {line_of(text, place)}")
+
+
+def _checked(tree: dict[str, Any]) -> dict[str, Any]:
+    Options.of(tree)
+    return tree
+
+
+def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
+    """What is built; a complaint says which of the layers it is about, the uppermost that says anything."""
+    try:
+        return build()
+    except PlaceError as error:
+        for layer in reversed([*layers]):
+            if layer.has(error.place) and (called := layer.called(error.place)):
+                what = error.what if called.startswith(("-", "OPENROUTER", "VERBOSE")) else str(error)
+                raise EvalPlanError(f"{called}: {what}") from None
+        raise EvalPlanError(str(error)) from None
+
+
+def _nearest(names: Mapping[_Place, str], place: _Place) -> str:
+    """What says a place, or else the table around it."""
+    for length in range(len(place), 0, -1):
+        if place[:length] in names:
+            return names[place[:length]]
+    return ""

@@ -1,0 +1,239 @@
+"""The directory of an evaluation: what was asked for, and a line for each run that has ended.
+
+::
+
+    header.json     the plan, versions, and when it was begun
+    journal.jsonl   one record a line, in the order in which the runs ended
+    cassettes/      a recording a run
+
+A line is on the disk before the next run's is written, so a killed evaluation loses the runs that were
+under way and nothing else. Of several records of one run the last counts: the others were void, or made
+under a configuration that was changed since.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from toolreel._errors import ResultsError
+from toolreel._journal.file_lock import taken
+from toolreel._journal.migrations import Versions
+from toolreel._secrets.locations import leaks_at, line_texts
+from toolreel.evals._store.header import Header, read_header, write_header
+from toolreel_core._errors import CodecError
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core.evals._oracles.verdict import Verdict
+from toolreel_core.evals._records.json_lines import record_line, record_of
+from toolreel_core.evals._records.record import Record
+
+__all__ = ["RECORDS", "Header", "Journal", "Results", "written"]
+
+RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
+"""One migration a version, from the record of the version before."""
+
+_HEADER: Final = "header.json"
+_JOURNAL: Final = "journal.jsonl"
+_REMEMBERED: Final = 3_000
+"""Texts without a secret that are remembered, so that memory does not grow with the runs."""
+_WITHHELD: Final = "(withheld: this run's texts held a secret)"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """An evaluation on disk, to be read."""
+
+    path: Path
+    header: Header
+    offsets: Mapping[tuple[str, ...], int]
+    """Where in the journal the record that counts begins, by cell and trial."""
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Results:
+        """The evaluation in a directory; a last line that was cut is passed over.
+
+        :raises ResultsError: if there is none, or it cannot be read; names the file and the line
+        """
+        folder = Path(path)
+        header = read_header(folder / _HEADER)
+        offsets: dict[tuple[str, ...], int] = {}
+        for offset, record in _lines(folder / _JOURNAL):
+            offsets[_run_of(record)] = offset
+        return cls(folder, header, offsets)
+
+    def records(self) -> Iterator[Record]:
+        """The record of each run that has ended, read one by one; in the order of the journal.
+
+        :raises ResultsError: if a line cannot be read
+        """
+        counting = set(self.offsets.values())
+        for offset, record in _lines(self.path / _JOURNAL):
+            if offset in counting:
+                yield record
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+def written(folder: Path) -> Iterator[Record]:
+    """Every record that was ever written to a directory, those that do not count any longer too.
+
+    :raises ResultsError: if a line cannot be read
+    """
+    for _, record in _lines(folder / _JOURNAL):
+        yield record
+
+
+class Journal:
+    """The journal of an evaluation that goes on; one process writes it.
+
+    :param path: the evaluation's directory, which is made where there is none
+    :param header: what it goes on with; ``None``: :meth:`begin` is called once what is there has been read
+    :param known_secrets: values by name that must not be written
+    :raises ResultsError: if another process is writing it, or if it cannot be written; so for all methods
+    """
+
+    def __init__(
+        self, path: Path, header: Header | None = None, known_secrets: Mapping[str, str] | None = None
+    ) -> None:
+        self._path = path / _JOURNAL
+        self._secrets = known_secrets or {}
+        self._harmless = set[str]()
+        with _writing(self._path):
+            path.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = self._path.open("a+b")
+        if not taken(self._file):
+            self._file.close()
+            raise ResultsError(f"{self._path}: another process is writing it; wait for it, or stop it")
+        with _writing(self._path):
+            self._mend()
+        if header:
+            self.begin(header)
+
+    def begin(self, header: Header) -> None:
+        """Write what the evaluation goes on with; it keeps the time at which it was begun first."""
+        path = self._path.with_name(_HEADER)
+        before = read_header(path) if path.exists() else header
+        with _writing(path):
+            write_header(path, replace(header, created=before.created))
+
+    def append(self, record: Record) -> Record:
+        """Write the record of a run that has ended; when this returns, it is on the disk.
+
+        :return: what was written: texts that may hold a secret are withheld
+        """
+        line = record_line(record)
+        if self._leaks(line):
+            record = _withheld(record)
+            line = record_line(record)
+        with _writing(self._path):
+            self._file.write(f"{line}\n".encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        return record
+
+    def _leaks(self, line: str) -> bool:
+        """Whether a line holds a secret; what many lines have in common is looked at once."""
+        found = any(leaks_at(line_texts(line), self._secrets, seen=self._harmless))
+        if found or len(self._harmless) > _REMEMBERED:
+            self._harmless.clear()
+        return found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _mend(self) -> None:
+        """Set a last line aside that was cut when its process was killed."""
+        self._file.seek(0)
+        end, last = 0, b""
+        for line in self._file:
+            last = line
+            end += len(line) if line.endswith(b"\n") else 0
+        if last and not last.endswith(b"\n"):
+            with self._path.with_name(f"{self._path.name}.cut").open("ab") as cut:
+                cut.write(last + b"\n")
+            self._file.truncate(end)
+        self._file.seek(0, os.SEEK_END)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _run_of(record: Record) -> tuple[str, ...]:
+    """What a record is about, whatever its configuration was."""
+    return (*record.cell.task, record.cell.scenario, str(record.trial))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Record]]:
+    """The record in each whole line, with where the line begins."""
+    offset = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    return
+                yield offset, _record(line, f"{path}, line {number}")
+                offset += len(line)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _record(line: bytes, place: str) -> Record:
+    def newest(tree: Json) -> Json:
+        return RECORDS.newest_of(tree, tree.get("record"), place) if isinstance(tree, Mapping) else tree
+
+    try:
+        return record_of(line.decode(), place, newest)
+    except (UnicodeDecodeError, CodecError) as error:
+        told = str(error) if isinstance(error, CodecError) else f"{place}: not UTF-8"
+        raise ResultsError(f"{told}; restore the file, or evaluate into another directory") from None
+
+
+def _withheld(record: Record) -> Record:
+    """The record without any text that came from outside."""
+    attempts = [
+        replace(
+            attempt,
+            verdict=_without_reasons(attempt.verdict),
+            asked=tuple(
+                replace(asked, model="", provider="", fingerprint="", request_id="")
+                for asked in attempt.asked
+            ),
+        )
+        for attempt in record.attempts
+    ]
+    return replace(
+        record,
+        verdict=_without_reasons(record.verdict),
+        final=_WITHHELD if record.final else "",
+        world=_WITHHELD,
+        attempts=tuple(attempts),
+        error_body=None if record.error_body is None else _WITHHELD,
+        error_hint="",
+    )
+
+
+def _without_reasons(verdict: Verdict) -> Verdict:
+    return replace(verdict, reasons=(_WITHHELD,) if verdict.reasons else ())
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """What the file system refuses is the evaluation's error."""
+    try:
+        yield
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,202 @@
+"""Two sides of an evaluation beside each other: two directories, or two strategies of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from toolreel.evals._statistics.paired import Paired, compare_clustered, compare_paired
+from toolreel.evals._statistics.ties import holm
+from toolreel.evals._statistics.unpaired import Unpaired, compare_unpaired
+from toolreel.evals._store.config_diff import differences
+from toolreel.evals._summary.pairs import Axis, Match, Matches, clustered_pairs, matched, valid
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core.evals._statistics.counts import Count, Pairs
+from toolreel_core.evals._summary.summary import CellSummary, RunEntry
+
+__all__ = ["Change", "Comparison", "Row", "Side", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two."""
+
+    name: str
+    cells: tuple[CellSummary, ...]
+    configurations: Mapping[str, JsonText]
+    """By their digests."""
+    lacking: int = 0
+    """Runs that were not made, or that are void."""
+
+    @property
+    def entries(self) -> tuple[RunEntry, ...]:
+        """All its runs."""
+        return tuple(entry for cell in self.cells for entry in cell.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The comparison of one group of tasks."""
+
+    axis: str
+    """What groups are made by; empty for all tool runs."""
+    value: str
+    first: Count
+    """All valid runs of the group, paired or not."""
+    second: Count
+    pairs: Pairs
+    clustered: Paired | None
+    """By cells, with the p-value that decides; ``None`` without a pair."""
+    mcnemar: Paired | None
+    """By pairs, as if trials of a cell had nothing to do with each other."""
+    unpaired: Unpaired | None
+    """In place of these two where there is no pair."""
+    p_holm: float | None
+    """The p-value that decides, adjusted for all groups of this axis."""
+
+    @property
+    def p_value(self) -> float | None:
+        """The one that decides, before it is adjusted."""
+        if self.clustered:
+            return self.clustered.exact_p
+        return self.unpaired.p_value if self.unpaired else None
+
+    @property
+    def difference(self) -> float | None:
+        """The second's rate less the first's, of the pairs if there are any."""
+        found = self.clustered or self.unpaired
+        return found.difference if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What differs between the configurations of some tasks."""
+
+    lines: tuple[str, ...]
+    tasks: int
+    example: str
+    """Of one such task: its model and scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that a comparison says."""
+
+    first: Side
+    second: Side
+    axis: Axis
+    matches: Matches
+    rows: tuple[Row, ...]
+    """That of all tool runs first."""
+    changes: tuple[Change, ...]
+    taxonomy: Mapping[str, tuple[int, int]]
+    """How often each category stands for a run of a task that both have run."""
+
+    @property
+    def whole(self) -> Row:
+        """The row of all tool runs."""
+        return self.rows[0]
+
+    def flips(self, flip: str) -> tuple[Match, ...]:
+        """The tasks that were ``gained`` or ``lost``."""
+        return tuple(match for match in self.matches.both if match.flip == flip)
+
+    @property
+    def lacking(self) -> int:
+        """Runs that are missing or void on either side."""
+        return self.first.lacking + self.second.lacking
+
+
+def compare(first: Side, second: Side, axis: Axis = "") -> Comparison:
+    """Compare two sides task by task.
+
+    :param axis: what they differ in, within one evaluation
+    """
+    matches = matched(first.entries, second.entries, axis)
+    cells = [*first.cells, *second.cells]
+    controls = frozenset(cell.cell.scenario for cell in cells if cell.control)
+    if all(cell.control for cell in cells):
+        controls = frozenset()
+    return Comparison(
+        first,
+        second,
+        axis,
+        matches,
+        tuple(_rows(first, second, matches, axis, controls)),
+        tuple(_changes(first, second, matches)),
+        _shifts(matches),
+    )
+
+
+def _rows(first: Side, second: Side, matches: Matches, axis: Axis, controls: frozenset[str]) -> Iterable[Row]:
+    tools = _Part(
+        [entry for entry in first.entries if entry.cell.scenario not in controls],
+        [entry for entry in second.entries if entry.cell.scenario not in controls],
+        [match for match in matches.both if match.first.cell.scenario not in controls],
+    )
+    yield tools.row("", "", axis)
+    for by in ("strategy", "model", "scenario"):
+        # Plain conversations have a row as a scenario, and are in no other.
+        part = _Part([*first.entries], [*second.entries], [*matches.both]) if by == "scenario" else tools
+        values = dict.fromkeys(getattr(entry.cell, by) for entry in (*part.first, *part.second))
+        if len(values) > 1 and by != axis:
+            yield from _adjusted([part.of(by, value).row(by, value, axis) for value in values])
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the runs of both sides."""
+
+    first: Sequence[RunEntry]
+    second: Sequence[RunEntry]
+    both: Sequence[Match]
+
+    def of(self, by: str, value: str) -> _Part:
+        return _Part(
+            [entry for entry in self.first if getattr(entry.cell, by) == value],
+            [entry for entry in self.second if getattr(entry.cell, by) == value],
+            [match for match in self.both if getattr(match.first.cell, by) == value],
+        )
+
+    def row(self, by: str, value: str, axis: Axis) -> Row:
+        one, other = _count(self.first), _count(self.second)
+        pairs = Pairs.of((match.first.ok, match.second.ok) for match in self.both if match.valid)
+        clustered = compare_clustered(clustered_pairs(self.both, axis))
+        unpaired = None if clustered else compare_unpaired(one, other)
+        row = Row(by, value, one, other, pairs, clustered, compare_paired(pairs), unpaired, None)
+        return replace(row, p_holm=row.p_value)
+
+
+def _count(entries: Iterable[RunEntry]) -> Count:
+    return Count.of(entry.ok for entry in entries if valid(entry))
+
+
+def _adjusted(rows: Sequence[Row]) -> Iterable[Row]:
+    """The rows of one axis, with their p-values adjusted for so many comparisons."""
+    known = {(row.axis, row.value): row.p_value for row in rows if row.p_value is not None}
+    adjusted = holm(known)
+    for row in rows:
+        yield replace(row, p_holm=adjusted.get((row.axis, row.value)))
+
+
+def _changes(first: Side, second: Side, matches: Matches) -> Iterable[Change]:
+    """What differs between the configurations, each set of differences once."""
+    found: dict[tuple[str, ...], list[Match]] = {}
+    known: dict[tuple[str, str], tuple[str, ...]] = {}
+    for match in matches.both:
+        digests = match.first.digest, match.second.digest
+        if digests not in known:
+            before, after = first.configurations[digests[0]], second.configurations[digests[1]]
+            known[digests] = differences(before, after)
+        found.setdefault(known[digests], []).append(match)
+    for lines, those in found.items():
+        if lines:
+            cell = those[0].first.cell
+            yield Change(lines, len(those), f"{cell.model}, {cell.scenario}")
+
+
+def _shifts(matches: Matches) -> dict[str, tuple[int, int]]:
+    before = [match.first.category for match in matches.both]
+    after = [match.second.category for match in matches.both]
+    names = sorted({name for name in (*before, *after) if name})
+    return {name: (before.count(name), after.count(name)) for name in names}

@@ -1,0 +1,136 @@
+"""Figures of a summary: rates with their intervals, repeated trials, ties, and why runs are no passes.
+
+All of it follows from the summary and the plan; runs of controls, which are plain conversations, are in no
+total unless there is nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from toolreel.evals._runner.adaptive import Stopped, stops_of
+from toolreel.evals._statistics.ties import TiesFound, paired_ties
+from toolreel.evals._statistics.wilson import wilson
+from toolreel.evals._summary.pairs import Axis, cluster_of, task_of, valid
+from toolreel.evals._summary.totals import Total, categories_of, counted, that_count, total_of
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
+
+__all__ = ["Findings", "cell_interval", "findings_of", "task_interval"]
+
+_TOO_FEW = 6
+"""Clusters below which not even the same sign in all of them is significant at 5 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a summary comes to."""
+
+    trials: int
+    whole: Total
+    strategies: tuple[Total, ...]
+    models: tuple[Total, ...]
+    """With its sampling profile in the name, where a model was run with several."""
+    strategy_ties: TiesFound
+    model_ties: TiesFound
+    taxonomy: Mapping[str, Mapping[str, int]]
+    """By strategy, how often each category stands for a run, those of controls included."""
+    stops: Mapping[Cell, Stopped]
+    """Cells that need no more trials by the plan's rule."""
+    notes: tuple[str, ...]
+    """What one has to know about the figures."""
+
+
+def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
+    """Work out what a summary comes to."""
+    by_strategy = _grouped(summary.cells, lambda cell: cell.cell.strategy)
+    by_model = _grouped(summary.cells, _candidate(summary))
+    return Findings(
+        plan.trials,
+        total_of("all runs", summary.cells, plan.trials),
+        tuple(total_of(name, cells, plan.trials) for name, cells in by_strategy.items()),
+        tuple(total_of(name, cells, plan.trials) for name, cells in by_model.items()),
+        _ties(by_strategy, "strategy"),
+        _ties(by_model, "model"),
+        {name: categories_of(cells) for name, cells in by_strategy.items()},
+        stops_of(summary, plan),
+        tuple(_notes(by_strategy, by_model)),
+    )
+
+
+def cell_interval(cell: CellSummary) -> Interval | None:
+    """Where the rate of a cell lies; ``None`` if it has no valid run."""
+    return wilson(counted(cell.counts))
+
+
+def task_interval(task: TaskSummary, *, control: bool | None = None) -> Interval | None:
+    """Where the rate of a task's tool runs lies, or of its control runs, on its own scenarios."""
+    return wilson(counted(task.counts(control=control)))
+
+
+def _grouped(
+    cells: Iterable[CellSummary], name: Callable[[CellSummary], str]
+) -> dict[str, list[CellSummary]]:
+    groups: dict[str, list[CellSummary]] = {}
+    for cell in cells:
+        groups.setdefault(name(cell), []).append(cell)
+    return groups
+
+
+def _candidate(summary: Summary) -> Callable[[CellSummary], str]:
+    profiles: dict[str, set[str]] = {}
+    for task in summary.tasks:
+        profiles.setdefault(task.cell.model, set()).add(task.cell.profile)
+
+    def name(cell: CellSummary) -> str:
+        model = cell.cell.model
+        return model if len(profiles[model]) == 1 else f"{model}:{cell.cell.profile}"
+
+    return name
+
+
+def _ties(groups: Mapping[str, Iterable[CellSummary]], axis: Axis) -> TiesFound:
+    """Candidates that nothing separates, compared on the tasks that they share."""
+    outcomes: dict[str, dict[_Task, bool]] = {}
+    for name, cells in groups.items():
+        entries = [entry for cell in that_count(cells) for entry in cell.entries if valid(entry)]
+        outcomes[name] = {_Task.of(entry, axis): entry.ok for entry in entries}
+    return paired_ties(outcomes, cluster=lambda task: task.cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A run without the candidate that made it."""
+
+    about: tuple[str | int, ...]
+    cluster: object
+
+    @classmethod
+    def of(cls, entry: RunEntry, axis: Axis) -> _Task:
+        about = task_of(entry, axis)
+        if axis == "model":  # a candidate is a model with its profile
+            cell = entry.cell
+            about = (cell.scenario, cell.strategy, cell.fallback, cell.language, entry.trial)
+        return cls(about, cluster_of(axis)(entry))
+
+
+def _notes(*groupings: Mapping[str, Iterable[CellSummary]]) -> Iterable[str]:
+    for groups, what, axis in zip(groupings, ("strategies", "models"), _COMPARED, strict=True):
+        clusters = {
+            cluster_of(axis)(entry)
+            for cells in groups.values()
+            for cell in that_count(cells)
+            for entry in cell.entries
+        }
+        if len(groups) > 1 and len(clusters) < _TOO_FEW:
+            beside = "strategies by scenarios" if axis == "model" else "models by scenarios"
+            yield (
+                f"{what} are compared on {len(clusters)} groups of runs ({beside}); "
+                f"with fewer than {_TOO_FEW}, no difference is significant"
+            )
+
+
+_COMPARED: tuple[Axis, Axis] = ("strategy", "model")

@@ -1,0 +1,99 @@
+"""Tables as plain values: made once, shown on a console and written as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core.evals._statistics.intervals import Interval
+
+__all__ = ["Tabled", "cut", "ends", "narrowed", "out_of", "p_text", "percent", "points"]
+
+_ERROR_LENGTH: Final = 120
+_USUAL: Final = {
+    "profile": "default",
+    "lang": "off",
+    "fallback_profile": "best_effort",
+    "coverage": "100%",
+    "ties": "-",
+}
+"""By the head of a column, what people need not be told in each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tabled:
+    """One table, with what has to be said about it."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """Each has as many cells as the head."""
+    notes: tuple[str, ...] = ()
+
+
+def narrowed(table: Tabled) -> Tabled:
+    """A table without the columns that say nothing, or the same default in all rows.
+
+    >>> narrowed(Tabled("tasks", ("model", "lang", "error"), (("a", "off", ""), ("b", "off", "")))).head
+    ('model',)
+    """
+    kept = [
+        place
+        for place, name in enumerate(table.head)
+        if any(row[place] not in {_USUAL.get(name, ""), ""} for row in table.rows)
+    ]
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return Tabled(table.title, tuple(table.head[place] for place in kept), rows, table.notes)
+
+
+def percent(share: float | None) -> str:
+    """A rate in whole percent, ``-`` if it is not known; only what is all is 100, only nothing is 0.
+
+    >>> percent(0.855), percent(0.999), percent(0.001), percent(None)
+    ('86%', '99%', '1%', '-')
+    """
+    if share is None:
+        return "-"
+    whole = int(100 * share + 0.5)
+    if share not in {0, 1}:
+        whole = min(99, max(1, whole))
+    return f"{whole}%"
+
+
+def ends(interval: Interval | None) -> str:
+    """An interval in percent, such as ``82.4-88.1``."""
+    return "-" if interval is None else f"{100 * interval.low:.1f}-{100 * interval.high:.1f}"
+
+
+def points(difference: float | None) -> str:
+    """A difference of rates in points of percent, with its sign.
+
+    >>> points(0.0312), points(-0.2), points(0.0), points(None)
+    ('+3.1', '-20.0', '0.0', '-')
+    """
+    if difference is None:
+        return "-"
+    shown = f"{100 * difference:+.1f}"
+    return "0.0" if shown in {"+0.0", "-0.0"} else shown
+
+
+def p_text(value: float | None) -> str:
+    """A p-value in three digits.
+
+    >>> p_text(0.03125), p_text(0.00001), p_text(1.0), p_text(None)
+    ('0.0312', '<0.0001', '1', '-')
+    """
+    if value is None:
+        return "-"
+    return "<0.0001" if value < 0.0001 else f"{value:.3g}"
+
+
+def out_of(some: int, every: int) -> str:
+    """Such as ``3/5``."""
+    return f"{some}/{every}"
+
+
+def cut(text: str) -> str:
+    """A text in one line of at most 120 characters, with a mark if there was more."""
+    line = " ".join(text.split())
+    return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"

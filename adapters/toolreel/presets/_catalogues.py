@@ -1,0 +1,69 @@
+"""Catalogues of presets, models and sampling profiles: the shipped one, and the user's own over it.
+
+A catalogue is a TOML file with tables ``[preset.NAME]``, ``[model."NAME"]`` and ``[sampling.NAME]``.
+One of the same name replaces the shipped one, any other is added.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache, reduce
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from toolreel._errors import CatalogueError
+from toolreel.presets._toml import read_text, read_toml
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._settings.config import LoopConfig
+
+__all__ = ["VARIABLE", "configured", "shipped", "with_files"]
+
+VARIABLE: Final = "TOOLREEL_CATALOGUE"
+"""The environment variable with the user's own catalogues, separated as in ``PATH``."""
+
+_SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml")
+
+
+@cache
+def shipped() -> Presets:
+    """The presets, models and sampling profiles that come with toolreel.
+
+    >>> shipped().for_("openrouter", "deepseek/deepseek-v3.2:nitro").name
+    'default_tool_calling + openrouter + deepseek_openrouter_compat'
+    """
+    folder = files("toolreel") / "catalogues"
+    texts = [(name, (folder / name).read_text(encoding="utf-8")) for name in _SHIPPED]
+    return reduce(_extended, texts, Presets())
+
+
+def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = None) -> Presets:
+    """The shipped collection with files over it, those that the environment names first.
+
+    :param environ: the environment; this process's own by default
+    :raises CatalogueError: if a file cannot be read or used; names the file, the line and the place
+    """
+    named = (os.environ if environ is None else environ).get(VARIABLE, "")
+    first = [Path(name) for name in named.split(os.pathsep) if name]
+    return reduce(_extended, ((str(path), _text(path)) for path in (*first, *paths)), shipped())
+
+
+def configured(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
+    """The configuration that shipped presets, applied in order, and then ``changes`` lead to.
+
+    >>> configured(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
+    ('llama_json', 'json_fenced')
+    """
+    preset = shipped().merged(names)
+    return LoopConfig.of({**preset.changes()["config"], **(changes or {})})
+
+
+def _text(path: Path) -> str:
+    missing = f"there is no such catalogue; correct --catalogue or {VARIABLE}"
+    return read_text(path, CatalogueError, missing)
+
+
+def _extended(presets: Presets, source: tuple[str, str]) -> Presets:
+    """The collection with one catalogue over it, given by name and text."""
+    return read_toml(*source, lambda tree: presets.extended(Presets.of(tree)), CatalogueError)

@@ -1,0 +1,96 @@
+"""Files in TOML that somebody wrote: what is wrong in one is said with file, line and place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from toolreel._errors import AdapterError
+from toolreel_core._internal.tables import PlaceError
+
+__all__ = ["line_of", "read_text", "read_toml"]
+
+_Built = TypeVar("_Built")
+
+_TITLE: Final = re.compile(r"\s*\[[^\]]")
+_KEY: Final = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\s-])+?)\s*=""")
+_AT: Final = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+def read_text(path: Path, kind: type[AdapterError], missing: str) -> str:
+    """The text of a file.
+
+    :param missing: what is wrong, and what to do, if there is none
+    :raises AdapterError: of that kind, if it cannot be read
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise kind(f"{path}: {missing}") from None
+    except UnicodeDecodeError as error:
+        raise kind(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    except OSError as error:
+        raise kind(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_toml(
+    name: str, text: str, build: Callable[[dict[str, Any]], _Built], kind: type[AdapterError]
+) -> _Built:
+    """What is built of a file's tree; its days are texts.
+
+    :param name: of the file, for complaints
+    :param build: raises :class:`~toolreel_core._internal.tables.PlaceError` at what is wrong
+    :raises AdapterError: of that kind, with the line
+    """
+    try:
+        return build(_dated(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError as error:
+        at = _AT.search(str(error))
+        line = at[1] if at else str(text.count("\n") + 1)
+        what = str(error).partition(" (at ")[0]
+        raise kind(f"{name}, line {line}: not TOML: {what[:1].lower()}{what[1:]}") from None
+    except PlaceError as error:
+        raise kind(f"{name}, line {line_of(text, error.place)}: {error}") from None
+    except RecursionError:
+        raise kind(f"{name}: nested too deep; it needs only a few levels") from None
+
+
+def line_of(text: str, place: tuple[str, ...]) -> int:
+    """The line where a place stands, or else the table around it."""
+    table: tuple[str, ...] = ()
+    longest, found = 0, 1
+    for number, row in enumerate(text.splitlines(), 1):
+        if _TITLE.match(row):
+            path = table = _path(row) or table
+        elif key := _KEY.match(row):
+            path = (*table, *_path(f"{key[1]} = 0"))
+        else:
+            continue
+        if len(path) > longest and place[: len(path)] == path:
+            longest, found = len(path), number
+    return found
+
+
+def _dated(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
+    """The tree with days as texts: TOML has days of its own, and JSON has none."""
+    if isinstance(tree, dict):
+        return {key: _dated(value) for key, value in tree.items()}
+    return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree
+
+
+def _path(row: str) -> tuple[str, ...]:
+    """The keys in a line of TOML, from the outermost."""
+    try:
+        tree: object = tomllib.loads(row)
+    except tomllib.TOMLDecodeError:
+        return ()
+    path = []
+    while isinstance(tree, dict) and tree:
+        [(key, tree)] = tree.items()
+        path.append(key)
+        tree = tree[0] if isinstance(tree, list) and tree else tree
+    return tuple(path)

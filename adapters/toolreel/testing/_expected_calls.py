@@ -1,0 +1,147 @@
+"""Calls that a test expects, and how they are compared with those that were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from toolreel.cassette._request_diff import ABSENT, first_change
+from toolreel.testing._calls_made import CallMade, told
+from toolreel_core._jsontext.canonical import Json, canonical
+
+__all__ = ["ExpectedCall", "call", "fits_in_any_order", "fits_in_order"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """A call that a test expects; made by :func:`call`."""
+
+    name: str
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+    whole: bool = False
+    """Whether there may be no other arguments."""
+    failing: str | bool | None = None
+    """Whether the call must have failed, or with which code; ``None`` where either is well."""
+
+    def exactly(self) -> Self:
+        """The same call, without any further argument."""
+        return replace(self, whole=True)
+
+    def that_worked(self) -> Self:
+        """The same call, and the tool was content with it."""
+        return replace(self, failing=False)
+
+    def that_failed(self, code: str | None = None) -> Self:
+        """The same call, and it failed: with this code, if one is given."""
+        return replace(self, failing=True if code is None else code)
+
+    def with_arguments(self, arguments: Mapping[str, Json]) -> Self:
+        """The same call with further arguments."""
+        return replace(self, arguments={**self.arguments, **arguments})
+
+    def fits(self, made: CallMade) -> bool:
+        """Whether a call is what is expected."""
+        return made.name == self.name and not self.against(made)
+
+    def against(self, made: CallMade) -> str:
+        """What speaks against a call, in a few words; empty if nothing does."""
+        if made.name != self.name:
+            return f"expected {self.name}, got {made.name}"
+        return self._of_arguments(made) or self._of_result(made)
+
+    def _of_arguments(self, made: CallMade) -> str:
+        if not isinstance(made.arguments, Mapping):
+            wanted = self.arguments or self.whole
+            return f"expected arguments, got the text {made.arguments!r}" if wanted else ""
+        for name, value in self.arguments.items():
+            if name not in made.arguments:
+                return f"{name}: expected {canonical(value)}, got {ABSENT}"
+            change = first_change(_sorted(value), _sorted(made.arguments[name]), name)
+            if change:
+                return f"{change.place}: expected {change.old}, got {change.new}"
+        more = [name for name in made.arguments if name not in self.arguments]
+        return f"expected no other argument, got {', '.join(more)}" if self.whole and more else ""
+
+    def _of_result(self, made: CallMade) -> str:
+        match self.failing:
+            case None:
+                return ""
+            case False:
+                return f"expected it to work, it failed with {', '.join(made.failed)}" if made.failed else ""
+            case True:
+                return "" if made.failed else "expected it to fail, it worked"
+            case code:
+                got = ", ".join(made.failed) or "it worked"
+                return "" if code in made.failed else f"expected it to fail with {code}, {got}"
+
+    def __str__(self) -> str:
+        """The call in one line; an ellipsis stands for further arguments.
+
+        >>> print(call("add", a=1), call("add", a=1).exactly())
+        add(a=1, …) add(a=1)
+        """
+        parts = [told(self.arguments)] if self.arguments else []
+        ends = {None: "", False: " that worked", True: " that failed"}
+        end = f" that failed with {self.failing}" if isinstance(self.failing, str) else ends[self.failing]
+        return f"{self.name}({', '.join([*parts, *([] if self.whole else ['…'])])}){end}"
+
+
+def call(name: str, /, **arguments: Json) -> ExpectedCall:
+    """A call of the tool with at least these arguments.
+
+    >>> call("add", a=1).fits(CallMade("add", {"a": 1, "b": 2}))
+    True
+    >>> call("add", a=1).exactly().against(CallMade("add", {"a": 1, "b": 2}))
+    'expected no other argument, got b'
+    >>> call("add").that_worked().against(CallMade("add", {}, ("INTERNAL_ERROR",)))
+    'expected it to work, it failed with INTERNAL_ERROR'
+    """
+    return ExpectedCall(name, arguments)
+
+
+def fits_in_order(expected: Sequence[ExpectedCall], made: Sequence[CallMade]) -> tuple[int, ...]:
+    """The places of the calls that fit the expected ones one after another, as far as there are some.
+
+    >>> fits_in_order([call("a"), call("b")], [CallMade("a", {}), CallMade("c", {}), CallMade("b", {})])
+    (0, 2)
+    """
+    found: list[int] = []
+    for at, one in enumerate(made):
+        if len(found) < len(expected) and expected[len(found)].fits(one):
+            found.append(at)
+    return tuple(found)
+
+
+def fits_in_any_order(expected: Sequence[ExpectedCall], made: Sequence[CallMade]) -> dict[int, int]:
+    """Which call fits which expected one, by their places, in as many pairs as can be made.
+
+    One that fits several gives way to one that fits nothing else:
+
+    >>> fits_in_any_order([call("a"), call("a", n=1)], [CallMade("a", {"n": 1}), CallMade("a", {})])
+    {0: 1, 1: 0}
+    """
+    taken: dict[int, int] = {}
+
+    def place(number: int, tried: set[int]) -> bool:
+        for at in (at for at, one in enumerate(made) if expected[number].fits(one) and at not in tried):
+            tried.add(at)
+            if at not in taken or place(taken[at], tried):
+                taken[at] = number
+                return True
+        return False
+
+    for number in range(len(expected)):
+        place(number, set())
+    return dict(sorted(taken.items()))
+
+
+def _sorted(value: Json) -> Json:
+    """The value with its keys in order, since a test need not know how a model orders them."""
+    match value:
+        case Mapping():
+            return {key: _sorted(value[key]) for key in sorted(value)}
+        case list():
+            return [_sorted(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,95 @@
+"""Where a test's recording lives, and what it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolreel._errors import CassetteError
+from toolreel._replay.replay import companion
+from toolreel_core._jsontext.digest import digest
+
+__all__ = ["ReelFiles", "named", "of_test"]
+
+_PLAIN: Final = re.compile(r"[a-z0-9._-]+")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_LONGEST: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ReelFiles:
+    """A cassette, and the journals of the runs that were recorded with it."""
+
+    cassette: Path
+
+    def journal(self, number: int) -> Path:
+        """The journal of a test's first run, its second, and so on; no name of a recording has a plus.
+
+        >>> ReelFiles(Path("reels/status.yaml")).journal(2).as_posix()
+        'reels/status+2.journal.jsonl'
+        """
+        first = companion(self.cassette)
+        stem = self.cassette.name.removesuffix(".yaml")
+        return first if number == 1 else first.with_name(f"{stem}+{number}.journal.jsonl")
+
+    @property
+    def journals(self) -> tuple[Path, ...]:
+        """The journals that there are."""
+        found: list[Path] = []
+        while (path := self.journal(len(found) + 1)).exists():
+            found.append(path)
+        return tuple(found)
+
+    @property
+    def exist(self) -> bool:
+        """Whether anything was recorded; a run that was stopped at its first request has a journal alone."""
+        return self.cassette.exists() or bool(self.journals)
+
+
+def named(folder: Path, name: str) -> ReelFiles:
+    """The recording of a name that somebody chose.
+
+    >>> named(Path("reels"), "status/local--qwen").cassette.as_posix()
+    'reels/status/local--qwen.yaml'
+
+    :raises CassetteError: if the name leaves the folder, or would not be a file's name everywhere
+    """
+    parts = PurePosixPath(name.removesuffix(".yaml")).parts
+    if not parts or not all(_PART.fullmatch(part) for part in parts):
+        raise CassetteError(
+            f"the reel's name {name!r}: expected letters, digits, '.', '_' and '-', with '/' between folders"
+        )
+    return ReelFiles(folder.joinpath(*parts[:-1], parts[-1] + ".yaml"))
+
+
+def of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
+    """The recording of a test, by its own name.
+
+    >>> of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
+    'reels/test_agent/TestStatus.test_get-small.yaml'
+
+    :param path: the names of the classes that it is in, and its own with its parameters
+    """
+    *classes, last = path
+    name, _, parameters = last.partition("[")
+    stem = ".".join([*classes, name])
+    if parameters:
+        stem += f"-{_safe(parameters.removesuffix(']'))}"
+    return ReelFiles(folder / f"{stem}.yaml")
+
+
+def _safe(text: str) -> str:
+    """The text as a part of a file's name; what cannot stand there is told apart by a digest.
+
+    Capitals are too, since some file systems take them for small letters.
+
+    >>> _safe("gpt-4o"), _safe("a b/c")
+    ('gpt-4o', 'a-b-c-539138d5')
+    """
+    if _PLAIN.fullmatch(text) and len(text) <= _LONGEST:
+        return text
+    return f"{_UNSAFE.sub('-', text)[:_LONGEST].strip('-')}-{digest(text)[:8]}"

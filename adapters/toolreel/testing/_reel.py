@@ -1,0 +1,168 @@
+"""A reel: the recording of one test, being replayed or made.
+
+The pytest plugin gives one to every test that asks for it (:mod:`toolreel.testing._pytest_plugin`).
+Everything that the test asks a model goes through the reel, be it by :meth:`Reel.run`, by an
+endpoint, or by a transport in somebody else's HTTP client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from toolreel._driver.aio import arun
+from toolreel._driver.approvers import AsyncLater, Later
+from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
+from toolreel._driver.run import Run
+from toolreel._driver.sync import run
+from toolreel._driver.sync_as_async import ImmediateClock, ImmediateEndpoint
+from toolreel._errors import MissingExtra
+from toolreel._journal.record import read_journal
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
+from toolreel.testing._files import ReelFiles
+from toolreel.testing._journal import ReelJournal
+from toolreel.testing._tape import LiveSide, ReelTape
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import Given, PythonTools
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+
+try:
+    import anyio.to_thread
+except ImportError:
+    raise MissingExtra.of("http", "anyio") from None
+
+__all__ = ["Reel"]
+
+
+class Reel(ReelTape):
+    """One test's recording: a tape, and the journal of each run."""
+
+    def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
+        super().__init__(files, live, recording=recording)
+        self._journals: list[ReelJournal] = []
+
+    def journal(self, plan: Plan) -> ReelJournal:
+        """The journal of the test's next run, for a driver of your own; checked when the test is over."""
+        path = self.files.journal(len(self._journals) + 1)
+        self.check_there()
+        recorded = read_journal(path) if not self.recording and path.exists() else None
+        self._journals.append(ReelJournal(plan, path, recorded))
+        return self._journals[-1]
+
+    def run(
+        self,
+        plan: Plan,
+        tools: ToolHost | Iterable[Given] | None = None,
+        *,
+        approver: Approver | None = None,
+        observe: Observer | None = None,
+        tools_in_replay: bool = True,
+    ) -> Run:
+        """Run a plan: against the live side while recording, else against what was recorded.
+
+        :param tools: a host, or functions; without any, the journal answers for them in a replay
+        :param approver: decides while recording; in a replay the journal does
+        :param tools_in_replay: whether a replay runs the tools too; for those with effects, let the journal
+            answer
+        :raises toolreel.ReplayMismatch: if the run is not the recorded one
+        """
+        _check_tools(plan, tools, recording=self.recording)
+        host = PythonTools(tools) if isinstance(tools, Iterable) else tools
+        journal = self.journal(plan)
+        if journal.recorded is None:
+            clock = SystemClock() if self.recording else InstantClock()
+            ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
+            return run(plan, ports, journal=journal, observe=observe)
+        rehearsal = Rehearsal(
+            journal.recorded,
+            endpoint=self.taped,
+            breaks=self.breaks,
+            tools=host if tools_in_replay else None,
+        )
+        done = run(plan, rehearsal, journal=journal, observe=observe)
+        rehearsal.finish()
+        journal.check()
+        return done
+
+    async def arun(
+        self,
+        plan: Plan,
+        tools: AsyncToolHost | PythonTools | Iterable[Given] | None = None,
+        *,
+        approver: AsyncApprover | None = None,
+        observe: Observer | None = None,
+        tools_in_replay: bool = True,
+    ) -> Run:
+        """The same as :meth:`run`, awaited, on asyncio and trio."""
+        _check_tools(plan, tools, recording=self.recording)
+        host = _awaited(tools)
+        journal = self.journal(plan)
+        if journal.recorded is None:
+            clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
+            async with self.async_endpoint() as live:
+                ports = AsyncPorts(live, host or AsyncPythonTools(), approver or AsyncLater(), clock)
+                return await arun(plan, ports, journal=journal, observe=observe)
+        taped = self.taped
+        rehearsal = AsyncRehearsal(
+            journal.recorded,
+            endpoint=ImmediateEndpoint(taped) if taped else None,
+            breaks=self.breaks,
+            tools=host if tools_in_replay else None,
+        )
+        done = await arun(plan, rehearsal, journal=journal, observe=observe)
+        rehearsal.finish()
+        journal.check()
+        return done
+
+    def finish(self) -> None:
+        """Say that the test is over; what was recorded must have happened again, and nothing else.
+
+        :raises toolreel.ReplayMismatch: while replaying; names the first difference
+        """
+        for journal in self._journals:
+            journal.check()
+        super().finish()
+        over = self.files.journals[len(self._journals) :]
+        if self._journals and over and not self.recording:
+            raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
+
+    def save(self) -> tuple[Path, ...]:
+        """Write what was recorded, all of it or nothing, and say where.
+
+        :raises SecretFound: if it would hold a secret; nothing is written
+        """
+        for journal in self._journals:
+            journal.refuse_secrets(self.live.secrets)
+        tape = super().save()
+        for stale in self.files.journals[len(self._journals) :]:
+            stale.unlink()
+        for journal in self._journals:
+            journal.save(self.live.secrets)
+        return (*tape, *(journal.path for journal in self._journals))
+
+
+class _InThread:
+    """A host of tools that block, awaited."""
+
+    def __init__(self, tools: PythonTools) -> None:
+        self._tools = tools
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        return await anyio.to_thread.run_sync(self._tools.run, effect)
+
+
+def _awaited(tools: AsyncToolHost | PythonTools | Iterable[Given] | None) -> AsyncToolHost | None:
+    if isinstance(tools, PythonTools):
+        return _InThread(tools)
+    return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
+
+
+def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
+    if recording and tools is None and plan.tools.definitions:
+        names = ", ".join(plan.tools.names)
+        raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")

@@ -1,0 +1,144 @@
+"""Scripted fakes of the ports, for the tests of whoever builds on toolreel.
+
+A script fails when it is asked for more than it holds, and :meth:`finish` fails when something
+in it was never asked for: a test that passes has used its script up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolreel._driver.observers import tell
+from toolreel._driver.ports import Listener
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
+from toolreel_core._protocol.outcome import FailureKind
+from toolreel_core._replies.streaming.stream import deltas_in
+
+__all__ = ["Lost", "ScriptedEndpoint", "ScriptedTools", "calling", "saying", "streaming"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A request that fails, as an item of a script."""
+
+    failure: FailureKind
+    message: str
+    status: int | None = None
+
+
+Line: TypeAlias = str | Mapping[str, Json] | Lost
+"""A reply body as text or as a tree, or a failure."""
+
+
+def saying(content: str, finish: str = "stop") -> Mapping[str, Json]:
+    """The body of a reply that is a text.
+
+    >>> saying("Done.")["choices"][0]["message"]
+    {'role': 'assistant', 'content': 'Done.'}
+    """
+    return _body({"role": "assistant", "content": content}, finish)
+
+
+def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> Mapping[str, Json]:
+    """The body of a reply that calls tools, each given by name and arguments; ids are ``call_a``, …."""
+    entries: list[Json] = [
+        {
+            "id": f"call_{chr(ord('a') + index)}",
+            "type": "function",
+            "function": {"name": name, "arguments": canonical(arguments)},
+        }
+        for index, (name, arguments) in enumerate(calls)
+    ]
+    return _body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls")
+
+
+def streaming(*pieces: str, finish: str = "stop") -> str:
+    r"""The body of a reply that is a text in pieces, as a server streams it; a finish of "" leaves it cut.
+
+    >>> print(streaming("Hi.").partition("\n")[0])
+    data: {"choices":[{"index":0,"delta":{"content":"Hi."}}]}
+    """
+    choices: list[Json] = [{"index": 0, "delta": {"content": piece}} for piece in pieces]
+    last: list[Json] = [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
+    frames = [canonical({"choices": [choice]}) for choice in choices + last]
+    return "".join(f"data: {frame}\n\n" for frame in (*frames, *(["[DONE]"] if finish else [])))
+
+
+def _body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
+    return {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+    }
+
+
+class ScriptedEndpoint:
+    """Answers requests from a script, in order, and keeps what it was asked.
+
+    :param on_delta: is shown the pieces of each reply that is streamed, or was to be
+    """
+
+    def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
+        self._left = deque(script)
+        self._on_delta = on_delta
+        self.asked: list[SendRequest] = []
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """The next line of the script.
+
+        :raises toolreel.ReplayMismatch: if the script is over
+        """
+        self.asked.append(effect)
+        if not self._left:
+            raise ReplayMismatch(
+                f"request {len(self.asked)} was sent, but the script has no reply left for it"
+            )
+        line = self._left.popleft()
+        match line:
+            case Lost():
+                return RequestFailed(effect.ref, line.failure, line.message, line.status)
+            case str():
+                return self._reply(effect, line)
+            case _:
+                return self._reply(effect, canonical(line))
+
+    def _reply(self, effect: SendRequest, body: str) -> ReplyReceived:
+        tell(self._on_delta, deltas_in(body, whole=effect.request.streamed))
+        return ReplyReceived(effect.ref, 200, body)
+
+    def finish(self) -> None:
+        """Fail if a line of the script was never asked for."""
+        if self._left:
+            raise ReplayMismatch(f"{len(self._left)} replies of the script were never asked for")
+
+
+class ScriptedTools:
+    """Answers tool calls from a script of outputs by tool name, and keeps what it was asked."""
+
+    def __init__(self, script: Mapping[str, Iterable[Json]]) -> None:
+        self._left = {name: deque(outputs) for name, outputs in script.items()}
+        self.ran: list[RunTool] = []
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """The tool's next output.
+
+        :raises toolreel.ReplayMismatch: if the script has none
+        """
+        self.ran.append(effect)
+        outputs = self._left.get(effect.name)
+        if not outputs:
+            raise ReplayMismatch(
+                f"{effect.name}({effect.arguments}) was called, but the script has no output for it"
+            )
+        return ToolReturned(effect.ref, canonical(outputs.popleft()))
+
+    def finish(self) -> None:
+        """Fail if an output of the script was never asked for."""
+        if over := {name: len(outputs) for name, outputs in self._left.items() if outputs}:
+            left = ", ".join(f"{count} of {name}" for name, count in over.items())
+            raise ReplayMismatch(f"outputs of the script were never asked for: {left}")

@@ -1,0 +1,179 @@
+"""The tape of one test: a cassette that is replayed or made, behind HTTP clients of any kind."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolreel._errors import CassetteError, EndpointConfigError, MissingExtra
+from toolreel._replay.replayer import Breaks, breaks_in
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel._secrets.scan import known_secrets
+from toolreel.cassette._transports import (
+    AsyncRecordTransport,
+    AsyncReplayTransport,
+    Recording,
+    RecordTransport,
+    ReplayTransport,
+)
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.testing._files import ReelFiles
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+if TYPE_CHECKING:
+    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
+
+__all__ = ["LiveSide", "ReelTape"]
+
+_NOWHERE: Final = "http://replay.invalid/v1"
+"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSide:
+    """Where a session is recorded."""
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+
+    @property
+    def api_key(self) -> str:
+        """The key, if there is one."""
+        return os.environ.get(self.api_key_env or "", "").strip()
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """What must not be written."""
+        own = {str(self.api_key_env): self.api_key} if self.api_key else {}
+        return known_secrets(os.environ) | own
+
+
+class ReelTape:
+    """What a test's HTTP clients are given instead of the network.
+
+    :param recording: whether the tape is made now; else it is replayed
+    """
+
+    def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
+        self.files: Final = files
+        self.recording: Final = recording
+        self.live: Final = live or LiveSide()
+        self._tape: Recording | None = None
+        self._endpoint: HttpEndpoint | None = None
+
+    @property
+    def base_url(self) -> str:
+        """What a client is to be told: the live side's, or one that does not exist while replaying.
+
+        :raises EndpointConfigError: while recording, if nobody has said where
+        """
+        if not self.recording:
+            return _NOWHERE
+        if not self.live.base_url:
+            raise EndpointConfigError(
+                "recording needs a model: name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"
+            )
+        return self.live.base_url
+
+    @property
+    def api_key(self) -> str:
+        """What a client is to be told: the live side's key, or one that opens nothing; never recorded."""
+        return (self.live.api_key if self.recording else "") or "none"
+
+    @property
+    def transport(self) -> httpx.BaseTransport:
+        """A new transport for an ``httpx.Client``; any number of them share the recording."""
+        if self.recording:
+            return RecordTransport(self._loaded(), httpx.HTTPTransport())
+        return ReplayTransport(self._loaded())
+
+    @property
+    def async_transport(self) -> httpx.AsyncBaseTransport:
+        """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
+        if self.recording:
+            return AsyncRecordTransport(self._loaded(), httpx.AsyncHTTPTransport())
+        return AsyncReplayTransport(self._loaded())
+
+    @property
+    def httpx2_transport(self) -> Httpx2Transport:
+        """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
+        from toolreel.cassette._httpx2 import Httpx2Transport
+
+        return Httpx2Transport(self.transport)
+
+    @property
+    def async_httpx2_transport(self) -> AsyncHttpx2Transport:
+        """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
+        from toolreel.cassette._httpx2 import AsyncHttpx2Transport
+
+        return AsyncHttpx2Transport(self.async_transport)
+
+    @property
+    def endpoint(self) -> HttpEndpoint:
+        """The model's side of a run, for a driver of your own; closed when the test is over."""
+        if self._endpoint is None:
+            key = self.live.api_key_env if self.recording else None
+            self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
+        return self._endpoint
+
+    @property
+    def taped(self) -> TapedEndpoint | None:
+        """What answers a replayed run's requests, if any was recorded; nothing of HTTP is in between."""
+        return TapedEndpoint(self._loaded()) if self.files.cassette.exists() else None
+
+    @property
+    def breaks(self) -> Breaks:
+        """Which requests are answered by an exchange that broke off when it was recorded."""
+        return breaks_in(self._loaded() if self.files.cassette.exists() else None)
+
+    def async_endpoint(self) -> AsyncHttpEndpoint:
+        """The same, awaited: ``async with reel.async_endpoint() as endpoint``."""
+        key = self.live.api_key_env if self.recording else None
+        return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
+
+    def finish(self) -> None:
+        """Say that the test is over; what was recorded must have been asked for, and nothing else.
+
+        :raises toolreel.ReplayMismatch: while replaying; names what was not asked for, or not recorded
+        """
+        if not self.recording and (self._tape or self.files.cassette.exists()):
+            self._loaded().finish()
+
+    def save(self) -> tuple[Path, ...]:
+        """Write what was recorded, if anything was, and say where.
+
+        :raises SecretFound: if it would hold a secret; nothing is written
+        """
+        if self._tape is None or not self._tape.total:
+            self.files.cassette.unlink(missing_ok=True)
+            return ()
+        self._tape.save(self.live.secrets)
+        return (self.files.cassette,)
+
+    def close(self) -> None:
+        """Let go of the endpoint's connections."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    def check_there(self) -> None:
+        """Fail unless there is something to replay, or it is made now.
+
+        :raises CassetteError: names the file
+        """
+        if not self.recording and not self.files.exist:
+            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
+
+    def _loaded(self) -> Recording:
+        if self._tape is None:
+            self.check_there()
+            make = Recording.blank if self.recording else Recording.load
+            self._tape = make(self.files.cassette)
+        return self._tape

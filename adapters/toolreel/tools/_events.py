@@ -1,0 +1,67 @@
+"""What a call comes to, as the event that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from toolreel.tools._errors import ToolError
+from toolreel.tools._isolation import Crash
+from toolreel.tools._python.types.results import plain
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+
+__all__ = ["failure", "keywords", "late", "succeeded", "timed_out"]
+
+_REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
+
+
+def keywords(effect: RunTool) -> Mapping[str, Json]:
+    """The arguments of a call, as keyword arguments for a function that takes JSON."""
+    return cast("Mapping[str, Json]", parse(effect.arguments))
+
+
+def succeeded(effect: RunTool, value: object) -> ToolReturned:
+    """The event for a tool that returned a value, which may turn out not to be JSON."""
+    try:
+        return ToolReturned(effect.ref, canonical(plain(value)))
+    except (TypeError, ValueError, RecursionError) as error:
+        return _failed(
+            effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."
+        )
+
+
+def failure(effect: RunTool, error: Exception) -> ToolReturned:
+    """The event for a tool that raised: in its own words, if they are meant for the model.
+
+    The text of any other exception may hold what nobody outside should read, so only its class is told.
+    """
+    match error:
+        case ToolError():
+            return _failed(effect, error.code, str(error), error.data)
+        case Crash():
+            return _failed(effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.why}. {_REMEDY}")
+        case _:
+            why = f"{effect.name} failed with an unexpected {type(error).__name__}"
+            return _failed(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
+
+
+def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
+    """The event for a tool that was still running at its deadline."""
+    return late(
+        effect, f"did not return within {deadline:g} s; it may still have effects", again_is_harmless=False
+    )
+
+
+def late(effect: RunTool, how: str, *, again_is_harmless: bool) -> ToolReturned:
+    """The event for a tool that took too long, and what the model may do about it."""
+    harmless = "Calling it again with the same arguments does no harm."
+    rest = harmless if again_is_harmless else "Check before you call it again."
+    return _failed(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {rest}")
+
+
+def _failed(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
+    errors: list[Json] = [{"code": code, "message": message}]
+    tree = {"ok": False, "data": {} if data is None else plain(data), "errors": errors}
+    return ToolReturned(effect.ref, canonical(tree))

@@ -1,0 +1,1 @@
+"""tools/_python/types"""

@@ -1,0 +1,70 @@
+"""Types that hold others: arrays, objects with any keys, and unions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel_core._jsontext.canonical import Json
+
+__all__ = ["items_reader", "union", "values_reader"]
+
+
+def union(choices: Sequence[JsonType]) -> JsonType:
+    """A type that is one of several."""
+
+    def read(value: Json) -> object:
+        found, complaints = list[object](), list[Unreadable]()
+        for choice in choices:
+            try:
+                found.append(choice.read(value))
+            except Unreadable as error:
+                complaints.append(error)
+        if not found:
+            deepest = max(complaints, key=lambda error: len(error.path))
+            raise deepest if deepest.path or len(choices) == 1 else complaints[0]
+        # What needs no conversion goes first, so that "7" for `int | str` stays a text.
+        return next((result for result in found if type(result) is type(value)), found[0])
+
+    schemas = [choice.schema for choice in choices]
+    if all(set(schema) == {"type"} and isinstance(schema["type"], str) for schema in schemas):
+        return JsonType({"type": [schema["type"] for schema in schemas]}, read)
+    return JsonType({"anyOf": schemas}, read)
+
+
+def items_reader(
+    kind_at: Callable[[int], JsonType], build: Callable[[list[object]], object], count: int | None = None
+) -> Callable[[Json], object]:
+    """A reader of arrays: the type of the item at each place, and what is made of the items."""
+
+    def read(value: Json) -> object:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise Unreadable.of(value, "an array")
+        if count is not None and len(value) != count:
+            raise Unreadable.of(value, f"an array of {count}")
+        items = list[object]()
+        for at, item in enumerate(value):
+            try:
+                items.append(kind_at(at).read(item))
+            except Unreadable as error:
+                raise error.under(at) from None
+        return build(items)
+
+    return read
+
+
+def values_reader(read_key: Callable[[str], object], kind: JsonType) -> Callable[[Json], object]:
+    """A reader of objects whose keys are not known beforehand."""
+
+    def read(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            raise Unreadable.of(value, "an object")
+        values = dict[object, object]()
+        for key, item in value.items():
+            try:
+                values[read_key(key)] = kind.read(item)
+            except Unreadable as error:
+                raise error.under(key) from None
+        return values
+
+    return read

@@ -1,0 +1,199 @@
+"""Python's types as JSON: the schema of a type hint, and how its values are read.
+
+The schema is made here even where pydantic is installed, and pydantic is asked only for what is its own
+(models, its types and validators), so that a surface does not depend on what else is installed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections import abc
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from toolreel.tools._python.types.constraints import constrained, words_in
+from toolreel.tools._python.types.containers import items_reader, union, values_reader
+from toolreel.tools._python.types.pydantic import is_pydantic, pydantic_type
+from toolreel.tools._python.types.records import NOTHING, is_record, parts_of, record_of
+from toolreel.tools._python.types.results import plain
+from toolreel.tools._python.types.scalars import ANYTHING, SCALARS, key_reader
+from toolreel.tools._python.types.values import JsonType, one_of
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json
+
+__all__ = ["Types", "default_of", "hints_of"]
+
+_ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
+    list: list,
+    tuple: tuple,
+    set: set,
+    frozenset: frozenset,
+    abc.Sequence: list,
+    abc.MutableSequence: list,
+    abc.Iterable: list,
+    abc.Collection: list,
+    abc.Set: set,
+    abc.MutableSet: set,
+}
+_OBJECTS: Final = {dict, abc.Mapping, abc.MutableMapping}
+_KNOWN: Final = "use str, int, float, bool, list, dict or TypedDict"
+
+
+class Types:
+    """The types of one tool, with what several of them refer to."""
+
+    def __init__(self) -> None:
+        self.shared: dict[str, Json] = {}
+        """Schemas for ``$defs``: those of types that hold themselves, and of pydantic's nested models."""
+        self._open: list[object] = []
+        self._recursive: dict[object, JsonType | None] = {}
+
+    def of(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
+        """A type as JSON.
+
+        :raises ConfigError: if JSON cannot carry it
+        """
+        arguments, origin = get_args(hint), get_origin(hint) or hint
+        if origin is Annotated:
+            return self._annotated(hint, arguments[0], arguments[1:], place)
+        if origin in {Required, NotRequired}:
+            return self.of(arguments[0], place)
+        if _is_hashable(hint) and hint in SCALARS:
+            return SCALARS[hint]
+        if origin in {Union, types.UnionType}:
+            return union([self.of(choice, place) for choice in arguments])
+        if origin is Literal:
+            return one_of([(default_of(choice, f"{place}: the choice"), choice) for choice in arguments])
+        if origin in _ARRAYS:
+            return self._array(origin, arguments, place)
+        if origin in _OBJECTS:
+            return self._object(arguments, place)
+        if isinstance(hint, type) and issubclass(hint, Enum):
+            return one_of([(default_of(member.value, f"{place}: the choice"), member) for member in hint])
+        return self._named(hint, place)
+
+    def _named(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        if is_pydantic(hint):
+            return self._pydantic(hint, place)
+        if is_record(hint):
+            return self._record(hint, place)
+        meant = getattr(hint, "__supertype__", NOTHING)  # of a NewType
+        meant = getattr(hint, "__value__", NOTHING) if meant is NOTHING else meant  # of `type X = …`
+        if meant is not NOTHING:
+            return self.of(meant, place)
+        raise ConfigError(f"{place}: {hint!r} cannot be carried by JSON; {_KNOWN}")
+
+    def _annotated(self, hint: Any, meant: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
+        if any(is_pydantic(extra) for extra in extras):
+            kind = self._pydantic(hint, place)
+        else:
+            kind = constrained(self.of(meant, place), extras, place)
+        words = words_in(extras)
+        return JsonType({**kind.schema, "description": words}, kind.read) if words else kind
+
+    def _pydantic(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        kind, shared = pydantic_type(hint, place)
+        for name, schema in shared.items():
+            self._share(name, schema, place)
+        return kind
+
+    def _share(self, name: str, schema: Json, place: str) -> None:
+        if self.shared.setdefault(name, schema) != schema:
+            raise ConfigError(f"{place}: there are two types {name!r}; rename one of the two")
+
+    def _array(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
+        build = _ARRAYS[origin]
+        items = [self.of(argument, place) for argument in arguments if argument is not Ellipsis]
+        if origin is tuple and items and Ellipsis not in arguments:
+            schemas: list[Json] = [item.schema for item in items]
+            fixed: dict[str, Json] = {"type": "array", "prefixItems": schemas}
+            fixed |= {"minItems": len(items), "maxItems": len(items)}
+            return JsonType(fixed, items_reader(lambda at: items[at], build, len(items)))
+        item = items[0] if items else ANYTHING
+        told: dict[str, Json] = {"items": item.schema} if items else {}
+        return JsonType({"type": "array", **told}, items_reader(lambda _: item, build))
+
+    def _object(self, arguments: Sequence[Any], place: str) -> JsonType:
+        if not arguments:
+            return JsonType({"type": "object"}, values_reader(str, ANYTHING))
+        key, value = self.of(arguments[0], f"{place}, the keys"), self.of(arguments[1], place)
+        schema: dict[str, Json] = {"type": "object", "additionalProperties": value.schema}
+        return JsonType(schema, values_reader(key_reader(key, arguments[0]), value))
+
+    def _record(self, kind: Any, place: str) -> JsonType:  # noqa: ANN401
+        reference: dict[str, Json] = {"$ref": f"#/$defs/{kind.__name__}"}
+        if kind in self._recursive or kind in self._open:
+            self._recursive.setdefault(kind, None)
+            return JsonType(reference, lambda value: self._closed(kind).read(value))
+        self._open.append(kind)
+        parts, needed = dict[str, JsonType](), list[str]()
+        for part in parts_of(kind, hints_of(kind, place)):
+            at = f"{place}, key {part.name!r}"
+            made = self.of(part.hint, at)
+            if part.default is not NOTHING and part.default is not None:
+                made = JsonType(
+                    {**made.schema, "default": default_of(part.default, f"{at}: its default")}, made.read
+                )
+            parts[part.name] = made
+            needed += [part.name] if part.needed else []
+        self._open.pop()
+        record = record_of(kind, parts, needed)
+        if kind not in self._recursive:
+            return record
+        self._recursive[kind] = record
+        self._share(kind.__name__, record.schema, place)
+        return JsonType(reference, record.read)
+
+    def _closed(self, kind: object) -> JsonType:
+        record = self._recursive[kind]
+        assert record is not None, "nothing is read before its type is known"  # noqa: S101
+        return record
+
+
+def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
+    """The annotations of a class or of a function's parameters, read; what it returns does not matter.
+
+    :raises ConfigError: if they cannot be
+    """
+    try:
+        if isinstance(annotated, type):
+            return get_type_hints(annotated, include_extras=True)
+        wanted = {name: hint for name, hint in _annotations(annotated).items() if name != "return"}
+        known = getattr(inspect.unwrap(annotated), "__globals__", {})
+        return get_type_hints(
+            types.SimpleNamespace(__annotations__=wanted), globalns=known, include_extras=True
+        )
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
+
+
+def _annotations(function: object) -> Mapping[str, object]:
+    return getattr(function, "__annotations__", {})
+
+
+def default_of(value: object, place: str) -> Json:
+    """A default or a choice as JSON.
+
+    :raises ConfigError: if it is none
+    """
+    try:
+        return plain(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside") from None
+
+
+def _is_hashable(hint: object) -> bool:
+    return getattr(hint, "__hash__", None) is not None

@@ -1,0 +1,143 @@
+"""The tools of MCP servers, for asyncio and trio. For plain threads: :mod:`toolreel.tools.mcp._host`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Self
+
+from toolreel._driver.observers import tell
+from toolreel._errors import McpServerError, MissingExtra
+from toolreel.tools._python.host import DEADLINE
+from toolreel.tools.mcp._definitions import LeftOut, Offered
+from toolreel.tools.mcp._events import McpListener, McpNews
+from toolreel.tools.mcp._pins import unaccepted
+from toolreel.tools.mcp._server import Server
+from toolreel.tools.mcp._settings import McpServer
+from toolreel_core._errors import ConfigError
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._tools.faults import tool_changed, tool_not_implemented
+from toolreel_core._tools.result import failed
+from toolreel_core._tools.sources import ToolSource, compose
+from toolreel_core._tools.surface import ToolSurface
+
+try:
+    import anyio
+except ImportError:
+    raise MissingExtra.of("mcp", "mcp") from None
+
+__all__ = ["AsyncMcpTools"]
+
+_FAREWELL = 5.0
+"""Seconds in which all servers have to end by themselves."""
+
+
+class AsyncMcpTools:
+    """A tool host over MCP servers, which run for as long as its context is entered.
+
+    ::
+
+        async with AsyncMcpTools(read_mcp_servers(Path("mcp.json"))) as tools:
+            plan = Plan.of(model="…", messages="…", tools=tools.surface)
+            await arun(plan, AsyncPorts(endpoint, tools))
+
+    A server that ends while it runs a call costs that call, and is started anew for the next one. A tool
+    whose definition changes while the context is entered is refused from then on.
+
+    :param deadline: seconds that a call may take, or ``None`` to wait for ever; a tool's own goes before it
+    :param pins: fingerprints by inner name, such as :func:`~toolreel.tools.mcp._pins.pins_of` makes of a
+        plan's tools: whatever is not among them is not offered, and is refused
+    :param listen: is told of servers that end, of changed definitions, and how far calls are
+    :raises McpServerError: on entering, if a server cannot be started; those that can are ended again
+    :raises ConfigError: if two servers or two tools share a name
+    """
+
+    def __init__(
+        self,
+        servers: Iterable[McpServer],
+        *,
+        deadline: float | None = DEADLINE,
+        pins: Mapping[str, str] | None = None,
+        listen: McpListener | None = None,
+    ) -> None:
+        self._configs = tuple(servers)
+        names = [config.name for config in self._configs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"MCP server {twice[0]!r} is given twice; rename one of the two")
+        self._deadline = deadline
+        self._pins = pins
+        self._listen = listen
+        self._tools: dict[str, tuple[Server, Offered]] = {}
+        self.sources: tuple[ToolSource, ...] = ()
+        """The tools of each server, to be composed with those of other sources."""
+        self.surface = ToolSurface()
+        """The tools of all servers."""
+        self.left_out: tuple[LeftOut, ...] = ()
+        """Tools that are there and not offered, since they cannot be used or were not accepted."""
+
+    async def __aenter__(self) -> Self:
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._servers = [Server(config, self._group, self._tell) for config in self._configs]
+        try:
+            await self._open()
+        except BaseException as error:
+            self._group.cancel_scope.cancel()
+            await self._group.__aexit__(None, None, None)
+            raise error from None
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for server in self._servers:
+            server.close()
+        if error is not None:
+            self._group.cancel_scope.cancel()
+        self._group.cancel_scope.deadline = anyio.current_time() + _FAREWELL
+        await self._group.__aexit__(None, None, None)
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Have the tool run by its server; whatever goes wrong there is told to the model."""
+        if effect.name not in self._tools:
+            there = any(each.name == effect.name for each in self.left_out)
+            fault = tool_changed(effect.name) if there else tool_not_implemented(effect.name)
+            return ToolReturned(effect.ref, failed(effect.name, fault).text())
+        server, tool = self._tools[effect.name]
+        own = tool.definition.deadline_ms
+        return await server.run(effect, tool, self._deadline if own is None else own / 1000)
+
+    async def _open(self) -> None:
+        failures: list[str] = []
+
+        async def start(server: Server) -> None:
+            try:
+                await server.open()
+            except McpServerError as error:
+                failures.append(str(error))
+
+        async with anyio.create_task_group() as starting:
+            for server in self._servers:
+                starting.start_soon(start, server)
+        if failures:
+            raise McpServerError("\n".join(sorted(failures)))
+        self._keep()
+
+    def _keep(self) -> None:
+        left_out: list[LeftOut] = []
+        sources: list[ToolSource] = []
+        for server in self._servers:
+            strangers = unaccepted(server.offer, self._pins)
+            left_out += [*server.offer.left_out, *strangers]
+            refused = {each.name for each in strangers}
+            tools = {name: tool for name, tool in server.offer.tools.items() if name not in refused}
+            for name, tool in tools.items():
+                self._tools.setdefault(name, (server, tool))
+            definitions = tuple(tool.definition for tool in tools.values())
+            sources.append(ToolSource(f"mcp {server.config.name}", definitions))
+        self.sources, self.left_out = tuple(sources), tuple(left_out)
+        self.surface = compose(*sources)
+
+    def _tell(self, news: McpNews) -> None:
+        tell(self._listen, [news])

@@ -1,0 +1,102 @@
+"""What an MCP server says of its tools, as definitions for a surface.
+
+Descriptions, schemas and hints are a stranger's words. A tool whose words cannot be used is left out by
+name, and leaves the others alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from toolreel._errors import MissingExtra
+from toolreel.tools.mcp._settings import ServerSettings
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.globs import fits
+from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._schema.drafts import modern
+from toolreel_core._tools.names import prefixed_name
+from toolreel_core._tools.parameters import opened
+from toolreel_core._tools.surface import ToolDefinition
+
+try:
+    from mcp.types import Tool
+except ImportError:
+    raise MissingExtra.of("mcp", "mcp") from None
+
+__all__ = ["PREFIX", "LeftOut", "Offer", "Offered", "offer_of"]
+
+PREFIX = "mcp"
+"""What the names of all tools of MCP servers begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool, as its server knows it and as a run does."""
+
+    name: str
+    """The server's own name of it."""
+    definition: ToolDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A tool that is there, and not offered to the model."""
+
+    name: str
+    """The inner name that it would have."""
+    why: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a server offers, once it has been looked at."""
+
+    tools: Mapping[str, Offered]
+    """By inner name, in the server's order."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def offer_of(server: str, listed: Iterable[Tool], settings: ServerSettings) -> Offer:
+    """The tools that a server lists, as far as they are wanted and can be used."""
+    tools: dict[str, Offered] = {}
+    left_out: list[LeftOut] = []
+    for tool in listed:
+        if not _wanted(tool.name, settings):
+            continue
+        name = prefixed_name(PREFIX, server, tool.name)
+        try:
+            offered = Offered(tool.name, _definition(name, tool, settings))
+        except ConfigError as error:
+            left_out.append(LeftOut(name, str(error).removeprefix(f"tool {name!r}: ")))
+            continue
+        if name in tools:
+            left_out.append(LeftOut(name, f"its server has another tool of this name, {tools[name].name!r}"))
+            continue
+        tools[name] = offered
+    return Offer(tools, tuple(left_out))
+
+
+def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
+    hints = tool.annotations if settings.trust_hints else None
+    reads = hints is not None and hints.readOnlyHint is True
+    destroys = hints is not None and not reads and hints.destructiveHint is True
+    tree = cast("Tree", modern(opened(tool.inputSchema)))
+    return ToolDefinition.of(
+        name,
+        tool.description or tool.title or "",
+        tree,
+        read_only=reads or _any(settings.read_only, tool.name),
+        needs_approval=destroys or _any(settings.needs_approval, tool.name),
+        deadline_ms=settings.deadline_ms,
+    )
+
+
+def _wanted(name: str, settings: ServerSettings) -> bool:
+    return _any(settings.allow, name) and not _any(settings.deny, name)
+
+
+def _any(patterns: Iterable[str], name: str) -> bool:
+    return any(fits(pattern, name) for pattern in patterns)

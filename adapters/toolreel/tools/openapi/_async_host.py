@@ -1,0 +1,129 @@
+"""Operations of OpenAPI documents, for asyncio and trio: :mod:`toolreel.tools.openapi._host`, awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from toolreel._errors import MissingExtra
+from toolreel.http._bounded_body import BodyError, BoundedDecoder
+from toolreel.tools._python.host import DEADLINE, timed_out
+from toolreel.tools.openapi._results import answered, not_taken_in, redirected_too_often, unreached
+from toolreel.tools.openapi._source import NotOffered, OpenApiSource
+from toolreel.tools.openapi._sources import HOPS, MAX_RESPONSE_BYTES, Offers, no_cookies, onward
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._tools.sources import ToolSource
+from toolreel_core._tools.surface import ToolSurface
+
+try:
+    import anyio
+    import httpx
+except ImportError:
+    raise MissingExtra.of("openapi", "httpx") from None
+
+__all__ = ["AsyncOpenApiTools"]
+
+
+class AsyncOpenApiTools:
+    """A tool host over the servers of OpenAPI documents.
+
+    ::
+
+        pets = OpenApiSource("pets", read_document("pets.yaml"), tags=("pets",))
+        async with AsyncOpenApiTools([pets]) as tools:
+            plan = Plan.of(model="…", messages="…", tools=tools.surface)
+            await arun(plan, AsyncPorts(endpoint, tools))
+
+    A call is cancelled at its deadline; all else is as for
+    :class:`~toolreel.tools.openapi._host.OpenApiTools`, which takes the same.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[OpenApiSource],
+        *,
+        deadline: float | None = DEADLINE,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._offers = Offers(sources, deadline)
+        self._limit = max_response_bytes
+        self._client = httpx.AsyncClient(transport=transport, cookies=no_cookies())
+
+    @property
+    def sources(self) -> tuple[ToolSource, ...]:
+        """The tools of each document, to be composed with those of other sources."""
+        return self._offers.sources
+
+    @property
+    def surface(self) -> ToolSurface:
+        """The tools of all documents."""
+        return self._offers.surface
+
+    @property
+    def left_out(self) -> tuple[NotOffered, ...]:
+        """Operations that were meant and cannot be called, and why."""
+        return self._offers.left_out
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials by a name: what ``recording`` and journals take as ``known_secrets``."""
+        return self._offers.secrets
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Send the request that the call means, and put whatever comes of it into words for the model."""
+        request = self._offers.request(self._client, effect)
+        if isinstance(request, ToolReturned):
+            return request
+        deadline = self._offers.deadline(effect)
+        if deadline is None:
+            return await self._exchanged(effect, request)
+        with anyio.move_on_after(deadline):
+            return await self._exchanged(effect, request)
+        return timed_out(effect, deadline)
+
+    async def _exchanged(self, effect: RunTool, request: httpx.Request) -> ToolReturned:
+        try:
+            for _ in range(HOPS + 1):
+                response = await self._client.send(request, stream=True)
+                try:
+                    following = onward(request, response)
+                    if following is None:
+                        return await self._read(effect, response)
+                    request = following
+                finally:
+                    await response.aclose()
+            return redirected_too_often(effect)
+        except httpx.HTTPError as error:
+            return unreached(effect, error, self._offers.deadline(effect))
+        except BodyError as error:
+            return not_taken_in(effect, error)
+
+    async def _read(self, effect: RunTool, response: httpx.Response) -> ToolReturned:
+        decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
+        chunks = response.aiter_raw()
+        try:
+            async for chunk in chunks:
+                decoder.feed(chunk)
+        except BodyError:
+            await response.aclose()
+            with suppress(httpx.HTTPError, httpx.StreamError):
+                # Ends the generators under this one, which trio warns of when they are dropped half-way.
+                [_ async for _ in chunks]
+            raise
+        return answered(effect, response, decoder.finish(), self._offers.credentials(effect))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,1 @@
+"""tools/openapi/_document"""

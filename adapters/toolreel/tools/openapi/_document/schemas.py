@@ -1,0 +1,120 @@
+"""Schemas of OpenAPI as JSON Schema (draft 2020-12) that stands on its own.
+
+What a schema refers to in its document comes along under ``$defs``. OpenAPI 3.0 writes null as
+``nullable`` and exclusive bounds as booleans; both are said in today's words. What only a server sends
+(``readOnly``) is no argument.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from toolreel._errors import OpenApiError
+from toolreel.tools.openapi._document.document import Document
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._schema.drafts import modern
+from toolreel_core._schema.walk import changed_within
+
+__all__ = ["Schemas"]
+
+_PARTS: Final = "#/components/schemas/"
+_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_SAID_ELSEWHERE: Final = frozenset({"$anchor", "$comment", "discriminator", "example", "externalDocs", "xml"})
+"""Keywords that say nothing about which values fit."""
+_REFUSED: Final = ("$id", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
+"""Keywords by which a reference would mean something else than a place in the document."""
+
+
+class Schemas:
+    """The schemas of one operation, and of everything that they refer to."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._names: dict[str, str] = {}
+        self._pending: list[tuple[str, str]] = []
+
+    def translated(self, schema: Json) -> Json:
+        """One schema, whose references lead to ``$defs``.
+
+        :raises OpenApiError: if it refers out of its document, or uses what is not understood
+        """
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, Mapping):
+            raise OpenApiError(f"expected a schema, got {schema!r:.80}")
+        for keyword in _REFUSED:
+            if keyword in schema:
+                raise OpenApiError(
+                    f"a schema with {keyword} is not understood here; refer by $ref to a place"
+                )
+        if "$ref" in schema:
+            return self._referring(schema)
+        kept = {key: value for key, value in self._sendable(schema).items() if key not in _SAID_ELSEWHERE}
+        kept = {key: value for key, value in kept.items() if not key.startswith("x-")}
+        nullable = self._document.older and kept.pop("nullable", False) is True
+        within = changed_within(kept, self.translated)
+        return _with_null(within) if nullable else within
+
+    def standing_alone(self, schema: Tree) -> Tree:
+        """A schema made out of translated ones, with all that they refer to, in draft 2020-12."""
+        parts: dict[str, Json] = {}
+        while self._pending:
+            reference, name = self._pending.pop(0)
+            parts[name] = self.translated(self._document.found(reference))
+        whole = modern({**schema, "$defs": parts} if parts else schema)
+        return whole if isinstance(whole, Mapping) else schema
+
+    def _referring(self, schema: Tree) -> Json:
+        """In OpenAPI 3.0, what stands beside a reference says nothing; a description does no harm."""
+        reference = {"$ref": f"#/$defs/{self._name(str(schema['$ref']))}"}
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        if self._document.older:
+            beside = {key: value for key, value in beside.items() if key == "description"}
+        rest = self.translated(beside) if beside else {}
+        return {**reference, **rest} if isinstance(rest, Mapping) else reference
+
+    def _name(self, reference: str) -> str:
+        if reference not in self._names:
+            self._document.found(reference)
+            short = _FOREIGN.sub("_", reference.removeprefix(_PARTS).removeprefix("#/")) or "document"
+            name, taken = short, set(self._names.values())
+            while name in taken:
+                name = f"{short}_{len(taken)}"
+            self._names[reference] = name
+            self._pending.append((reference, name))
+        return self._names[reference]
+
+    def _sendable(self, schema: Tree) -> Tree:
+        """The schema without the properties that only a server sends."""
+        properties, required = schema.get("properties"), schema.get("required")
+        if not isinstance(properties, Mapping):
+            return schema
+        sent = {name: part for name, part in properties.items() if not self._only_read(part)}
+        if len(sent) == len(properties):
+            return schema
+        without: dict[str, Json] = {**schema, "properties": sent}
+        if isinstance(required, Sequence):
+            gone = properties.keys() - sent.keys()
+            without["required"] = [name for name in required if name not in gone]
+        return without
+
+    def _only_read(self, schema: Json) -> bool:
+        if not isinstance(schema, Mapping):
+            return False
+        if "$ref" in schema and (self._document.older or "readOnly" not in schema):
+            target = self._document.found(str(schema["$ref"]))
+            return isinstance(target, Mapping) and target.get("readOnly") is True
+        return schema.get("readOnly") is True
+
+
+def _with_null(schema: Tree) -> Json:
+    """A schema that takes null as well."""
+    kind, choices = schema.get("type"), schema.get("enum")
+    if not isinstance(kind, str):
+        return {"anyOf": [schema, {"type": "null"}]}
+    wider: dict[str, Json] = {**schema, "type": [kind, "null"]}
+    if isinstance(choices, Sequence) and None not in [*choices]:
+        wider["enum"] = [*choices, None]
+    return wider

@@ -1,0 +1,174 @@
+"""Request bodies: the media type that an operation takes, and how a value is written in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from urllib.parse import quote
+
+from toolreel._errors import OpenApiError
+from toolreel.tools._python.host import ToolError
+from toolreel.tools.openapi._document.document import Document
+from toolreel.tools.openapi._request.parameters import Parameter, Style, query_pairs, style_of
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._jsontext.digest import digest
+
+__all__ = ["Body", "Written", "body_of"]
+
+_Kind: TypeAlias = Literal["json", "form", "multipart", "text"]
+_PREFERRED: Final[tuple[_Kind, ...]] = ("json", "form", "multipart", "text")
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "application/json": "json",
+    "application/x-www-form-urlencoded": "form",
+    "multipart/form-data": "multipart",
+    "text/plain": "text",
+    "application/*": "json",
+    "*/*": "json",
+}
+
+
+class Written(NamedTuple):
+    """A body as it goes out."""
+
+    content: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What an operation takes as its body."""
+
+    kind: _Kind
+    media_type: str
+    schema: Json
+    """As the document has it."""
+    required: bool = False
+    description: str = ""
+    files: frozenset[str] = frozenset()
+    """The parts of a multipart body that are sent as files."""
+    parts: Mapping[str, Parameter] = field(default_factory=dict)
+    """How the fields of a form are written, where the document says so."""
+
+    def written(self, value: Json) -> Written:
+        """The body that carries a value.
+
+        :raises ToolError: if the value is none that this media type can carry
+        """
+        match self.kind:
+            case "json":
+                return Written(canonical(value).encode(), self.media_type)
+            case "text":
+                text = value if isinstance(value, str) else canonical(value)
+                return Written(text.encode(), f"{self.media_type}; charset=utf-8")
+            case "form":
+                fields = [pair for name, item in self._fields(value) for pair in self._pairs(name, item)]
+                return Written("&".join(fields).encode(), self.media_type)
+            case "multipart":
+                return _multipart(self._fields(value), self.files)
+            case _:
+                assert_never(self.kind)
+
+    def _fields(self, value: Json) -> list[tuple[str, Json]]:
+        if not isinstance(value, Mapping):
+            raise ToolError(f"body: expected an object, since it is sent as {self.media_type}.")
+        return [(name, item) for name, item in value.items() if item is not None]
+
+    def _pairs(self, name: str, item: Json) -> list[str]:
+        plain = Parameter(name, "query", "form", True, as_json=isinstance(item, Mapping))
+        return query_pairs(self.parts.get(name, plain), item)
+
+
+def body_of(document: Document, tree: Tree) -> Body:
+    """What a ``requestBody`` object asks for, in the media type that suits arguments best.
+
+    :raises OpenApiError: if none of its media types can be written
+    """
+    content = tree.get("content")
+    if not isinstance(content, Mapping) or not content:
+        raise OpenApiError("requestBody.content: expected an object with a media type")
+    for wanted in _PREFERRED:
+        for media_type, said in content.items():
+            if _kind(media_type) == wanted:
+                return _body(document, tree, wanted, media_type, document.opened(said, media_type))
+    known = "JSON, form fields, multipart/form-data and text/plain"
+    raise OpenApiError(f"it takes a body of {', '.join(content)}; only {known} can be written")
+
+
+def _body(document: Document, tree: Tree, kind: _Kind, media_type: str, said: Tree) -> Body:
+    schema, encodings = said.get("schema", True), said.get("encoding", {})
+    properties = _properties(document, schema)
+    files = (name for name, part in properties.items() if _holds_files(document, part))
+    parts = {
+        name: _part(name, document.opened(encoding, f"encoding.{name}"))
+        for name, encoding in (encodings.items() if isinstance(encodings, Mapping) else ())
+    }
+    return Body(
+        kind,
+        "application/json" if "*" in media_type else media_type,
+        schema,
+        tree.get("required") is True,
+        str(tree.get("description", "")),
+        frozenset(files),
+        parts,
+    )
+
+
+def _part(name: str, encoding: Tree) -> Parameter:
+    kind = str(encoding.get("contentType", ""))
+    if "style" not in encoding and "explode" not in encoding:
+        return Parameter(name, "query", "form", True, as_json=_kind(kind) == "json" and bool(kind))
+    style: Style = style_of("query", encoding.get("style")) or "form"
+    return Parameter(name, "query", style, encoding.get("explode", style == "form") is True)
+
+
+def _kind(media_type: str) -> _Kind | None:
+    bare = media_type.partition(";")[0].strip().lower()
+    return "json" if bare.endswith("+json") else _KINDS.get(bare)
+
+
+def _properties(document: Document, schema: Json) -> Mapping[str, Json]:
+    if not isinstance(schema, Mapping):
+        return {}
+    properties = document.opened(schema, "schema").get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _holds_files(document: Document, schema: Json) -> bool:
+    """Whether a part is a file, or a list of files."""
+    if not isinstance(schema, Mapping):
+        return False
+    said = document.opened(schema, "schema")
+    items = said.get("items")
+    inner = document.opened(items, "items") if isinstance(items, Mapping) else {}
+    return _is_file(said) or _is_file(inner)
+
+
+def _is_file(schema: Tree) -> bool:
+    """OpenAPI 3.0 says so by the format, 3.1 by the media type of what is not encoded."""
+    octets = schema.get("contentMediaType") == "application/octet-stream"
+    return schema.get("format") == "binary" or (octets and "contentEncoding" not in schema)
+
+
+def _multipart(fields: list[tuple[str, Json]], files: frozenset[str]) -> Written:
+    """Parts between boundaries that follow from their content, so that the same call has the same body."""
+    parts = [
+        (name, item, name in files)
+        for name, value in fields
+        for item in (value if isinstance(value, Sequence) and not isinstance(value, str) else [value])
+    ]
+    boundary = f"part-{digest(canonical([[name, item] for name, item, _ in parts]))[:32]}"
+    body = b"".join(b"--%b\r\n%b\r\n" % (boundary.encode(), _one_part(*part)) for part in parts)
+    content = body + b"--%b--\r\n" % boundary.encode()
+    return Written(content, f"multipart/form-data; boundary={boundary}")
+
+
+def _one_part(name: str, value: Json, is_file: bool) -> bytes:
+    quoted = quote(name, safe=" !#$&'()*+,-./:;<=>?@[]^_`{|}~")
+    head = f'content-disposition: form-data; name="{quoted}"'
+    text = value if isinstance(value, str) else canonical(value)
+    if is_file:
+        head += f'; filename="{quoted}"\r\ncontent-type: application/octet-stream'
+    elif isinstance(value, Mapping | Sequence) and not isinstance(value, str):
+        head += "\r\ncontent-type: application/json"
+    return f"{head}\r\n\r\n{text}".encode()

@@ -1,0 +1,228 @@
+"""Parameters of an operation, written as their style says (OpenAPI 3.1, 4.8.12.3; RFC 6570).
+
+Whatever is an argument is percent-encoded, so that none leaves the place that it was given for. A list
+or an object inside of another one, for which there is no rule, is written as JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never
+from urllib.parse import quote, unquote
+
+from toolreel.tools._python.host import ToolError
+from toolreel_core._jsontext.canonical import Json, canonical
+
+__all__ = [
+    "PLACES",
+    "STYLES",
+    "Parameter",
+    "Place",
+    "Style",
+    "cookie_pairs",
+    "expanded_path",
+    "header_text",
+    "place_of",
+    "query_pairs",
+    "style_of",
+]
+
+Place: TypeAlias = Literal["path", "query", "header", "cookie"]
+Style: TypeAlias = Literal[
+    "simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"
+]
+
+PLACES: Final[tuple[Place, ...]] = ("path", "query", "header", "cookie")
+STYLES: Final[Mapping[Place, tuple[Style, ...]]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+"""What is allowed in each place; the first is what is meant where nothing is said."""
+
+_DELIMITERS: Final[Mapping[str, str]] = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+_RESERVED: Final = ":/?@!$'()*,;[]"
+"""What ``allowReserved`` leaves as it is: RFC 3986's reserved characters but those that end a value."""
+_VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
+_SEPARATORS: Final = re.compile(r"[/\\]")
+
+_Pairs: TypeAlias = "list[tuple[str, str]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Where an argument goes, and how it is written there."""
+
+    name: str
+    """As the server knows it."""
+    place: Place
+    style: Style
+    explode: bool
+    required: bool = False
+    as_json: bool = False
+    """Whether it is written as one JSON text."""
+    reserved: bool = False
+    """Whether reserved characters may stand as they are, in a query."""
+    schema: Json = True
+    """As the document has it."""
+    description: str = ""
+
+
+def place_of(said: Json) -> Place | None:
+    """The place that a document means by ``in``, if there is such a place."""
+    known: dict[str, Place] = {place: place for place in PLACES}
+    return known.get(str(said))
+
+
+def style_of(place: Place, said: Json) -> Style | None:
+    """The style that a document means, if a parameter in this place can have it; the first by default."""
+    known: dict[str, Style] = {style: style for style in STYLES[place]}
+    return STYLES[place][0] if said is None else known.get(str(said))
+
+
+def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]]) -> str:
+    """A path with its variables filled in, each inside of its segment.
+
+    :param parameters: by the name of the variable
+    :raises ToolError: if a value is empty, or would lead to another path
+    """
+
+    def filled(found: re.Match[str]) -> str:
+        parameter, value = parameters[found[1]]
+        text = _in_path(parameter, value)
+        if not text:
+            raise ToolError(f"{parameter.name} is empty; it is a part of the path, so it needs a value.")
+        return text
+
+    path = []
+    for segment in template.split("/"):
+        whole = _VARIABLE.sub(filled, segment)
+        if whole != segment and {".", ".."} & {*_SEPARATORS.split(unquote(whole))}:
+            raise ToolError(f"{unquote(whole)!r} would lead to another path; '.' and '..' are refused.")
+        path.append(whole)
+    return "/".join(path)
+
+
+def query_pairs(parameter: Parameter, value: Json) -> list[str]:
+    """The parts of a query, such as ``limit=5``, that a value makes."""
+    name = quote(parameter.name, safe="")
+    safe = _RESERVED if parameter.reserved else ""
+    if value is None:
+        return []
+    if parameter.as_json:
+        return [f"{name}={quote(canonical(value), safe='')}"]
+    if parameter.style == "deepObject" and isinstance(value, Mapping):
+        return _deep(parameter.name, value)
+    match value:
+        case str() | bool() | int() | float():
+            return [f"{name}={quote(_text(value), safe=safe)}"]
+        case Mapping():
+            pairs = _pairs(value, safe)
+            if parameter.explode:
+                return [f"{key}={text}" for key, text in pairs]
+            flat = [part for pair in pairs for part in pair]
+        case Sequence():
+            flat = _items(value, safe)
+            if parameter.explode or parameter.style == "deepObject":
+                return [f"{name}={text}" for text in flat]
+        case _:
+            assert_never(value)
+    return [f"{name}={_DELIMITERS[parameter.style].join(flat)}"] if flat else []
+
+
+def header_text(parameter: Parameter, value: Json) -> str:
+    """The value of a header.
+
+    :raises ToolError: if a header cannot hold it
+    """
+    text = canonical(value) if parameter.as_json else _simple(value, ",", parameter.explode, encoded=False)
+    if not (text.isascii() and text.isprintable()):
+        raise ToolError(
+            f"{parameter.name} is sent as a header, which holds only printable ASCII in one line."
+        )
+    return text.strip()
+
+
+def cookie_pairs(parameter: Parameter, value: Json) -> list[str]:
+    """The parts of a ``Cookie`` header that a value makes."""
+    return query_pairs(parameter, value)
+
+
+def _in_path(parameter: Parameter, value: Json) -> str:
+    if value is None:
+        return ""
+    if parameter.as_json:
+        return quote(canonical(value), safe="")
+    if isinstance(value, Mapping | Sequence) and not value:
+        return ""
+    match parameter.style:
+        case "label":
+            return "." + _simple(value, "." if parameter.explode else ",", parameter.explode)
+        case "matrix":
+            return _matrix(parameter, value)
+        case _:
+            return _simple(value, ",", parameter.explode)
+
+
+def _matrix(parameter: Parameter, value: Json) -> str:
+    name = quote(parameter.name, safe="")
+    if parameter.explode and isinstance(value, Mapping):
+        return "".join(f";{key}={text}" for key, text in _pairs(value, ""))
+    if parameter.explode and isinstance(value, Sequence) and not isinstance(value, str):
+        return "".join(f";{name}={text}" for text in _items(value, ""))
+    return f";{name}={_simple(value, ',', explode=False)}"
+
+
+def _simple(value: Json, delimiter: str, explode: bool, *, encoded: bool = True) -> str:
+    """A value in one text; in a header it stands as it is."""
+    match value:
+        case None:
+            return ""
+        case str() | bool() | int() | float():
+            return quote(_text(value), safe="") if encoded else _text(value)
+        case Mapping():
+            pairs = _pairs(value, "") if encoded else _plain_pairs(value)
+            parts = (
+                [f"{key}={text}" for key, text in pairs] if explode else [x for pair in pairs for x in pair]
+            )
+            return delimiter.join(parts)
+        case Sequence():
+            return delimiter.join(_items(value, "") if encoded else _plain_items(value))
+        case _:
+            assert_never(value)
+
+
+def _deep(name: str, value: Mapping[str, Json]) -> list[str]:
+    parts: list[str] = []
+    for key, item in value.items():
+        inner = f"{name}[{key}]"
+        if isinstance(item, Mapping):
+            parts += _deep(inner, item)
+        elif isinstance(item, Sequence) and not isinstance(item, str):
+            parts += [f"{quote(inner, safe='')}={text}" for text in _items(item, "")]
+        elif item is not None:
+            parts.append(f"{quote(inner, safe='')}={quote(_text(item), safe='')}")
+    return parts
+
+
+def _pairs(value: Mapping[str, Json], safe: str) -> _Pairs:
+    return [(quote(key, safe=safe), quote(text, safe=safe)) for key, text in _plain_pairs(value)]
+
+
+def _items(value: Sequence[Json], safe: str) -> list[str]:
+    return [quote(text, safe=safe) for text in _plain_items(value)]
+
+
+def _plain_pairs(value: Mapping[str, Json]) -> _Pairs:
+    return [(key, _text(item)) for key, item in value.items() if item is not None]
+
+
+def _plain_items(value: Sequence[Json]) -> list[str]:
+    return [_text(item) for item in value if item is not None]
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else canonical(value)

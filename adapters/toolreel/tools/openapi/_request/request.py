@@ -1,0 +1,123 @@
+"""An operation as a tool: the schema of its arguments, and the request that arguments make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolreel.http._bounded_body import ACCEPT_ENCODING
+from toolreel.tools._python.host import ToolError
+from toolreel.tools.openapi._document.document import Document
+from toolreel.tools.openapi._document.operations import Operation
+from toolreel.tools.openapi._document.schemas import Schemas
+from toolreel.tools.openapi._request.parameters import (
+    Parameter,
+    cookie_pairs,
+    expanded_path,
+    header_text,
+    query_pairs,
+)
+from toolreel.tools.openapi._request.security import Access
+from toolreel_core._jsontext.canonical import Json, Tree
+
+__all__ = ["Outgoing", "Sender"]
+
+_BODY: Final = "body"
+_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_LONGEST: Final = 64
+"""Characters of an argument's name that every provider takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request that is ready to go out; it shows only its method, since it may hold a credential."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes | None = field(repr=False)
+
+
+class Sender:
+    """One operation with what it needs to be sent.
+
+    Its arguments are the parameters by their names, and ``body``. A name that is taken has its place
+    before it, such as ``query_id``; what providers refuse in names becomes ``_``.
+    """
+
+    def __init__(self, document: Document, operation: Operation, base: str, access: Access) -> None:
+        self._operation = operation
+        self._base = base
+        self._access = access
+        free = [each for each in operation.parameters if not access.takes(each.place, each.name)]
+        self._arguments = _named(free, has_body=operation.body is not None)
+        self.schema: Tree = self._schema(Schemas(document))
+        """Of the arguments, in draft 2020-12."""
+
+    def outgoing(self, arguments: Mapping[str, Json]) -> Outgoing:
+        """The request for arguments that fit the schema.
+
+        :raises ToolError: if one of them cannot stand where it belongs
+        """
+        given = [(each, arguments[name]) for name, each in self._arguments.items() if name in arguments]
+        template, _, fixed = self._operation.listed.path.partition("?")  # some documents tell paths apart so
+        path = expanded_path(template, {each.name: (each, value) for each, value in self._in_path(arguments)})
+        query = [fixed] if fixed else []
+        query += [pair for each, value in given if each.place == "query" for pair in query_pairs(each, value)]
+        query += self._access.query
+        cookies = [
+            pair for each, value in given if each.place == "cookie" for pair in cookie_pairs(each, value)
+        ]
+        cookies += self._access.cookies
+        headers = {
+            each.name.lower(): header_text(each, value)
+            for each, value in given
+            if each.place == "header" and value is not None
+        }
+        content = None
+        if self._operation.body is not None and arguments.get(_BODY) is not None:
+            content, headers["content-type"] = self._operation.body.written(arguments[_BODY])
+        headers |= {"accept": "application/json, text/*;q=0.9, */*;q=0.5", "accept-encoding": ACCEPT_ENCODING}
+        headers |= {"cookie": "; ".join(cookies)} if cookies else {}
+        url = f"{self._base}{path}{'?' * bool(query)}{'&'.join(query)}"
+        return Outgoing(self._operation.listed.method, url, headers | self._access.headers, content)
+
+    def _in_path(self, arguments: Mapping[str, Json]) -> list[tuple[Parameter, Json]]:
+        wanted = [(name, each) for name, each in self._arguments.items() if each.place == "path"]
+        for name, _ in wanted:
+            if name not in arguments:
+                raise ToolError(f"{name} is missing; it is a part of the path.")
+        return [(each, arguments[name]) for name, each in wanted]
+
+    def _schema(self, schemas: Schemas) -> Tree:
+        properties: dict[str, Json] = {}
+        required: list[Json] = []
+        for name, each in self._arguments.items():
+            properties[name] = _described(schemas.translated(each.schema), each.description)
+            required += [name] if each.required else []
+        body = self._operation.body
+        if body is not None:
+            properties[_BODY] = _described(schemas.translated(body.schema), body.description)
+            required += [_BODY] if body.required else []
+        whole: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
+        return schemas.standing_alone({**whole, "required": required} if required else whole)
+
+
+def _named(parameters: list[Parameter], *, has_body: bool) -> dict[str, Parameter]:
+    named: dict[str, Parameter] = {}
+    for parameter in parameters:
+        plain = _FOREIGN.sub("_", parameter.name)[:_LONGEST]
+        placed = f"{parameter.place}_{plain}"[:_LONGEST]
+        candidates = [plain, placed, *(f"{placed[: _LONGEST - 4]}_{n}" for n in range(2, 999))]
+        free = (name for name in candidates if name not in named and not (has_body and name == _BODY))
+        named[next(free)] = parameter
+    return named
+
+
+def _described(schema: Json, description: str) -> Json:
+    if not description.strip():
+        return schema
+    known: Tree = schema if isinstance(schema, Mapping) else ({} if schema else {"not": {}})
+    return {**known, "description": description.strip()}

@@ -1,0 +1,160 @@
+"""What a server answers to a call of an operation, as an envelope for the model.
+
+Only text reaches a model: of anything else it is told what it was and how large. A status that is no
+success is a failure with what the server says about it, bounded. A credential that the server says
+back is struck out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from returns.pipeline import is_successful
+
+from toolreel._errors import MissingExtra
+from toolreel.cassette._request_key import scrubbed_url
+from toolreel.http._bounded_body import BodyError, TooLarge
+from toolreel.http._connections.errors import lost
+from toolreel.tools._python.host import timed_out
+from toolreel.tools.openapi._request.security import Credentials
+from toolreel_core._jsontext.canonical import Json, canonical, finite, read_tolerant
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("openapi", "httpx") from None
+
+__all__ = ["answered", "not_taken_in", "redirected_too_often", "unreached"]
+
+_COMPLAINT: Final = 2_000
+"""Characters of an error's body that the model gets to see."""
+_TEXTUAL: Final = (
+    "text/",
+    "application/xml",
+    "application/yaml",
+    "application/javascript",
+    "application/x-www",
+)
+_STRUCK: Final = "[credential]"
+
+
+def answered(
+    effect: RunTool, response: httpx.Response, body: bytes, credentials: Credentials
+) -> ToolReturned:
+    """The event for a response that came whole."""
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    text = _text(response, media_type, body)
+    for spelling in credentials.spellings if text else ():
+        text = text.replace(spelling, _STRUCK) if text else text
+    if response.is_success:
+        return _succeeded(effect, response, media_type, text, body)
+    told = "" if text is None else text.strip()
+    told = told if len(told) <= _COMPLAINT else f"{told[:_COMPLAINT]}…"
+    return _failed(
+        effect, "TOOL_ERROR", f"{_status(response)}{': ' * bool(told)}{told}. {_advice(response)}", response
+    )
+
+
+def unreached(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
+    """The event for an exchange that httpx gave up, be it at the call's deadline."""
+    if isinstance(error, httpx.TimeoutException) and deadline is not None:
+        return timed_out(effect, deadline)
+    failure = lost(effect.ref, error)
+    match failure.failure:
+        case "connect":
+            rest, code = "Nothing was done. Use another tool, or answer in text.", "TOOL_UNAVAILABLE"
+        case "timeout":
+            rest, code = "It may still have effects. Check before you call it again.", "TOOL_TIMEOUT"
+        case _:
+            rest, code = "It may have had effects. Check before you call it again.", "TOOL_UNAVAILABLE"
+    return _failed(effect, code, f"{effect.name}: {failure.message}. {rest}")
+
+
+def not_taken_in(effect: RunTool, error: BodyError) -> ToolReturned:
+    """The event for a response whose body is too large, or cannot be decoded."""
+    if isinstance(error, TooLarge):
+        return _failed(
+            effect, "TOOL_OUTPUT_TOO_LARGE", f"{effect.name} ran, but {error}. Ask {effect.name} for less."
+        )
+    return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {error}. Go on without it.")
+
+
+def redirected_too_often(effect: RunTool) -> ToolReturned:
+    """The event for a call that the server sends from one place to the next."""
+    return _failed(
+        effect, "TOOL_ERROR", f"{effect.name}: the server redirects without end. Go on without it."
+    )
+
+
+def _succeeded(
+    effect: RunTool, response: httpx.Response, media_type: str, text: str | None, body: bytes
+) -> ToolReturned:
+    status = response.status_code
+    if not body:
+        place = response.headers.get("location")
+        return _passed(effect, {"status": status, **({"location": scrubbed_url(place)} if place else {})})
+    if text is None:
+        kind = media_type or "unknown type"
+        unseen = f"file of {len(body)} bytes ({kind}) left out: only text is passed on"
+        return _passed(effect, {"status": status, "content_type": kind, "bytes": len(body)}, unseen)
+    if not _is_json(media_type):
+        return _passed(effect, {"value": text})
+    parsed = read_tolerant(text)
+    if not is_successful(parsed):
+        return _passed(effect, {"value": text}, f"the server says that this is JSON, but: {parsed.failure()}")
+    value = finite(parsed.unwrap())
+    return _passed(effect, value if isinstance(value, Mapping) else {"value": value})
+
+
+def _text(response: httpx.Response, media_type: str, body: bytes) -> str | None:
+    """The body, if it is text; what has no type is, where it looks like it."""
+    if _is_json(media_type) or media_type.startswith(_TEXTUAL) or media_type.endswith("+xml"):
+        try:
+            return body.decode(response.charset_encoding or "utf-8", "replace")
+        except LookupError:
+            return body.decode("utf-8", "replace")
+    if not media_type and b"\0" not in body:
+        try:
+            return body.decode()
+        except UnicodeDecodeError:
+            return None
+    return None
+
+
+def _is_json(media_type: str) -> bool:
+    return media_type.endswith(("/json", "+json"))
+
+
+def _status(response: httpx.Response) -> str:
+    reason = f" {response.reason_phrase}" if response.reason_phrase else ""
+    return f"HTTP {response.status_code}{reason}"
+
+
+def _advice(response: httpx.Response) -> str:
+    """What to do about a status that is no success."""
+    status = response.status_code
+    wait = response.headers.get("retry-after", "").strip()
+    if 300 <= status < 400:
+        place = scrubbed_url(response.headers.get("location", ""))
+        where = f"It points to {place}, " if place else "It points elsewhere, "
+        return f"{where}where calls are not sent. Go on without it."
+    if status == 429 or (status == 503 and wait):
+        return f"Call it again later{f', after {wait} s' * wait.isdecimal()}, or go on without it."
+    if status in {401, 403, 407}:
+        return "It is not allowed here. Do not call it again: use another tool, or answer in text."
+    if status < 500:
+        return "Correct the arguments, or go on without it."
+    return "The server failed. It may have had effects: check before you call it again."
+
+
+def _passed(effect: RunTool, data: Mapping[str, Json], *warnings: str) -> ToolReturned:
+    return ToolReturned(effect.ref, canonical({"ok": True, "data": data, "warnings": list(warnings)}))
+
+
+def _failed(effect: RunTool, code: str, message: str, response: httpx.Response | None = None) -> ToolReturned:
+    errors: Sequence[Json] = [{"code": code, "message": message}]
+    data: Json = {} if response is None else {"status": response.status_code}
+    return ToolReturned(effect.ref, canonical({"ok": False, "data": data, "errors": errors}))

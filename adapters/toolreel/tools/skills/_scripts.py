@@ -1,0 +1,120 @@
+"""The scripts of skills that may be run: allowed by name, and kept by what they held then."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from toolreel._errors import SkillError
+from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._folders import Skill
+from toolreel_core._internal.globs import fits
+
+__all__ = ["Script", "allowed_scripts", "changed", "command_of"]
+
+_SCRIPT_LIMIT: Final = 2**20
+"""Bytes of a script."""
+_PROGRAMS: Final = {
+    ".py": "python3",
+    ".sh": "sh",
+    ".bash": "bash",
+    ".js": "node",
+    ".mjs": "node",
+    ".pl": "perl",
+    ".rb": "ruby",
+}
+"""What runs a script that does not say so in its first line."""
+_PYTHON: Final = ("python", "python3")
+"""Names for the Python that runs toolreel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that may be run."""
+
+    skill: Skill
+    path: str
+    """Relative to the skill's folder."""
+    program: tuple[str, ...]
+    """What runs it, with arguments of its own: from its first line, or by its ending."""
+    digest: str
+    """SHA-256 of what it held when it was allowed."""
+
+    @property
+    def name(self) -> str:
+        """What patterns are compared with."""
+        return f"{self.skill.name}/{self.path}"
+
+
+def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[Script, ...]:
+    """The scripts that patterns allow, such as ``pdf-forms/scripts/*.py``; ``*`` stands for any text.
+
+    :raises SkillError: if a pattern means no script
+    """
+    files = [(skill, file.path) for skill in skills for file in skill.files]
+    fitting: dict[str, Script] = {}
+    for pattern in patterns:
+        meant = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
+        scripts = [script for skill, path in meant if (script := _script(skill, path))]
+        if not scripts:
+            what = "none of its files says what runs it" if meant else "no skill has a file of that name"
+            raise SkillError(
+                f"--skills-allow-script {pattern}: {what}; expected SKILL/FILE, "
+                "for example pdf-forms/scripts/*.py"
+            )
+        fitting |= {script.name: script for script in scripts}
+    return tuple(fitting[name] for name in sorted(fitting))
+
+
+def changed(script: Script) -> bool:
+    """Whether a script is no longer what it was when it was allowed."""
+    try:
+        return _digest(read_inside(script.skill.folder, script.path, _SCRIPT_LIMIT)) != script.digest
+    except Unreadable:
+        return True
+
+
+def command_of(script: Script, args: Sequence[str]) -> list[str]:
+    """The words of the command that runs a script: no shell ever sees them.
+
+    :raises FileNotFoundError: if there is nothing on this machine that runs it
+    """
+    program, *own = script.program
+    found = sys.executable if program in _PYTHON else shutil.which(program)
+    if not found:
+        raise FileNotFoundError(f"{program} is not installed here")
+    return [found, *own, str(script.skill.folder / script.path), *args]
+
+
+def _script(skill: Skill, path: str) -> Script | None:
+    try:
+        content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
+    except Unreadable:
+        return None
+    program = _program(path, content)
+    return Script(skill, path, program, _digest(content)) if program else None
+
+
+def _program(path: str, content: bytes) -> tuple[str, ...]:
+    """What runs a script; nothing, if it does not say so."""
+    first, _, _ = content.partition(b"\n")
+    if not first.startswith(b"#!"):
+        program = _PROGRAMS.get(PurePosixPath(path).suffix)
+        return (program,) if program else ()
+    try:
+        words = shlex.split(first[2:].decode())
+    except ValueError:
+        return ()
+    if words and PurePosixPath(words[0]).name == "env":
+        words = words[2:] if words[1:2] == ["-S"] else words[1:]
+    return tuple(words)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,155 @@
+"""Messages of a conversation, and how each is written on the wire.
+
+A message is encoded once, when it joins the :class:`~toolreel_core._conversation.transcript.Transcript`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never, cast
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
+from toolreel_core._settings.overrides import merged
+
+__all__ = [
+    "AssistantMessage",
+    "Message",
+    "SentCall",
+    "SystemMessage",
+    "ToolMessage",
+    "UserMessage",
+    "wire",
+    "wire_tree",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """Instructions that stand above the conversation."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the user said."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A tool call as it stands in the history that goes out."""
+
+    id: str
+    """Pairs the call with its :class:`ToolMessage`."""
+    name: str
+    arguments: str
+    """Text of a JSON object; the model's own text, byte for byte, wherever that is one."""
+    extras: JsonText = NOTHING
+    """Fields of the provider's own that have to go back with the call, such as a thought signature: a JSON
+    object that is merged into the call's entry."""
+
+    def __post_init__(self) -> None:
+        if self.extras is not NOTHING:
+            _check_extras(self.extras)
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What the model said: text, or tool calls with the text stripped."""
+
+    content: str
+    calls: tuple[SentCall, ...] = ()
+    extras: JsonText = NOTHING
+    """Fields of the provider's own that have to go back with the message, such as ``reasoning_content``:
+    a JSON object that is merged into the message."""
+
+    def __post_init__(self) -> None:
+        if self.extras is not NOTHING:
+            _check_extras(self.extras)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """The result of one tool call."""
+
+    call_id: str
+    content: str
+    """The text of an :class:`~toolreel_core._tools.result.Envelope`."""
+    name: str = ""
+    """The tool's outward name, for providers that want it told."""
+
+
+Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+def wire(message: Message) -> JsonText:
+    """The canonical JSON text of a message in the chat-completions form.
+
+    >>> wire(UserMessage("hello"))
+    '{"role":"user","content":"hello"}'
+    """
+    match message:
+        case SystemMessage():
+            return JsonText(f'{{"role":"system","content":{quote(message.content)}}}')
+        case UserMessage():
+            return JsonText(f'{{"role":"user","content":{quote(message.content)}}}')
+        case AssistantMessage():
+            return _wire_of_what_was_said(message)
+        case ToolMessage():
+            name = f'"name":{quote(message.name)},' if message.name else ""
+            called, content = quote(message.call_id), quote(message.content)
+            return JsonText(f'{{"role":"tool","tool_call_id":{called},{name}"content":{content}}}')
+        case _:
+            assert_never(message)
+
+
+def wire_tree(message: Message) -> Tree:
+    """The same as a tree, for whoever changes it before it is written."""
+    match message:
+        case SystemMessage():
+            return {"role": "system", "content": message.content}
+        case UserMessage():
+            return {"role": "user", "content": message.content}
+        case AssistantMessage():
+            told: Tree = {"role": "assistant", "content": message.content} | _calls(message.calls)
+            return _with(told, message.extras)
+        case ToolMessage():
+            named = {"name": message.name} if message.name else {}
+            return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
+        case _:
+            assert_never(message)
+
+
+def _wire_of_what_was_said(message: AssistantMessage) -> JsonText:
+    if message.extras != NOTHING or any(call.extras != NOTHING for call in message.calls):
+        return canonical(wire_tree(message))
+    content, calls = quote(message.content), ",".join(map(_wire_of_call, message.calls))
+    called = f',"tool_calls":[{calls}]' if calls else ""
+    return JsonText(f'{{"role":"assistant","content":{content}{called}}}')
+
+
+def _wire_of_call(call: SentCall) -> str:
+    function = f'{{"name":{quote(call.name)},"arguments":{quote(call.arguments)}}}'
+    return f'{{"id":{quote(call.id)},"type":"function","function":{function}}}'
+
+
+def _check_extras(extras: JsonText) -> None:
+    """Canonical text tells by its first character what it is."""
+    if not extras.startswith("{"):
+        raise ConfigError(f"extras: expected a JSON object, got {extras}")
+
+
+def _calls(calls: tuple[SentCall, ...]) -> dict[str, Json]:
+    return {"tool_calls": [_call(call) for call in calls]} if calls else {}
+
+
+def _call(call: SentCall) -> Tree:
+    function = {"name": call.name, "arguments": call.arguments}
+    return _with({"id": call.id, "type": "function", "function": function}, call.extras)
+
+
+def _with(tree: Tree, extras: JsonText) -> Tree:
+    return tree if extras == NOTHING else merged(tree, cast("Tree", parse(extras)))

@@ -1,0 +1,178 @@
+"""The history of a run: stored as it was, and encoded once for going out.
+
+Appending costs the same at the first message and at the ten-thousandth, and states of one run
+share their common past. What goes out is written anew only where older messages have to change:
+when a user message ends the turn whose reasoning went back, and when the history is shortened.
+As long as all that is stored goes out unchanged, the texts that go out are all that is held of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core._conversation.blocks import Rope
+from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
+from toolreel_core._conversation.projection import Projection, Shown, arranged, turn_begins
+from toolreel_core._conversation.stored_messages import Recalled, memo, wire_is_memo
+from toolreel_core._conversation.wire_form import Form, written
+from toolreel_core._internal.frozen import maker
+from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._jsontext.digest import linked
+from toolreel_core._settings.token_estimates import estimator
+
+__all__ = ["Transcript"]
+
+_PLAIN: Final = Form()
+_NO_TEXTS: Final = Rope()
+_NO_QUIRKS: Final[Ledger[int]] = Ledger()
+_SHAPING: Final = (UserMessage, SystemMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Messages in order, with the texts that go out for them; made by :meth:`of` and :meth:`append`."""
+
+    stored: Rope
+    """What the messages are read back from: the same row as the texts, until one goes out in other words."""
+    less: Rope | None
+    """What those are read back from that go out, once the history was shortened."""
+    form: Form
+    texts: Rope
+    """The wire form of what :mod:`toolreel_core._conversation.projection` makes of the messages that go out."""
+    links: bytes
+    """The chain, before it is written as text."""
+    tokens: int
+    """Tokens of all texts together by the form's estimator; 0 where it names none."""
+    quirks: Ledger[int]
+    """How many of the texts each setting or transform has changed."""
+    projection: Projection
+
+    @classmethod
+    def of(
+        cls, messages: Iterable[Message] = (), form: Form = _PLAIN, *, kept: Iterable[Message] | None = None
+    ) -> Transcript:
+        """A transcript of these messages.
+
+        :param kept: what of them goes out, where that is not all
+        """
+        if kept is not None:
+            return _of_less(_row(_NO_TEXTS, messages), kept, form)
+        if form.estimator:
+            # One that nobody knows is a mistake even where there is nothing to count.
+            estimator(form.estimator)
+        stored, projection = tuple(messages), Projection(form.provider)
+        at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, projection)
+        shown = arranged(stored, form.provider)
+        others = [one.message for one in shown]
+        in_order, begins = tuple(others) == stored, turn_begins(others)
+        for place, one in enumerate(shown):
+            at = at._joined(one, one.message if in_order else None, fresh=place >= begins)
+        return at if in_order else replace(at, stored=_row(_NO_TEXTS, stored))
+
+    @property
+    def messages(self) -> Recalled:
+        """As they are stored."""
+        return Recalled(self.stored)
+
+    @property
+    def kept(self) -> Recalled | None:
+        """What of them goes out, once the history was shortened; until then, all."""
+        return None if self.less is None else Recalled(self.less)
+
+    @property
+    def outgoing(self) -> Recalled:
+        """The stored messages that go out, before they are projected."""
+        return self.messages if self.less is None else Recalled(self.less)
+
+    @property
+    def chain(self) -> str:
+        """SHA-256 chain over the texts: two transcripts with the same chain say the same."""
+        return self.links.hex()
+
+    @property
+    def size(self) -> int:
+        """UTF-8 bytes of all texts together."""
+        return self.texts.size
+
+    def append(self, *messages: Message) -> Transcript:
+        """This transcript with more messages at its end."""
+        told = [message for message in messages if isinstance(message, _SHAPING)]
+        if told and any(map(self._changes_the_past, told)):
+            return self._anew(messages)
+        after = self
+        for message in messages:
+            projection, sent = after.projection.of(message)
+            after = after._with(sent, projection, message)
+        return after
+
+    def shortened(self, kept: Iterable[Message]) -> Transcript:
+        """This transcript, of which from now on only these messages go out."""
+        return _of_less(self.stored, kept, self.form)
+
+    def complete(self) -> Transcript:
+        """This transcript as it may go out now: a call that still has no result gets one that says so."""
+        if not self.projection.waiting:
+            return self
+        return self._with(self.projection.unanswered(), replace(self.projection, waiting=()), None)
+
+    def _changes_the_past(self, message: UserMessage | SystemMessage) -> bool:
+        """Whether messages that went out before have to go out otherwise once this one has joined."""
+        provider = self.form.provider
+        if isinstance(message, UserMessage):
+            return provider.reasoning_replay == "current_turn"
+        return provider.single_leading_system
+
+    def _anew(self, messages: Sequence[Message]) -> Transcript:
+        """This transcript with more messages, and all that goes out written once more."""
+        if self.less is None:
+            return Transcript.of([*self.messages, *messages], self.form)
+        return _of_less(_row(self.stored, messages), [*Recalled(self.less), *messages], self.form)
+
+    def _joined(self, shown: Shown, message: Message | None, *, fresh: bool) -> Transcript:
+        """This transcript with a message that was arranged; see :meth:`_with`."""
+        projection, sent = self.projection.of(shown.message, fresh=fresh)
+        if shown.quirks:
+            sent = (*sent[:-1], replace(sent[-1], quirks=(*shown.quirks, *sent[-1].quirks)))
+        return self._with(sent, projection, message)
+
+    def _with(self, sent: Sequence[Shown], projection: Projection, message: Message | None) -> Transcript:
+        """This transcript with what goes out for one more message, and that message, if one is stored."""
+        form, texts, links, tokens, quirks = self.form, self.texts, self.links, self.tokens, self.quirks
+        estimated = estimator(form.estimator) if form.estimator else None
+        unchanged = len(sent) == 1 and sent[0].message is message
+        data = b""
+        for one in sent:
+            out = written(one.message, form)
+            data = out.text.encode()
+            texts, links = texts.append(data), linked(links, data)
+            if estimated is not None:
+                tokens += estimated(out.text)
+            for name in (*one.quirks, *out.quirks):
+                quirks = quirks.set(name, (quirks.get(name) or 0) + 1)
+                unchanged = False
+        stored, less = self.stored, self.less
+        if message is not None:
+            unchanged = unchanged and wire_is_memo(message)
+            note = data if unchanged else memo(message).encode()
+            stored = texts if unchanged and stored is self.texts else stored.append(note)
+            if less is not None:
+                less = texts if unchanged and less is self.texts else less.append(note)
+        return _transcript(stored, less, form, texts, links, tokens, quirks, projection)
+
+
+_transcript: Final = maker(Transcript)
+
+
+def _of_less(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:
+    """A transcript of messages that are stored already, of which only some go out."""
+    out = Transcript.of(kept, form)
+    return replace(out, stored=stored, less=out.stored)
+
+
+def _row(before: Rope, messages: Iterable[Message]) -> Rope:
+    """A row that more messages can be read back from."""
+    for message in messages:
+        before = before.append(memo(message).encode())
+    return before

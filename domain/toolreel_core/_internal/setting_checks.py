@@ -1,0 +1,83 @@
+"""Checks of settings, one a kind of value; each complaint names the key, the value and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, fields
+from typing import Any, ClassVar, Protocol
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._jsontext.canonical import Json
+
+__all__ = [
+    "Settings",
+    "changed",
+    "check_choice",
+    "check_count",
+    "check_keys",
+    "check_switch",
+    "check_text",
+    "named",
+]
+
+
+class Settings(Protocol):
+    """A frozen dataclass of settings, each with a default."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
+    """Whether each of the changes is one of the settings of a class.
+
+    :raises ConfigError: with the nearest name, if one is not; so for all checks here
+    """
+    known = [setting.name for setting in fields(kind)]
+    for key in changes:
+        if key not in known:
+            raise ConfigError(unknown_name("setting", key, known))
+
+
+def changed(settings: Settings) -> dict[str, Json]:
+    """The settings that differ from their defaults."""
+    given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
+    return {setting.name: value for setting, value in given if value != setting.default}
+
+
+def check_count(key: str, value: object, least: int, *, optional: bool) -> None:
+    """A whole number; ``None`` turns an optional one off."""
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        off = ", or nothing to turn it off" if optional else ""
+        raise ConfigError(f"{key}: expected a whole number of at least {least}{off}, got {value!r}")
+
+
+def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
+    """One of a few words."""
+    if value not in allowed:
+        words = ", ".join(word or '""' for word in allowed)
+        raise ConfigError(f"{key}: expected one of {words}, got {value!r}")
+
+
+def check_switch(key: str, value: object) -> None:
+    """On or off."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key}: expected true or false, got {value!r}")
+
+
+def check_text(key: str, value: object) -> None:
+    """Any text."""
+    if not isinstance(value, str):
+        raise ConfigError(f"{key}: expected a text, got {value!r}")
+
+
+def named(key: str, value: object) -> tuple[str, ...]:
+    """A list of names, as a tuple; a set has no order of its own, and is none."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ConfigError(f"{key}: expected a list of names, got {value!r}")
+    names = tuple(name for name in value if isinstance(name, str))
+    if len(names) != len(value):
+        raise ConfigError(f"{key}: expected a list of names, got {value!r}")
+    return names

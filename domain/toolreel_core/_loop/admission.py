@@ -1,0 +1,113 @@
+"""Which calls may run: the checks that stand between a model and a tool.
+
+In this order, on one frozen value: the tool exists and is not masked, a call in text may run it, the
+arguments are small enough, they could be read, they fit the schema. What passes is byte for byte
+what runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias, assert_never, cast
+
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, deeper, parse
+from toolreel_core._plan.plan import Plan
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.coercion import Intended, decoded, unwrapped
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._schema.validation import refused_nulls, violations
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.faults import (
+    Fault,
+    arguments_not_json,
+    arguments_not_object,
+    arguments_too_deep,
+    arguments_too_large,
+    arguments_truncated,
+    arguments_violate_schema,
+    tool_not_allowed,
+    tool_not_allowed_as_text,
+    tool_not_found,
+)
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+__all__ = ["Admission", "admit", "asks_first", "meant"]
+
+Admission: TypeAlias = JsonText | Fault
+"""The arguments to run a tool with, or what the model is told instead."""
+
+
+def admit(call: ToolCall, plan: Plan) -> Admission:
+    """Check one call."""
+    tool = plan.tools.by_name.get(call.name)
+    if tool is None or not tool.exposed:
+        return _unknown(call, plan.tools)
+    fault = _distrusted(call, tool, plan.config) or _too_large(call, tool, plan.config)
+    if fault:
+        return fault
+    if isinstance(call.arguments, ArgumentError):
+        return _fault(call.name, call.arguments, plan)
+    arguments = meant(tool, call.arguments, plan.config).arguments
+    found = violations(tool.parameters, arguments)
+    return arguments_violate_schema(tool.name, found) if found else arguments
+
+
+def asks_first(call: ToolCall, plan: Plan) -> bool:
+    """Whether somebody is asked before an admitted call runs: for its tool's sake, or for its own."""
+    tool = plan.tools.by_name[call.name]
+    doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
+    return tool.needs_approval or doubtful
+
+
+def _unknown(call: ToolCall, tools: ToolSurface) -> Fault:
+    fault = tool_not_allowed if call.name in tools.known else tool_not_found
+    return fault(call.name, tools.names)
+
+
+def _distrusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
+    barred = config.text_calls_for == "read_only" and call.from_text and not tool.read_only
+    return tool_not_allowed_as_text(tool.outward) if barred else None
+
+
+def _too_large(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
+    limit = config.max_tool_args_bytes if tool.max_args_bytes is None else tool.max_args_bytes
+    size = len(call.original) if call.original.isascii() else len(call.original.encode())
+    if size > limit:
+        return arguments_too_large(call.name, size, limit)
+    levels = config.max_argument_depth
+    return arguments_too_deep(call.name, levels) if deeper(call.original, levels) else None
+
+
+def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
+    match error.code:
+        case "ARGUMENTS_INVALID_JSON":
+            return arguments_not_json(name, error.detail)
+        case "ARGUMENTS_NOT_OBJECT":
+            return arguments_not_object(name, error.detail)
+        case "ARGUMENTS_TOO_DEEP":
+            return arguments_too_deep(name, plan.config.max_argument_depth)
+        case "ARGUMENTS_TRUNCATED":
+            return arguments_truncated(name, plan.bodies.output_cap)
+        case _:
+            assert_never(error.code)
+
+
+def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
+    """The arguments as the tool's schema shows them to be meant, as far as the configuration allows.
+
+    They are unwrapped, nested JSON text is decoded, and nulls that mean "not given" are left out.
+    """
+    unwrapping: tuple[WarningCode, ...] = ()
+    if config.argument_repairs == "lenient":
+        found = unwrapped(tool.parameters, arguments)
+        arguments, unwrapping = found.arguments, found.codes
+    strict = config.argument_repairs == "strict"
+    depth = config.max_argument_depth
+    found = Intended(arguments) if strict else decoded(tool.parameters, arguments, max_depth=depth)
+    gone = refused_nulls(tool.parameters, found.arguments) if config.null_for_optional_is_absent else ()
+    if gone:
+        tree = cast("Mapping[str, Json]", parse(found.arguments))
+        kept = canonical({name: value for name, value in tree.items() if name not in gone})
+        found = Intended(kept, (*found.codes, "NULL_ARGUMENT_DROPPED"))
+    return Intended(found.arguments, (*unwrapping, *found.codes)) if unwrapping else found

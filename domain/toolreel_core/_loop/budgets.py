@@ -1,0 +1,69 @@
+"""Budgets and the context window: whether a run may ask the model again, or run another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.outcome import BudgetSpent, ContextOverflow, MaxTurns
+from toolreel_core._protocol.state import State
+from toolreel_core._settings.token_estimates import estimator
+
+__all__ = ["estimated", "overflow", "room", "spent", "tool_calls_spent", "used_up"]
+
+_NAMED: Final = 3
+
+
+def used_up(state: State) -> MaxTurns | BudgetSpent | None:
+    """What keeps the run from another turn: the limit of turns, or a budget."""
+    limit = state.plan.config.max_turns
+    return MaxTurns(limit) if state.tally.turns >= limit else spent(state)
+
+
+def spent(state: State) -> BudgetSpent | None:
+    """The first budget that is used up, if one is."""
+    config, tally = state.plan.config, state.tally
+    tokens = tally.prompt_tokens + tally.completion_tokens
+    if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
+        return BudgetSpent("tokens", tokens, config.max_total_tokens)
+    if config.max_cost is not None and tally.cost >= config.max_cost:
+        return BudgetSpent("cost", tally.cost, config.max_cost)
+    if config.max_wall_ms is not None and tally.at_ms >= config.max_wall_ms:
+        return BudgetSpent("time", tally.at_ms, config.max_wall_ms)
+    return None
+
+
+def tool_calls_spent(state: State) -> BudgetSpent | None:
+    """The budget of tool calls, if it is used up."""
+    limit, used = state.plan.config.max_tool_calls, state.tally.tool_calls
+    return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None
+
+
+def estimated(state: State, options: RequestOptions) -> int:
+    """Tokens of the request: messages, tools and options, by the plan's estimator."""
+    return state.messages.complete().tokens + estimator(state.plan.config.estimator)(options.text)
+
+
+def room(state: State) -> int | None:
+    """Tokens that a request may have; ``None`` where nobody has set the model's window."""
+    window = state.plan.config.context_window_tokens
+    return None if window is None else window - state.plan.config.reserved_response_tokens
+
+
+def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
+    """Whether the conversation and the tools no longer fit the model's window."""
+    limit = room(state)
+    if limit is None or (estimate := estimated(state, options)) <= limit:
+        return None
+    return ContextOverflow(estimate, limit, _largest(state, len(options.text.encode())))
+
+
+def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
+    sized = [(options_bytes, "tools and options")]
+    for index, text in enumerate(state.messages.complete().texts):
+        role = cast("Mapping[str, Json]", parse(text))["role"]
+        sized.append((len(text.encode()), f"message {index} ({role})"))
+    sized.sort(key=lambda item: -item[0])
+    return tuple(f"{name}: {size} bytes" for size, name in sized[:_NAMED])

@@ -1,0 +1,82 @@
+"""Ending a run: the outcome that a reply or a failure amounts to, by the run's mode and policy."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from toolreel_core._protocol.effects import Finish
+from toolreel_core._protocol.notes import Note, RunSettled
+from toolreel_core._protocol.outcome import (
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    InvalidReply,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    ToolFailed,
+    Truncated,
+)
+from toolreel_core._protocol.state import Settled, State, Step
+from toolreel_core._replies.normalize import Problem, Reply
+
+__all__ = ["outcome_of", "settle"]
+
+
+def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:
+    """End the run; it takes no further event."""
+    ended = state.but(phase=Settled(outcome))
+    return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
+
+
+def outcome_of(state: State, reply: Reply) -> Outcome:
+    """What a reply without calls means for the run."""
+    problem = reply.problem
+    match problem:
+        case None:
+            return _judged(state, reply.content)
+        case Problem():
+            return _outcome_of_problem(problem, reply)
+        case _:
+            assert_never(problem)
+
+
+def _judged(state: State, content: str) -> Outcome:
+    """The final answer, unless the mode wanted tools that did not work out."""
+    config, memory = state.plan.config, state.memory
+    match config.tool_use_mode:
+        case "relaxed" | "disabled":
+            return Completed(content)
+        case "enforced":
+            if not memory.called:
+                return NoToolCalls(content)
+            failed = tuple(name for name in memory.called if not memory.last_ok[name])
+            fatal = config.tool_failure_policy == "fatal" and failed
+            return ToolFailed(failed) if fatal or not memory.successes else Completed(content)
+        case _:
+            assert_never(config.tool_use_mode)
+
+
+def _outcome_of_problem(problem: Problem, reply: Reply) -> Outcome:
+    match problem.code:
+        case "EMPTY_RESPONSE":
+            return EmptyFinal()
+        case "TRUNCATED" | "CONTEXT_OVERFLOW":
+            return Truncated(reply.content)
+        case "REFUSAL":
+            return Refused(problem.detail)
+        case "CONTENT_FILTER":
+            return ContentFiltered(problem.detail)
+        case (
+            "PROVIDER_ERROR"
+            | "RATE_LIMITED"
+            | "INVALID_BODY"
+            | "NO_CHOICES"
+            | "NO_MESSAGE"
+            | "CALL_WITHOUT_NAME"
+            | "UNSUPPORTED_CALL_TYPE"
+            | "MALFORMED_FUNCTION_CALL"
+        ):
+            return InvalidReply(problem.code, problem.detail)
+        case _:
+            assert_never(problem.code)

@@ -1,0 +1,199 @@
+"""A request came back: tool calls, a final answer, or a failure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, assert_never
+
+from toolreel_core._conversation.message import AssistantMessage, SentCall
+from toolreel_core._internal.frozen import maker
+from toolreel_core._jsontext.canonical import MAX_DEPTH, JsonText, read
+from toolreel_core._jsontext.fast import plain_object
+from toolreel_core._loop.final_answer import final_reply
+from toolreel_core._loop.finish import settle
+from toolreel_core._loop.next_request import ask, wait
+from toolreel_core._loop.read_reply import Received, received, salvaged
+from toolreel_core._loop.retries import delay_ms, passing, refuses_tools
+from toolreel_core._loop.tool_calls import run_calls
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol.notes import (
+    CallsIgnored,
+    ContentStripped,
+    IgnoreReason,
+    Note,
+    QuirkApplied,
+    RepairApplied,
+    ReplyRead,
+    RequestLost,
+    ToolsDropped,
+    UpstreamPinned,
+)
+from toolreel_core._protocol.outcome import CapabilityRefused, TransportFailed
+from toolreel_core._protocol.state import AwaitingReply, State, Step
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.normalize import Problem, Reply
+from toolreel_core._tools.names import shown
+
+__all__ = ["reply_received", "request_failed"]
+
+_SAMPLE: Final = 200
+_CUT: Final = ArgumentError("ARGUMENTS_TRUNCATED")
+
+_assistant_message: Final = maker(AssistantMessage)
+_repair_applied: Final = maker(RepairApplied)
+_reply_read: Final = maker(ReplyRead)
+_sent_call: Final = maker(SentCall)
+
+
+def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
+    """Read the reply.
+
+    With calls, it leads to running them; without, to the end or to one more question; a provider's
+    passing error leads to ``Waiting``.
+    """
+    got = received(event.body, state)
+    reply = got.reply
+    counted = state.but(tally=state.tally.read(reply.usage))
+    notes = _notes(state.tally.turns, got)
+    if reply.problem is not None and reply.problem.passing:
+        ms = _pause(counted, phase, None)
+        if ms is not None:
+            return wait(counted, phase, ms, notes)
+    pinned, found = _pinned(counted, reply)
+    return _heard(pinned, phase, reply, (*notes, *found))
+
+
+def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
+    """No reply.
+
+    Leads to ``Waiting`` if the failure may pass, to a request without tools where that is allowed, else to
+    ``Settled`` with ``transport`` or ``capability``.
+    """
+    turn = state.tally.turns
+    lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
+    if reply := salvaged(event.body, state):
+        return _heard(state, phase, reply, (lost, *_notes(turn, Received(reply))))
+    if phase.tools_sent and refuses_tools(event):
+        return _refused(state, event, (lost,))
+    ms = _pause(state, phase, event.retry_after_ms) if passing(event) else None
+    if ms is not None:
+        return wait(state, phase, ms, (lost,))
+    return settle(state, TransportFailed(event.failure, event.status, event.message), (lost,))
+
+
+def _heard(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    if reply.calls and not phase.tools_sent:
+        return _tools_off(state, reply, notes)
+    if reply.calls:
+        return _calling(state, reply, notes)
+    return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
+
+
+def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
+    """The state that stays with the upstream which gave the first reply, if the provider wants that.
+
+    Signatures are worth nothing elsewhere: "Corrupted thought signature" (mastra-ai/mastra#23433).
+    """
+    upstream = reply.served.provider
+    if not state.plan.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
+        return state, ()
+    memory = replace(state.memory, upstream=upstream)
+    return replace(state, memory=memory), (UpstreamPinned(state.tally.turns, upstream),)
+
+
+def _refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+    config = state.plan.config
+    if not config.fallback_without_tools or config.tool_use_mode != "relaxed":
+        return settle(state, CapabilityRefused(event.message), notes)
+    turn = state.tally.turns
+    memory = replace(state.memory, tools_dropped=True)
+    # The model never saw the request, so that asking it without tools is the same turn.
+    dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
+    return ask(dropped, (*notes, ToolsDropped(turn, event.message)))
+
+
+def _pause(state: State, phase: AwaitingReply, asked: int | None) -> int | None:
+    """Milliseconds before the next try, if there is one."""
+    config = state.plan.config
+    if phase.attempt >= config.max_tries:
+        return None
+    return delay_ms(config, seed=state.plan.seed, ref=phase.ref, attempt=phase.attempt, asked=asked)
+
+
+def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """Calls that nobody asked for: they are not heard, and what is left is the answer."""
+    state, ignored = _ignored(state, reply.calls, "tools_off")
+    problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
+    return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
+
+
+def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    calls, limit = _whole(state, reply), state.plan.calls_per_turn
+    if reply.content:
+        notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
+    if limit is not None and len(calls) > limit:
+        state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
+        calls, notes = calls[:limit], (*notes, ignored)
+    known = state.messages.projection.taken
+    repeated = [call for call in calls if call.id in known]
+    notes = (*notes, _repair_applied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
+    return run_calls(state.said(_with_calls(calls, reply.carry)), calls, notes)
+
+
+def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tuple[State, CallsIgnored]:
+    tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
+    note = CallsIgnored(tally.turns, tuple(shown(call.name) for call in calls), why)
+    return replace(state, tally=tally), note
+
+
+def _notes(turn: int, got: Received) -> tuple[Note, ...]:
+    reply = got.reply
+    usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
+    read_ = _reply_read(
+        turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens, problem
+    )
+    if not got.quirks and not reply.warnings:
+        return (read_,)
+    quirks = [QuirkApplied(turn, name) for name in got.quirks]
+    return (*quirks, read_, *[_repair_applied(turn, code) for code in reply.warnings])
+
+
+def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
+    """The calls, none of which may run if the reply was cut: even closed JSON may be half a thought.
+
+    Some servers say ``stop`` all the same; using up just the tokens that were allowed is the tell
+    (localharness#77, qwen-code#2021).
+    """
+    cap = state.plan.bodies.output_cap
+    if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
+        return reply.calls
+    return tuple(replace(call, arguments=_CUT) for call in reply.calls)
+
+
+def _with_calls(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
+    """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
+    sent = tuple([_sent_call(call.id, call.name, _sendable(call), call.carry) for call in calls])
+    return _assistant_message("", sent, carry)
+
+
+def _sendable(call: ToolCall) -> str:
+    """The model's own text where it is a JSON object, since some providers refuse a re-encoded one.
+
+    Arguments that could not be read are never sent back raw: llama.cpp answers 500 to them
+    (ggml-org/llama.cpp#25510). The tool message says what was wrong with them.
+    """
+    match call.arguments:
+        case ArgumentError():
+            return "{}"
+        case JsonText() as arguments:
+            own = call.original != arguments and not call.from_text and _is_object(call.original)
+            return call.original if own else arguments
+        case _:
+            assert_never(call.arguments)
+
+
+def _is_object(text: str) -> bool:
+    if plain_object(text, max_depth=MAX_DEPTH) is not None:
+        return True
+    return read(text).map(lambda tree: isinstance(tree, dict)).value_or(False)

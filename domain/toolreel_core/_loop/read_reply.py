@@ -1,0 +1,100 @@
+"""From the body of an event to the reply that it holds: streams put together, transforms applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core._conversation.stored_messages import Quotable
+from toolreel_core._internal.frozen import maker
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
+from toolreel_core._jsontext.results import either
+from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
+from toolreel_core._protocol.state import State
+from toolreel_core._replies.errors import Problem, failed_generation
+from toolreel_core._replies.normalize import Reply, normalize_reply
+from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._transforms import apply_all
+
+__all__ = ["Received", "received", "salvaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What came."""
+
+    reply: Reply
+    quirks: tuple[str, ...] = ()
+    """Names of the transforms that changed the body before it was read."""
+
+
+_received: Final = maker(Received)
+
+
+def received(body: str, state: State) -> Received:
+    """Read the body of a response as the run in this state reads it."""
+    plan = state.plan
+    whole, mended = unstreamed(body)
+    changed, quirks = _transformed(whole, plan.config)
+    reply = normalize_reply(
+        changed, tools=plan.tools, config=plan.config, turn=state.tally.turns, earlier=_quotable(state)
+    )
+    return _received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
+
+
+def salvaged(body: str, state: State) -> Reply | None:
+    """The turn of the model that a server has refused as a tool call, if the body of its error has one.
+
+    What the model wrote may be a call all the same; if it cannot be read, that is what is wrong with it.
+    """
+    text = failed_generation(body)
+    if text is None:
+        return None
+    message: Tree = {"role": "assistant", "content": text}
+    reply = received(canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), state).reply
+    problem = None if reply.calls else Problem("MALFORMED_FUNCTION_CALL", text)
+    return replace(reply, problem=problem, warnings=(*reply.warnings, "FAILED_GENERATION_READ"))
+
+
+def _quotable(state: State) -> Sequence[str]:
+    """What a model may quote, where what it writes may count as a call.
+
+    A page that a tool has fetched could hold a call, and a model that repeats it must not run it.
+    """
+    if not state.plan.config.text_dialects:
+        return ()
+    return Quotable(state.messages.messages)
+
+
+def _transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
+    """The body after the plan's transforms; one that is no JSON object is left to whoever reads it."""
+    if not config.response_transforms and not config.tool_call_transforms:
+        return body, ()
+    tree = either(read(body).alt(lambda _: None)) if isinstance(body, str) else body
+    if not isinstance(tree, Mapping):
+        return body, ()
+    response = apply_all("response", config.response_transforms, tree)
+    changed, quirks = _with_calls(response.tree, config)
+    return changed, (*response.changed, *quirks)
+
+
+def _with_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
+    """The body with the calls of its first message transformed, where they stand as documented."""
+    choices = items_of(body, "choices")
+    first = as_tree(choices[0]) if choices else {}
+    message = tree_at(first, "message")
+    applied = [_applied(call, config) for call in items_of(message, "tool_calls")]
+    quirks = dict.fromkeys(name for _, names in applied for name in names)
+    if not quirks:
+        return body, ()
+    told: Tree = {**message, "tool_calls": [call for call, _ in applied]}
+    return {**body, "choices": [{**first, "message": told}, *choices[1:]]}, tuple(quirks)
+
+
+def _applied(call: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
+    if not isinstance(call, Mapping):
+        return call, ()
+    applied = apply_all("tool_call", config.tool_call_transforms, call)
+    return applied.tree, applied.changed

@@ -1,0 +1,201 @@
+"""The loop: a run is a fold of :func:`step` over events.
+
+Rules of this file: one ``match`` on the event, then one on the phase; no guards, so that no
+case can be left out unnoticed; refused phases are named; handlers live next door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeAlias, assert_never
+
+from toolreel_core._errors import ProtocolError
+from toolreel_core._loop.finish import settle
+from toolreel_core._loop.next_request import ask, ask_again, opening
+from toolreel_core._loop.on_reply import reply_received, request_failed
+from toolreel_core._loop.tool_calls import approval_given, cut_running, cut_short, tool_returned
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
+from toolreel_core._protocol.notes import LateAnswer, RequestAbandoned
+from toolreel_core._protocol.outcome import Cancelled
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Settled,
+    State,
+    Step,
+    Waiting,
+)
+
+__all__ = ["fold", "start", "step"]
+
+Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
+
+
+def start(plan: Plan) -> Step:
+    """Begin a run: its first effect asks the model.
+
+    >>> from toolreel_core._plan.plan import Plan
+    >>> start(Plan.of(model="m", messages="hi")).effects[0].request.body
+    '{"model":"m","messages":[{"role":"user","content":"hi"}]}'
+    """
+    return step(State.idle(plan), RunStarted())
+
+
+def fold(plan: Plan, events: Iterable[Event]) -> Step:
+    """The step that a run has reached after these events, counted from the first answer."""
+    at = start(plan)
+    for event in events:
+        at = step(at.state, event)
+    return at
+
+
+def step(state: State, event: Event) -> Step:
+    """What an event leads to. The same arguments always give the same step.
+
+    :raises ProtocolError: if the phase of the run cannot take the event
+    """
+    match event:
+        case RunStarted():
+            return _run_started(state, event)
+        case ReplyReceived():
+            return _reply_received(_at(state, event.at_ms), event)
+        case RequestFailed():
+            return _request_failed(_at(state, event.at_ms), event)
+        case ToolReturned():
+            return _tool_returned(_at(state, event.at_ms), event)
+        case ApprovalGiven():
+            return _approval_given(_at(state, event.at_ms), event)
+        case WaitElapsed():
+            return _wait_elapsed(_at(state, event.at_ms), event)
+        case CancelRequested():
+            return _cancel_requested(state, event)
+        case _:
+            assert_never(event)
+
+
+def _run_started(state: State, event: RunStarted) -> Step:
+    match state.phase:
+        case Idle():
+            return ask(state, opening(state.plan))
+        case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _reply_received(state: State, event: ReplyReceived) -> Step:
+    match state.phase:
+        case AwaitingReply() as phase:
+            _check_ref(state, event, phase.ref)
+            return reply_received(state, phase, event)
+        case Settled():
+            return _late(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _request_failed(state: State, event: RequestFailed) -> Step:
+    match state.phase:
+        case AwaitingReply() as phase:
+            _check_ref(state, event, phase.ref)
+            return request_failed(state, phase, event)
+        case Settled():
+            return _late(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _tool_returned(state: State, event: ToolReturned) -> Step:
+    match state.phase:
+        case AwaitingTools() as phase:
+            _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
+            return tool_returned(state, phase, event)
+        case Settled():
+            return _late(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingApproval():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _approval_given(state: State, event: ApprovalGiven) -> Step:
+    match state.phase:
+        case AwaitingApproval() as phase:
+            _check_ref(state, event, phase.ref)
+            return approval_given(state, phase, event)
+        case Settled():
+            return _late(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingTools():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
+    match state.phase:
+        case Waiting() as phase:
+            _check_ref(state, event, phase.ref)
+            return ask_again(state, phase)
+        case Settled():
+            return _late(state, event)
+        case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval():
+            raise _refusal(state, event)
+        case _:
+            assert_never(state.phase)
+
+
+def _cancel_requested(state: State, event: CancelRequested) -> Step:
+    match state.phase:
+        case Idle():
+            return settle(state, Cancelled(event.reason))
+        case AwaitingReply() | Waiting():
+            return settle(state, Cancelled(event.reason), (RequestAbandoned(state.tally.turns),))
+        case AwaitingTools() as phase:
+            return cut_running(state, phase, Cancelled(event.reason))
+        case AwaitingApproval() as phase:
+            return cut_short(state, (phase.call, *phase.waiting), Cancelled(event.reason))
+        case Settled():
+            return Step(state, (), ())
+        case _:
+            assert_never(state.phase)
+
+
+def _at(state: State, at_ms: int | None) -> State:
+    """The state, with the time that an event tells; after the end, nothing changes any more."""
+    if at_ms is None or isinstance(state.phase, Settled):
+        return state
+    return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
+
+
+def _late(state: State, event: Answer) -> Step:
+    return Step(state, (), (LateAnswer(event.ref),))
+
+
+def _check_ref(state: State, event: Answer, *refs: int) -> None:
+    if event.ref not in refs:
+        phase, awaited = type(state.phase).__name__, " or ".join(map(str, refs))
+        raise ProtocolError(
+            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {awaited}"
+        )
+
+
+def _refusal(state: State, event: Event) -> ProtocolError:
+    phase, name = type(state.phase).__name__, type(event).__name__
+    return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")

@@ -1,0 +1,21 @@
+"""A result on its way to the model: the last transforms, then its text."""
+
+from __future__ import annotations
+
+from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._protocol.notes import QuirkApplied
+from toolreel_core._protocol.state import State
+from toolreel_core._tools.result import Envelope
+from toolreel_core._transforms import apply_all
+
+__all__ = ["told"]
+
+
+def told(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
+    """The text of a result as the run's transforms leave it, and what they changed."""
+    labelled = ("untrusted_tools",) if result.untrusted else ()
+    if not state.plan.config.tool_result_transforms:
+        return result.text(), tuple([QuirkApplied(state.tally.turns, name) for name in labelled])
+    applied = apply_all("tool_result", state.plan.config.tool_result_transforms, result.tree())
+    notes = (QuirkApplied(state.tally.turns, name) for name in (*labelled, *applied.changed))
+    return canonical(applied.tree), tuple(notes)

@@ -1,0 +1,71 @@
+"""What a run is waiting for, told by its state alone, so that a stored run can go on anywhere."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._loop.dispatch import ask_approval, run_tool
+from toolreel_core._loop.next_request import request_of
+from toolreel_core._protocol.effects import Effect, Finish, RunTool, SendRequest, Wait
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    InFlight,
+    Settled,
+    State,
+    Waiting,
+)
+from toolreel_core._replies.calls.arguments import ArgumentError
+
+__all__ = ["pending", "uncertain"]
+
+
+def pending(state: State) -> tuple[Effect, ...]:
+    """The effects that have not been answered yet: those of the last step, less what came back since.
+
+    >>> from toolreel_core._loop.reducer import start
+    >>> from toolreel_core._plan.plan import Plan
+    >>> at = start(Plan.of(model="m", messages="hi"))
+    >>> pending(at.state) == at.effects
+    True
+    """
+    match state.phase:
+        case Idle():
+            return ()
+        case AwaitingReply() as phase:
+            return (SendRequest(phase.ref, request_of(state, tools=phase.tools_sent)),)
+        case Waiting() as phase:
+            return (Wait(phase.ref, phase.ms),)
+        case AwaitingTools() as phase:
+            return tuple(_run(state, flight) for flight in phase.running if flight.result is None)
+        case AwaitingApproval() as phase:
+            return (ask_approval(state, phase.ref, phase.call, phase.arguments),)
+        case Settled() as phase:
+            return (Finish(phase.outcome),)
+        case _:
+            assert_never(state.phase)
+
+
+def uncertain(state: State) -> tuple[RunTool, ...]:
+    """The calls under way that may have had effects already, if the state was stored and its run broke off.
+
+    Going on makes them again, with the same keys. That does no harm where a tool is read-only or idempotent;
+    of the others, which are told here, whoever goes on may want to ask somebody first.
+    """
+    tools = state.plan.tools.by_name
+    runs = [effect for effect in pending(state) if isinstance(effect, RunTool)]
+    return tuple(run for run in runs if not (tools[run.name].read_only or tools[run.name].idempotent))
+
+
+def _run(state: State, flight: InFlight) -> RunTool:
+    arguments = flight.call.arguments
+    match arguments:
+        case JsonText():
+            return run_tool(state, flight.ref, flight.call, arguments)
+        case ArgumentError():
+            raise AssertionError("a call whose arguments cannot be read is never in flight")
+        case _:
+            assert_never(arguments)

@@ -1,0 +1,84 @@
+"""Which failures pass by themselves, and how long to wait for that."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._protocol.events import RequestFailed
+from toolreel_core._settings.config import LoopConfig
+
+__all__ = ["delay_ms", "passing", "refuses_tools"]
+
+_PASSING_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
+_REFUSALS_AS_FAILURE: Final = (
+    "tools param requires --jinja flag",  # llama.cpp: containers/ramalama#988, defilantech/LLMKube#126
+    "unsupported param: tools",  # llama.cpp before it: ggml-org/llama.cpp#10920
+    "unsupported tool_call_parser",  # RooCodeInc/Roo-Code#10259
+)
+"""How servers say so with status 500, as if they had failed; no retry can start them with another flag."""
+
+_REFUSALS: Final = (
+    "no endpoints found that support tool use",  # OpenRouter: zed-industries/zed#36094
+    "does not support tool",  # Ollama: ollama/ollama#6027, ollama/ollama#14795
+    "doesn't support tool",  # Bedrock: langchain-ai/langchain-aws#447
+    "does not support function call",  # DeepSeek: dnakov/anon-kode#10
+    "function calling not support",  # Novita: hotovo/aider-desk#86
+    "requires --enable-auto-tool-choice",  # vLLM: langchain4j/langchain4j#3475
+    "requires --tool-call-parser",  # vLLM, where a call is demanded: vllm-project/vllm#55754
+    "tools are not supported",
+    "tools is not supported",  # OpenAI: sbintuitions/flexeval#242
+    "tool use is not supported",
+    "tool call is not supported",  # Alibaba: spring-ai-alibaba/website#39
+    "function call is not supported",  # labring/FastGPT#4031
+    "unsupported parameter: 'tools'",
+    *_REFUSALS_AS_FAILURE,
+)
+"""How servers say that they take no tools, in lower case."""
+
+_REFUSED_OPTION: Final = "tool_choice"
+"""Sought in the message only: the body of a validation error repeats the whole request."""
+
+
+def passing(failure: RequestFailed) -> bool:
+    """Whether the same request may work in a moment."""
+    match failure.failure:
+        case "connect" | "timeout" | "broken":
+            return True
+        case "too_large":
+            return False
+        case "status":
+            return failure.status in _PASSING_STATUSES
+        case _:
+            assert_never(failure.failure)
+
+
+def refuses_tools(failure: RequestFailed) -> bool:
+    """Whether the server says that it does no tools, which no retry can change."""
+    if failure.failure != "status":
+        return False
+    message = failure.message.lower()
+    said = f"{message}\n{failure.body.lower()}"
+    if failure.status in {400, 404, 422}:
+        return _REFUSED_OPTION in message or any(refusal in said for refusal in _REFUSALS)
+    return failure.status == 500 and any(refusal in said for refusal in _REFUSALS_AS_FAILURE)
+
+
+def delay_ms(config: LoopConfig, *, seed: int, ref: int, attempt: int, asked: int | None) -> int | None:
+    """Milliseconds before the next try, or ``None`` if the server asks for more than is allowed.
+
+    Exponential, with jitter of up to half that is drawn from the seed, so that a replay waits as long.
+
+    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, asked=None)
+    803
+    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, asked=5_000)
+    5000
+
+    :param attempt: the try that failed, counted from 1
+    :param asked: what the server's Retry-After says
+    """
+    if asked is not None and asked > config.retry_cap_ms:
+        return None
+    whole = min(config.retry_cap_ms, config.retry_base_ms << (attempt - 1))
+    chance = int(digest(f"{seed}:{ref}:{attempt}")[:8], 16) / 0xFFFFFFFF
+    return max(asked or 0, whole // 2 + round(whole / 2 * chance))

@@ -1,0 +1,268 @@
+"""Running the calls of a turn, and writing down what came of each, in call order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, assert_never
+
+from toolreel_core._conversation.message import ToolMessage
+from toolreel_core._internal.frozen import maker
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._loop.admission import admit, asks_first, meant
+from toolreel_core._loop.budgets import tool_calls_spent
+from toolreel_core._loop.dispatch import ask_approval, run_tool
+from toolreel_core._loop.finish import settle
+from toolreel_core._loop.next_request import ask
+from toolreel_core._loop.repetition import remembered, warned
+from toolreel_core._loop.result_text import told
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
+from toolreel_core._protocol.notes import (
+    ApprovalAsked,
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    CallRepeated,
+    CallStarted,
+    Note,
+    RepairApplied,
+)
+from toolreel_core._protocol.outcome import Outcome, RepeatedCall
+from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, InFlight, State, Step
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
+from toolreel_core._tools.names import matches, shown
+from toolreel_core._tools.result import Envelope, envelope_of, failed
+
+__all__ = ["approval_given", "cut_running", "cut_short", "run_calls", "tool_returned"]
+
+
+_awaiting_tools: Final = maker(AwaitingTools)
+_call_ended: Final = maker(CallEnded)
+_call_started: Final = maker(CallStarted)
+_in_flight: Final = maker(InFlight)
+_step: Final = maker(Step)
+_tool_message: Final = maker(ToolMessage)
+
+
+def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
+    """Start the next call that may run; what may not is answered with its fault.
+
+    Leads to ``AwaitingTools`` or ``AwaitingApproval``, on to the next request when no call is left, or
+    to ``Settled`` when the budget of tool calls is used up or a call goes in circles.
+    """
+    for index, call in enumerate(calls):
+        admission = admit(call, state.plan)
+        match admission:
+            case Fault():
+                notes = (*notes, _rejected(state, call, admission))
+                state, told, circle = _answered(state, call, failed(call.name, admission))
+                notes = (*notes, *told)
+                if circle:
+                    return cut_short(state, calls[index + 1 :], circle, notes)
+            case JsonText():
+                if limit := tool_calls_spent(state):
+                    return cut_short(state, calls[index:], limit, notes)
+                if asks_first(call, state.plan):
+                    return _asked(state, call, admission, calls[index + 1 :], notes)
+                return _started(state, calls[index:], admission, notes)
+            case _:
+                assert_never(admission)
+    return ask(state, notes)
+
+
+def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) -> Step:
+    """Run just what was asked about, or tell the model that it was denied.
+
+    Leads to ``AwaitingTools``, or on to the next call.
+    """
+    call = phase.call
+    if event.approved:
+        ref = state.next_ref
+        flight = _in_flight(ref, call, None, state.tally.at_ms)
+        running = _running(state, (flight,), phase.waiting, ref + 1)
+        effect = run_tool(state, ref, call, phase.arguments)
+        return _step(running, (effect,), (_begun(state, call),))
+    denied = call_denied(call.name, event.reason)
+    rejected = _rejected(state, call, denied)
+    state, told, circle = _answered(state, call, failed(call.name, denied))
+    if circle:
+        return cut_short(state, phase.waiting, circle, (rejected, *told))
+    return run_calls(state, phase.waiting, (rejected, *told))
+
+
+def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
+    """Keep the result until those of all running calls are there, then write them down and go on."""
+    (back,) = [flight for flight in phase.running if flight.ref == event.ref]
+    untrusted, limit = _untrusted(state, back.call), _output_limit(state, back.call)
+    result = envelope_of(back.call.name, event.output, limit=limit, untrusted=untrusted)
+    ended = _ended(state, back, result, event.at_ms)
+    there = _in_flight(back.ref, back.call, result, back.since_ms)
+    running = tuple([there if flight is back else flight for flight in phase.running])
+    results = tuple([(flight.call, flight.result) for flight in running if flight.result is not None])
+    if len(results) < len(running):
+        return _step(state.but(phase=_awaiting_tools(running, phase.waiting)), (), (ended,))
+    return _written(state, results, phase.waiting, (ended,))
+
+
+def _untrusted(state: State, call: ToolCall) -> bool:
+    patterns = state.plan.config.untrusted_tools
+    if not patterns:
+        return False
+    inner = state.plan.tools.inner(call.name)
+    return any(matches(pattern, inner) for pattern in patterns)
+
+
+def cut_short(
+    state: State, calls: tuple[ToolCall, ...], outcome: Outcome, notes: tuple[Note, ...] = ()
+) -> Step:
+    """End the run in the middle of a turn.
+
+    Calls that were not run are answered all the same, so that the history stays valid for a provider.
+    """
+    for call in calls:
+        state, note = _abandoned(state, call, call_abandoned(call.name))
+        notes = (*notes, note)
+    return settle(state, outcome, notes)
+
+
+def cut_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
+    """End the run while tools are running: what came back is written down, the rest is abandoned."""
+    notes: tuple[Note, ...] = ()
+    for flight in phase.running:
+        if flight.result is None:
+            state, note = _abandoned(state, flight.call, call_cancelled(flight.call.name))
+            notes = (*notes, note)
+        else:
+            state, told, _ = _answered(state, flight.call, flight.result)
+            notes = (*notes, *told)
+    return cut_short(state, phase.waiting, outcome, notes)
+
+
+def _abandoned(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
+    tally = state.tally.counted(failed_calls=1)
+    text, _ = told(state, failed(call.name, fault))
+    answered = state.said(ToolMessage(call.id, text)).but(tally=tally)
+    return answered, CallAbandoned(tally.turns, call.id, shown(call.name))
+
+
+def _written(
+    state: State,
+    results: tuple[tuple[ToolCall, Envelope], ...],
+    waiting: tuple[ToolCall, ...],
+    notes: tuple[Note, ...],
+) -> Step:
+    circle: RepeatedCall | None = None
+    for call, result in results:
+        state, told, found = _answered(state, call, result)
+        notes, circle = (*notes, *told), circle or found
+    if circle:
+        return cut_short(state, waiting, circle, notes)
+    return run_calls(state, waiting, notes)
+
+
+def _started(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: tuple[Note, ...]) -> Step:
+    """Start the first call, and with it, where that is allowed, those after it that only read."""
+    together = calls[: _together(state, calls)]
+    admissions = (first, *(admit(call, state.plan) for call in together[1:]))
+    flights: list[InFlight] = []
+    effects: list[RunTool] = []
+    for call, admission in zip(together, admissions, strict=True):
+        match admission:
+            case Fault():
+                notes = (*notes, _rejected(state, call, admission))
+                flights.append(_in_flight(0, call, failed(call.name, admission), 0))
+            case JsonText():
+                ref = state.next_ref + len(effects)
+                notes = (*notes, *_mended(state, call, admission), _begun(state, call))
+                meant = call if call.arguments == admission else replace(call, arguments=admission)
+                flights.append(_in_flight(ref, meant, None, state.tally.at_ms))
+                effects.append(run_tool(state, ref, call, admission))
+            case _:
+                assert_never(admission)
+    running = _running(state, tuple(flights), calls[len(together) :], state.next_ref + len(effects))
+    return _step(running, tuple(effects), notes)
+
+
+def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
+    """How many calls, from the first on, run at the same time."""
+    if not state.plan.config.parallel_tools:
+        return 1
+    tools, limit = state.plan.tools.by_name, state.plan.config.max_tool_calls
+    count = 0
+    for call in calls:
+        tool = tools.get(call.name)
+        if tool is None or not tool.read_only or tool.needs_approval:
+            break
+        count += 1
+    left = len(calls) if limit is None else limit - state.tally.tool_calls
+    return max(1, min(count, left))
+
+
+def _running(
+    state: State, flights: tuple[InFlight, ...], waiting: tuple[ToolCall, ...], next_ref: int
+) -> State:
+    started = len([flight for flight in flights if flight.result is None])
+    tally = state.tally.counted(tool_calls=started)
+    return state.but(phase=_awaiting_tools(flights, waiting), tally=tally, next_ref=next_ref)
+
+
+def _asked(
+    state: State, call: ToolCall, arguments: JsonText, waiting: tuple[ToolCall, ...], notes: tuple[Note, ...]
+) -> Step:
+    ref, meant = state.next_ref, replace(call, arguments=arguments)
+    asked = state.but(phase=AwaitingApproval(ref, meant, arguments, waiting), next_ref=ref + 1)
+    effect = ask_approval(state, ref, call, arguments)
+    notes = (*notes, *_mended(state, call, arguments))
+    return Step(asked, (effect,), (*notes, ApprovalAsked(state.tally.turns, call.id, call.name)))
+
+
+def _answered(
+    state: State, call: ToolCall, result: Envelope
+) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
+    """The state with the result in its history, what there is to note, and the circle it closes."""
+    config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
+    name = shown(call.name) if tool is None else tool.name
+    known = result if result.tool_name == name else replace(result, tool_name=name)
+    memory, times = remembered(state.memory, call if call.name == name else replace(call, name=name), known)
+    polling = tool is not None and tool.polling
+    notes: tuple[Note, ...] = ()
+    if config.repetition_warn is not None and times >= config.repetition_warn and not polling:
+        result = warned(result, times)
+        notes = (CallRepeated(state.tally.turns, shown(call.name), times),)
+    text, changed = told(state, result)
+    messages = state.messages.append(_tool_message(call.id, text))
+    tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
+    answered = state.but(messages=messages, tally=tally, memory=memory)
+    stop = config.repetition_stop is not None and times >= config.repetition_stop and not polling
+    return answered, (*notes, *changed), RepeatedCall(shown(call.name), times) if stop else None
+
+
+def _rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
+    return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
+
+
+def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
+    """What was done to the arguments of an admitted call so that they fit its tool."""
+    if arguments == call.arguments or not isinstance(call.arguments, JsonText):
+        return ()
+    plan = state.plan
+    codes = meant(plan.tools.by_name[call.name], call.arguments, plan.config).codes
+    return tuple(RepairApplied(state.tally.turns, code) for code in codes)
+
+
+def _begun(state: State, call: ToolCall) -> CallStarted:
+    return _call_started(state.tally.turns, call.id, call.name, call.provenance)
+
+
+def _output_limit(state: State, call: ToolCall) -> int:
+    own = state.plan.tools.by_name[call.name].max_output_bytes
+    return state.plan.config.max_tool_output_bytes if own is None else own
+
+
+def _ended(state: State, back: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:
+    call, text = back.call, result.text()
+    size = len(text) if text.isascii() else len(text.encode())
+    codes = tuple([error.code for error in result.errors])
+    elapsed_ms = None if at_ms is None else max(0, at_ms - back.since_ms)
+    return _call_ended(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)

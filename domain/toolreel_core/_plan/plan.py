@@ -1,0 +1,174 @@
+"""The plan: everything that a run depends on, fixed before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
+
+from toolreel_core._conversation.message import Message, UserMessage, wire
+from toolreel_core._conversation.wire_form import Form
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import (
+    MAX_DEPTH,
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    canonical,
+    nesting,
+    parse,
+)
+from toolreel_core._jsontext.digest import chain
+from toolreel_core._jsontext.of_python import json_text
+from toolreel_core._plan.request_body import Bodies, bodies_of
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.limits import check_surface
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._transforms import apply_all
+
+__all__ = ["Plan"]
+
+_OWNED: Final = ("model", "messages", "tools", "stream")
+_NO_TOOLS: Final = ToolSurface()
+_DEFAULTS: Final = LoopConfig()
+_ANY: Final = Provider()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Nothing outside a plan may influence a request of its run.
+
+    :raises ConfigError: if the parts do not make a run
+    """
+
+    model: str
+    """The model's name, as the provider knows it."""
+    messages: tuple[Message, ...]
+    """The conversation so far; at least one message."""
+    options: JsonText = NOTHING
+    """A JSON object with further keys of the request body, such as ``temperature``."""
+    tools: ToolSurface = _NO_TOOLS
+    config: LoopConfig = _DEFAULTS
+    seed: int = 0
+    """Whatever the run draws by chance is drawn from this."""
+    provider: Provider = _ANY
+    """What is known of the endpoint."""
+    overrides: JsonText = NOTHING
+    """A JSON object that is merged deeply into the request body, last of all; keys that are the run's own
+    are ignored, and a note says so."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that the rest was made with, for the trace."""
+    digest: str = field(init=False, repr=False, compare=False)
+    """SHA-256 over all of the above but the presets' names; names the run."""
+    bodies: Bodies = field(init=False, repr=False, compare=False)
+    """The parts of the requests' bodies that follow the messages."""
+    calls_per_turn: int | None = field(init=False, repr=False, compare=False)
+    """Calls of one reply that are heard."""
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise ConfigError("model: expected the name of a model, got an empty text")
+        if not self.messages:
+            raise ConfigError("messages: expected at least one message to begin with")
+        options, overrides = _object("options", self.options), _object("overrides", self.overrides)
+        for key in _OWNED:
+            if key in options:
+                raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
+        self._check_mode()
+        try:
+            check_surface(self.tools, self.config)
+            object.__setattr__(self, "bodies", self._bodies(options, overrides))
+            object.__setattr__(self, "digest", self._digest())
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.end]
+            raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
+        object.__setattr__(self, "calls_per_turn", self._calls_per_turn({**options, **overrides}))
+
+    def _check_mode(self) -> None:
+        if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
+            wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
+            raise ConfigError(f"{wants}; give it tools, or relax the mode")
+
+    @property
+    def sends_tools(self) -> bool:
+        """Whether the model may be told of tools at all."""
+        return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
+
+    @property
+    def form(self) -> Form:
+        """How messages are written."""
+        estimator = self.config.estimator if self.config.context_window_tokens is not None else ""
+        return Form(self.provider, self.config.message_transforms, estimator)
+
+    @classmethod
+    def of(  # noqa: PLR0913 - a plan has that many parts, each by its name
+        cls,
+        *,
+        model: str,
+        messages: str | Iterable[Message],
+        options: Mapping[str, Json] | None = None,
+        tools: ToolSurface | Iterable[ToolDefinition] = (),
+        config: LoopConfig | None = None,
+        seed: int = 0,
+        provider: Provider | None = None,
+        overrides: Mapping[str, Json] | None = None,
+        presets: Iterable[str] = (),
+    ) -> Plan:
+        """A plan from everyday values.
+
+        >>> Plan.of(model="m", messages="Say hello.", options={"temperature": 0}).messages
+        (UserMessage(content='Say hello.'),)
+        """
+        return cls(
+            model,
+            (UserMessage(messages),) if isinstance(messages, str) else tuple(messages),
+            json_text(options or {}, "options"),
+            tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools)),
+            config or _DEFAULTS,
+            seed,
+            provider or _ANY,
+            json_text(overrides or {}, "overrides"),
+            tuple(presets),
+        )
+
+    def _bodies(self, options: Tree, overrides: Tree) -> Bodies:
+        entries, changed = self._entries()
+        bodies = bodies_of(options, overrides, entries, self.provider, self.config)
+        return replace(bodies, quirks=(*changed, *bodies.quirks))
+
+    def _entries(self) -> tuple[tuple[Json, ...], tuple[str, ...]]:
+        """The ``tools`` as they go out, and the names of the transforms that changed them."""
+        entries, changed = list[Json](), dict[str, None]()
+        schemas = self.provider.schema_transform
+        names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *self.config.tool_transforms)
+        for entry in cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else ():
+            applied = apply_all("tool", names, entry)
+            entries.append(applied.tree)
+            changed |= dict.fromkeys(applied.changed)
+        return tuple(entries), tuple(changed)
+
+    def _calls_per_turn(self, options: Mapping[str, Json]) -> int | None:
+        """One, if the request says so; some models make several calls all the same."""
+        limit = self.config.max_tool_calls_per_turn
+        return 1 if limit is None and options.get("parallel_tool_calls") is False else limit
+
+    def _digest(self) -> str:
+        settings = canonical(self.config.changes())
+        texts = (wire(message) for message in self.messages)
+        tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
+        digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
+        # What was added later counts only where it is used, so that older plans keep their names.
+        later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
+        given = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
+        return chain(digest, *given)
+
+
+def _object(key: str, text: JsonText) -> Tree:
+    if nesting(text, enough=MAX_DEPTH + 1) > MAX_DEPTH:
+        raise ConfigError(f"{key}: nested deeper than {MAX_DEPTH} levels")
+    tree = parse(text)
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{key}: expected a JSON object, got {text}")
+    return tree

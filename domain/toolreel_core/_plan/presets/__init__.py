@@ -1,0 +1,1 @@
+"""_plan/presets"""

@@ -1,0 +1,255 @@
+"""A preset: a named, sparse patch to everything that a run is made of.
+
+It declares settings of the loop, settings of the provider, options of the request and patches of its
+body, and nothing else changes when it is merged over another: lists of names are joined in order, an
+empty one clears what was there, options and overrides merge deeply, everything else is replaced. So
+merging is associative, and ``Preset()`` changes nothing; only an option that is an object here and
+something else there is not merged but replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from toolreel_core._conversation.message import Message
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.tables import Table
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.list_patches import joined, names_of
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.overrides import merged
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+__all__ = ["LISTS", "Preset", "request_options"]
+
+_NOTHING: Final = canonical({})
+
+_SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
+_TRAITS: Final = tuple(setting.name for setting in fields(Provider))
+LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
+"""The settings that are lists of names, which presets add to."""
+_CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
+
+_OWNED: Final = ("model", "messages", "tools", "stream")
+_OF_TOOLS: Final = ("parallel_tool_calls", "tool_choice")
+_SUPPORT: Final[Mapping[str, str]] = {
+    "parallel_tool_calls": "supports_parallel_tool_calls",
+    "response_format": "supports_response_format",
+    "stream_options": "supports_stream_options",
+}
+"""Options that not every provider takes, and what says whether one does."""
+_SECTIONS: Final = ("config", "provider", "request", "request_overrides")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One patch, or what several come to; comparable, since everything in it is text."""
+
+    names: tuple[str, ...] = ()
+    """Its own name, or those of the presets that were merged, in order."""
+    about: str = ""
+    """What it does, for whom."""
+    evidence: tuple[str, ...] = ()
+    """Where the need for it was seen: public threads as ``repository#number``, pages by their title."""
+    verified_on: str = ""
+    """The day on which that was last checked, as ``YYYY-MM-DD``; of several, the earliest."""
+    because: tuple[tuple[str, str], ...] = ()
+    """Keys, and why they are set as they are; one that a later preset sets anew needs a new reason."""
+    defaults_for: tuple[str, ...] = ()
+    """The providers, under all their names, whose defaults it is."""
+    config: JsonText = _NOTHING
+    """Settings of :class:`~toolreel_core._settings.config.LoopConfig`; lists of names are patches."""
+    provider: JsonText = _NOTHING
+    """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
+    request: JsonText = _NOTHING
+    """Options of the request, which those of a plan go before."""
+    request_overrides: JsonText = _NOTHING
+    """What goes over the body whatever a plan says."""
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> Preset:
+        """A preset as a catalogue has it, checked key by key.
+
+        >>> Preset.of("mine", {"config": {"max_turns": 4}}).config
+        '{"max_turns":4}'
+
+        :raises PlaceError: at the first thing that is wrong, such as ``preset.mine.config.max_turns``
+        """
+        table = Table.of(tree, "preset", name)
+        table.only("about", "evidence", "verified_on", "because", "defaults_for", *_SECTIONS)
+        because = table.table("because")
+        for key in because.values:
+            if key not in _declared(table):
+                raise because.complaint("it is not set in this preset; give reasons for what is", key)
+        return cls(
+            names=(name,),
+            about=table.text("about"),
+            evidence=table.names("evidence"),
+            verified_on=table.day("verified_on"),
+            because=tuple((key, because.text(key)) for key in because.values),
+            defaults_for=table.names("defaults_for"),
+            config=_config(table.table("config")),
+            provider=table.table("provider").checked(Provider.of).json(),
+            request=request_options(table.table("request")),
+            request_overrides=table.table("request_overrides").json(),
+        )
+
+    @property
+    def name(self) -> str:
+        """The names in one text."""
+        return " + ".join(self.names)
+
+    def merged(self, other: Preset) -> Preset:
+        """This preset with another over it.
+
+        >>> careful = Preset.of("careful", {"config": {"max_turns": 4, "text_dialects": ["hermes_json"]}})
+        >>> patient = Preset.of("patient", {"config": {"max_turns": 40}})
+        >>> careful.merged(patient).config
+        '{"max_turns":40,"text_dialects":["hermes_json"]}'
+        """
+        days = (day for day in (self.verified_on, other.verified_on) if day)
+        return Preset(
+            names=_union(self.names, other.names),
+            about=" ".join(filter(None, (self.about, other.about))),
+            evidence=_union(self.evidence, other.evidence),
+            verified_on=min(days, default=""),
+            because=tuple({**self._reasons_beside(other), **dict(other.because)}.items()),
+            defaults_for=_union(self.defaults_for, other.defaults_for),
+            config=canonical(_over(_tree(self.config), _tree(other.config))),
+            provider=canonical({**_tree(self.provider), **_tree(other.provider)}),
+            request=canonical(merged(_tree(self.request), _tree(other.request))),
+            request_overrides=canonical(
+                merged(_tree(self.request_overrides), _tree(other.request_overrides))
+            ),
+        )
+
+    def _reasons_beside(self, other: Preset) -> dict[str, str]:
+        """The reasons that still hold when another preset goes over this one: not for what it replaces."""
+        replaced = {
+            key for section in _SECTIONS for key in _tree(getattr(other, section)) if key not in LISTS
+        }
+        return {key: reason for key, reason in self.because if key not in replaced}
+
+    def changes(self) -> dict[str, dict[str, Json]]:
+        """What it changes in a run of nothing but defaults, by section; lists are those that come of it."""
+        trees = {section: dict(_tree(getattr(self, section))) for section in _SECTIONS}
+        trees["config"] = _plain(trees["config"])
+        return trees
+
+    def options(self, provider: Provider) -> Tree:
+        """The options of the request that it asks for, as far as a provider is known to take them."""
+        asked = _tree(self.request)
+        return {key: value for key, value in asked.items() if _takes(provider, key, value)}
+
+    def plan(
+        self,
+        *,
+        model: str,
+        messages: str | Iterable[Message],
+        tools: ToolSurface | Iterable[ToolDefinition] = (),
+        options: Tree | None = None,
+        settings: Mapping[str, Any] | None = None,
+        overrides: Tree | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """A plan under this preset; whatever is given here goes before it.
+
+        An option that only the preset asks for is left out where the provider is not known to take
+        it, or where there is no tool that it could be about.
+
+        :param settings: of the loop and of the provider; a list of names replaces the preset's
+        :raises ConfigError: if the parts do not make a run
+        """
+        given = settings or {}
+        if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
+            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
+        own = self.changes()
+        traits = {key: value for key, value in given.items() if key in _TRAITS}
+        provider = Provider.of({**own["provider"], **traits})
+        choices = {key: value for key, value in given.items() if key in _SETTINGS}
+        config = LoopConfig.of({**own["config"], **choices})
+        surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
+        taken = self.options(provider)
+        if not surface.names:
+            taken = {key: value for key, value in taken.items() if key not in _OF_TOOLS}
+        return Plan.of(
+            model=model,
+            messages=messages,
+            options=merged(taken, options or {}),
+            tools=surface,
+            config=config,
+            provider=provider,
+            overrides=merged(own["request_overrides"], overrides or {}),
+            presets=self.names,
+            seed=seed,
+        )
+
+
+def request_options(table: Table) -> JsonText:
+    """A table of request options, none of which is the run's own.
+
+    :raises PlaceError: if one is, or if one is nothing that JSON can hold
+    """
+    for key in _OWNED:
+        if key in table.values:
+            raise table.complaint("it is set by the run itself; leave it out", key)
+    return table.json()
+
+
+def _takes(provider: Provider, option: str, value: Json) -> bool:
+    """Whether a provider is known to take an option."""
+    if option == "tool_choice":
+        return value != "required" or provider.requires_calls()
+    return option not in _SUPPORT or getattr(provider, _SUPPORT[option]) == "yes"
+
+
+def _config(table: Table) -> JsonText:
+    """The settings of the loop, checked as they would be in a run."""
+    table = Table(table.place, {key: _switched_off(key, value) for key, value in table.values.items()})
+    lists = {key: _names(table, key) for key in LISTS if key in table.values}
+    text = Table(table.place, {**table.values, **lists}).json()
+    table.checked(lambda values: LoopConfig.of(_plain({**values, **lists})))
+    return text
+
+
+def _switched_off(key: str, value: object) -> object:
+    """TOML has no null, so ``"off"`` turns off a limit that can be."""
+    return None if value == "off" and key in _CAN_BE_OFF else value
+
+
+def _names(table: Table, key: str) -> Json:
+    value = table.values[key]
+    if not isinstance(value, Mapping):
+        return [*table.names(key)]
+    only = table.table(key).only("only").names("only")
+    return {"only": [*only]} if only else []
+
+
+def _declared(table: Table) -> tuple[str, ...]:
+    """All keys that a preset sets, in whatever section."""
+    return tuple(key for section in _SECTIONS for key in table.table(section).values)
+
+
+def _over(base: Tree, patch: Tree) -> Tree:
+    """Settings with others over them."""
+    both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
+    return {**base, **patch, **both}
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings in which patches of lists have become lists."""
+    return {key: [*names_of(value)] if key in LISTS else value for key, value in config.items()}
+
+
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _tree(text: JsonText) -> Tree:
+    tree = parse(text)
+    return tree if isinstance(tree, Mapping) else {}

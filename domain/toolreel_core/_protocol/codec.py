@@ -1,0 +1,288 @@
+"""Plans, states, events, effects and notes as versioned JSON, and back.
+
+The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical
+JSON text is stored as a string, a transcript as its messages. What can be computed from the
+rest, or has its default value, is not stored, so that a field which is added later changes no
+old record. Reading checks every field against its annotation, so a damaged record is an error
+with a place instead of a wrong state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from toolreel_core._conversation.message import Message
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.wire_form import Form
+from toolreel_core._errors import CodecError, ConfigError
+from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, read
+from toolreel_core._jsontext.results import either
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Effect
+from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.state import State
+
+__all__ = [
+    "VERSION",
+    "decode_event",
+    "decode_plan",
+    "dump",
+    "encode",
+    "load_effect",
+    "load_event",
+    "load_note",
+    "load_plan",
+    "load_state",
+    "tag",
+]
+
+VERSION: Final = 1
+"""Raised when a stored form changes in a way that older readers would misread."""
+
+Stored: TypeAlias = Plan | State | Event | Effect | Note
+
+_Reader: TypeAlias = Callable[[Json, str], object]
+
+
+def dump(value: Stored) -> JsonText:
+    """The versioned text of a value.
+
+    >>> from toolreel_core._protocol.events import ToolReturned
+    >>> dump(ToolReturned(2, "{}"))
+    '{"toolreel":1,"value":{"type":"tool_returned","ref":2,"output":"{}"}}'
+    """
+    return canonical({"toolreel": VERSION, "value": encode(value)})
+
+
+def load_state(text: str) -> State:
+    """Read a dumped state.
+
+    :raises CodecError: if the text is no state of this version; so for all ``load_`` functions
+    """
+    return cast("State", _load(State, text))
+
+
+def load_plan(text: str) -> Plan:
+    """Read a dumped plan."""
+    return cast("Plan", _load(Plan, text))
+
+
+def load_event(text: str) -> Event:
+    """Read a dumped event.
+
+    >>> load_event('{"toolreel":1,"value":{"type":"tool_returned","ref":"2","output":"{}"}}')
+    Traceback (most recent call last):
+    ...
+    toolreel_core._errors.CodecError: value.ref: expected int, got "2"
+    """
+    return cast("Event", _load(Event, text))
+
+
+def load_effect(text: str) -> Effect:
+    """Read a dumped effect."""
+    return cast("Effect", _load(Effect, text))
+
+
+def load_note(text: str) -> Note:
+    """Read a dumped note."""
+    return cast("Note", _load(Note, text))
+
+
+def decode_plan(tree: Json) -> Plan:
+    """Read an encoded plan that stands inside a larger record."""
+    return cast("Plan", _reader(Plan)(tree, "plan"))
+
+
+def decode_event(tree: Json) -> Event:
+    """Read an encoded event that stands inside a larger record."""
+    return cast("Event", _reader(Event)(tree, "event"))
+
+
+def encode(value: object) -> Json:
+    """The stored form of a value, as parsed JSON."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Transcript():
+            return _encoded_transcript(value)
+        case tuple():
+            return [encode(item) for item in value]
+        case Ledger():
+            return {key: encode(value[key]) for key in sorted(value)}
+        case _ if is_dataclass(value):
+            given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
+            stored = {item.name: encode(content) for item, content in given if content != item.default}
+            return {"type": tag(type(value)), **stored}
+        case _:
+            raise CodecError(f"{value!r} has no stored form")
+
+
+def _encoded_transcript(transcript: Transcript) -> Json:
+    """Its messages, and where it is not the ordinary one, how they are written and which of them go out."""
+    messages: Json = [encode(message) for message in transcript.messages]
+    if transcript.form == Form() and transcript.kept is None:
+        return messages
+    kept = None if transcript.kept is None else [encode(message) for message in transcript.kept]
+    return {"messages": messages, "form": encode(transcript.form), "kept": kept}
+
+
+def _load(kind: object, text: str) -> object:
+    match either(read(text).alt(lambda why: CodecError(f"not a stored value: {why}"))):
+        case CodecError() as error:
+            raise error
+        case {"toolreel": version, "value": value, **foreign}:
+            if type(version) is not int or version != VERSION:
+                raise CodecError(f"stored in version {version!r}; this toolreel reads version {VERSION}")
+            if foreign:
+                raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
+            return _reader(kind)(value, "value")
+        case _:
+            raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
+
+
+def tag(kind: type) -> str:
+    """The name under which values of a class are stored.
+
+    >>> tag(Plan)
+    'plan'
+    """
+    return _in_snake_case(kind.__name__)
+
+
+@cache
+def _in_snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+@cache
+def _reader(hint: object) -> _Reader:
+    """How a value of this annotation is read."""
+    if hint is Transcript:
+        return _read_transcript
+    if hint is JsonText:
+        return _read_json_text
+    if get_origin(hint) in {Union, UnionType}:
+        return _union_reader(get_args(hint))
+    if get_origin(hint) is Ledger:
+        return _ledger_reader(_reader(get_args(hint)[0]))
+    if get_origin(hint) is Literal:
+        return _literal_reader(get_args(hint))
+    if get_origin(hint) is tuple:
+        return _tuple_reader(_reader(get_args(hint)[0]))
+    kind = cast("type[Any]", hint)
+    return _class_reader(kind) if is_dataclass(kind) else _scalar_reader(kind)
+
+
+def _read_transcript(tree: Json, place: str) -> object:
+    if not isinstance(tree, Mapping):
+        return Transcript.of(_read_messages(tree, place))
+    if {*tree} != {"messages", "form", "kept"}:
+        raise _wrong(place, "a list, or an object of messages, form and kept", tree)
+    messages, kept = _read_messages(tree["messages"], f"{place}.messages"), tree["kept"]
+    less = None if kept is None else _read_messages(kept, f"{place}.kept")
+    form = cast("Form", _reader(Form)(tree["form"], f"{place}.form"))
+    try:
+        return Transcript.of(messages, form, kept=less)
+    except ConfigError as error:
+        raise CodecError(f"{place}.form: {error}") from error
+
+
+def _read_messages(tree: Json, place: str) -> tuple[Message, ...]:
+    return cast("tuple[Message, ...]", _reader(tuple[Message, ...])(tree, place))
+
+
+def _wrong(place: str, expected: str, tree: Json) -> CodecError:
+    text = canonical(tree)
+    return CodecError(f"{place}: expected {expected}, got {text if len(text) <= 80 else text[:80] + '…'}")
+
+
+def _read_json_text(tree: Json, place: str) -> JsonText:
+    text = either(read(tree).map(canonical)) if isinstance(tree, str) else None
+    if not isinstance(text, JsonText) or text != tree:
+        raise _wrong(place, "canonical JSON text", tree)
+    return text
+
+
+def _scalar_reader(kind: type) -> _Reader:
+    def read_scalar(tree: Json, place: str) -> object:
+        if type(tree) is not kind and not (kind is float and type(tree) is int):
+            raise _wrong(place, kind.__name__, tree)
+        return tree
+
+    return read_scalar
+
+
+def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
+    def read_literal(tree: Json, place: str) -> object:
+        if tree not in allowed:
+            raise _wrong(place, f"one of {', '.join(allowed)}", tree)
+        return tree
+
+    return read_literal
+
+
+def _tuple_reader(item: _Reader) -> _Reader:
+    def read_tuple(tree: Json, place: str) -> object:
+        if not isinstance(tree, Sequence) or isinstance(tree, str):
+            raise _wrong(place, "a list", tree)
+        return tuple(item(value, f"{place}[{index}]") for index, value in enumerate(tree))
+
+    return read_tuple
+
+
+def _ledger_reader(item: _Reader) -> _Reader:
+    def read_ledger(tree: Json, place: str) -> object:
+        if not isinstance(tree, Mapping):
+            raise _wrong(place, "an object", tree)
+        return Ledger.of({key: item(value, f"{place}.{key}") for key, value in tree.items()})
+
+    return read_ledger
+
+
+def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
+    classes = {tag(kind): kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)}
+    plain = [kind for kind in kinds if not is_dataclass(kind)]
+
+    def read_union(tree: Json, place: str) -> object:
+        if classes and isinstance(tree, Mapping):
+            kind = classes.get(str(tree.get("type")))
+            if kind is None:
+                raise _wrong(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
+            return _reader(kind)(tree, place)
+        for kind in plain:
+            if kind is NoneType and tree is None:
+                return None
+            if kind is not NoneType and tree is not None:
+                return _reader(kind)(tree, place)
+        raise _wrong(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
+
+    return read_union
+
+
+def _class_reader(kind: type[Any]) -> _Reader:
+    hints = get_type_hints(kind)
+    stored = [item for item in fields(kind) if item.init]
+    required = {item.name for item in stored if item.default is MISSING}
+
+    def read_class(tree: Json, place: str) -> object:
+        if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
+            raise _wrong(place, f"an object of type {tag(kind)}", tree)
+        given = {name: value for name, value in tree.items() if name != "type"}
+        if missing := required - given.keys():
+            raise CodecError(f"{place}: {', '.join(sorted(missing))} is missing")
+        if foreign := given.keys() - {item.name for item in stored}:
+            raise CodecError(f"{place}: {', '.join(sorted(foreign))} is unknown to this version")
+        values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
+        try:
+            return kind(**values)
+        except ConfigError as error:
+            raise CodecError(f"{place}: {error}") from error
+
+    return read_class

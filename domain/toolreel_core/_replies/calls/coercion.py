@@ -1,0 +1,218 @@
+"""Arguments as a tool's schema shows them to be meant.
+
+Some models write a nested array or object as JSON text inside a string (pi#9931, kimi-cli#2513), or
+the arguments one level too deep. What comes out here is what approval, idempotency key and tool see,
+so that nobody approves other bytes than those that run (coder#28044).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias, cast
+
+from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
+from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._schema.validation import broken_places
+
+__all__ = ["Intended", "decoded", "unwrapped"]
+
+_Place: TypeAlias = "tuple[str | int, ...]"
+_Schema: TypeAlias = Mapping[str, Json]
+_Whole: TypeAlias = Callable[[Json], Json]
+"""All arguments with some value in one place."""
+
+_STRINGIFIED: Final = re.compile(r'"(?:\\[nrt]|[ ])*+[\[{]')
+_BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+_WRAPPERS: Final = ("arguments", "parameters", "args", "input")
+_MOST: Final = 64
+"""Schemas that one value is looked up in, and strings that are tried out: no more are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intended:
+    """Arguments, and what was done to them."""
+
+    arguments: JsonText
+    codes: tuple[WarningCode, ...] = ()
+
+
+def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
+    """The arguments with JSON text decoded where the schema wants an array or an object.
+
+    Text is decoded only if it is exactly that and fits the schema, and never where the schema wants
+    nothing but a string.
+
+    >>> schema = canonical({"properties": {"tags": {"type": "array"}, "text": {"type": "string"}}})
+    >>> decoded(schema, canonical({"tags": "[1]", "text": "[1]"})).arguments
+    '{"tags":[1],"text":"[1]"}'
+
+    :param max_depth: levels of nesting that decoding may lead to
+    """
+    strings = len(_STRINGIFIED.findall(arguments))
+    if not strings:
+        return Intended(arguments)
+    tree = parse(arguments)
+    found = _Walk(schema, cast("_Schema", parse(schema)), patient=strings <= _MOST).meant(tree)
+    text = canonical(found)
+    if found == tree or nesting(text, enough=max_depth + 1) > max_depth:
+        return Intended(arguments)
+    broken = len(broken_places(schema, found))
+    if broken and broken >= len(broken_places(schema, tree)):
+        return Intended(arguments)
+    return Intended(text, ("ARGUMENTS_DECODED",))
+
+
+def unwrapped(schema: JsonText, arguments: JsonText) -> Intended:
+    """The arguments that stand inside a single ``arguments`` or the like that the schema does not know.
+
+    >>> schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    >>> unwrapped(schema, canonical({"arguments": {"n": 1}})).arguments
+    '{"n":1}'
+    """
+    tree = cast("Mapping[str, Json]", parse(arguments))
+    wrappers = [key for key in _WRAPPERS if key in tree]
+    if len(wrappers) != 1 or not tree.keys() <= {"name", *wrappers}:
+        return Intended(arguments)
+    inner, properties = tree[wrappers[0]], cast("_Schema", parse(schema)).get("properties")
+    known = isinstance(properties, Mapping) and not properties.keys().isdisjoint(tree)
+    inner = read(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
+    if known or not isinstance(inner, Mapping):
+        return Intended(arguments)
+    text = canonical(inner)
+    fits = not broken_places(schema, parse(decoded(schema, text).arguments))
+    return Intended(text, ("ARGUMENTS_UNWRAPPED",)) if fits else Intended(arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """A walk through arguments beside their schema."""
+
+    text: JsonText
+    root: _Schema
+    patient: bool
+    """Whether a string that may also stay one is tried out, which takes two validations."""
+
+    def meant(self, tree: Json) -> Json:
+        return self._at(tree, [self.root], (), lambda value: value)
+
+    def _at(self, value: Json, schemas: Sequence[Json], place: _Place, whole: _Whole) -> Json:
+        """What the value in one place is meant as.
+
+        :param schemas: those that apply there
+        :param whole: puts a value there
+        """
+        applied = [*self._applied(schemas)]
+        if not isinstance(value, str):
+            return self._inside(value, applied, place, whole)
+        candidate = _candidate(value, applied)
+        if candidate is None:
+            return value
+        candidate = self._inside(candidate, applied, place, whole)
+        if not _may_stay(applied):
+            return candidate
+        if not self.patient:
+            return value
+        return candidate if self._fits(whole(candidate), whole(value), place) else value
+
+    def _inside(self, value: Json, applied: Sequence[_Schema], place: _Place, whole: _Whole) -> Json:
+        if isinstance(value, Mapping):
+            tree: dict[str, Json] = dict(value)
+            for key, item in value.items():
+                put = partial(_with_property, whole, tree, key)
+                tree[key] = self._at(item, [*_of_property(key, applied)], (*place, key), put)
+            return tree
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            items: list[Json] = [*value]
+            for index, item in enumerate(value):
+                put = partial(_with_item, whole, items, index)
+                items[index] = self._at(item, [*_of_item(index, applied)], (*place, index), put)
+            return items
+        return value
+
+    def _fits(self, new: Json, old: Json, place: _Place) -> bool:
+        """Whether nothing in a place breaks the schema, and nothing more than before around it."""
+        broken = broken_places(self.text, new)
+        if any(each[: len(place)] == place for each in broken):
+            return False
+        before = broken_places(self.text, old)
+        return sum(map(partial(_is_around, place), broken)) <= sum(map(partial(_is_around, place), before))
+
+    def _applied(self, schemas: Sequence[Json]) -> Iterator[_Schema]:
+        """Schemas, with those that they refer to and those that they combine."""
+        pending, met = [*schemas], 0
+        while pending and met < _MOST:
+            schema, met = pending.pop(), met + 1
+            if not isinstance(schema, Mapping):
+                continue
+            yield schema
+            if "$ref" in schema:
+                pending.append(self._target(schema["$ref"]))
+            for key in _BRANCHES:
+                branches = schema.get(key)
+                pending += branches if isinstance(branches, Sequence) else ()
+
+    def _target(self, reference: Json) -> Json:
+        """What a reference within the schema points to; one to an anchor or elsewhere is not followed."""
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return None
+        tree: Json = self.root
+        for step in reference[2:].split("/"):
+            key = step.replace("~1", "/").replace("~0", "~")
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        return tree
+
+
+def _with_property(whole: _Whole, tree: Mapping[str, Json], key: str, new: Json) -> Json:
+    return whole({**tree, key: new})
+
+
+def _with_item(whole: _Whole, items: Sequence[Json], index: int, new: Json) -> Json:
+    return whole([*items[:index], new, *items[index + 1 :]])
+
+
+def _is_around(place: _Place, broken: _Place) -> bool:
+    return len(broken) < len(place) and place[: len(broken)] == broken
+
+
+def _may_stay(applied: Sequence[_Schema]) -> bool:
+    """Whether the schemas may take a string as it is; where they do not, decoding can only help."""
+    return any("string" in _kinds(schema) or "enum" in schema or "const" in schema for schema in applied)
+
+
+def _candidate(text: str, applied: Sequence[_Schema]) -> Json:
+    """What a text decodes to, if that is of a kind that the schemas name."""
+    named = {kind for schema in applied for kind in _kinds(schema)}
+    wanted = {"array", "object"} & named
+    if not wanted:
+        return None
+    tree = read(text, unique_keys=True).value_or("")
+    if isinstance(tree, Mapping):
+        return tree if "object" in wanted else None
+    return tree if isinstance(tree, Sequence) and not isinstance(tree, str) and "array" in wanted else None
+
+
+def _kinds(schema: _Schema) -> list[str]:
+    named = schema.get("type")
+    kinds = [named] if isinstance(named, str) else named
+    return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, Sequence) else []
+
+
+def _of_property(key: str, applied: Sequence[_Schema]) -> Iterator[Json]:
+    for schema in applied:
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping) and key in properties:
+            yield properties[key]
+        else:
+            yield schema.get("additionalProperties")
+
+
+def _of_item(index: int, applied: Sequence[_Schema]) -> Iterator[Json]:
+    for schema in applied:
+        first = schema.get("prefixItems")
+        if isinstance(first, Sequence) and index < len(first):
+            yield first[index]
+        else:
+            yield schema.get("items")

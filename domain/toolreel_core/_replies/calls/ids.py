@@ -1,0 +1,55 @@
+"""Ids of the calls in one message: the provider's own wherever it can be used, else made up here.
+
+What is made up depends on nothing but turn and place, so that a replay makes up the same. A legal,
+unique id is never touched: Kimi wants its ``functions.name:0`` back, Mistral its nine characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._replies.warnings import WarningCode
+
+__all__ = ["identified", "native_id"]
+
+
+def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
+    """An id for each call, and what was wrong with the one that it came with.
+
+    >>> identified(["call_a", None, "call_a"], turn=3)
+    [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
+    """
+    natives = list(map(native_id, given))
+    taken = {identity for identity, _ in natives if identity}
+    used: set[str] = set()
+    found: list[tuple[str, tuple[WarningCode, ...]]] = []
+    for place, (identity, codes) in enumerate(natives):
+        if identity in used:
+            codes = (*codes, "CALL_ID_DUPLICATE")  # noqa: PLW2901 - it replaces what was found wrong so far
+        if not identity or identity in used:
+            identity = _fresh(turn, place, taken)  # noqa: PLW2901 - the id that the call goes by
+            taken.add(identity)
+        used.add(identity)
+        found.append((identity, codes))
+    return found
+
+
+def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
+    """The provider's id as text, empty if it cannot be used; and what was wrong with it.
+
+    >>> native_id(7), native_id(None)
+    (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))
+    """
+    if isinstance(given, str) and given.strip():
+        return given, ()
+    if given is None or isinstance(given, str):
+        return "", ("CALL_ID_MISSING",)
+    usable = isinstance(given, int) and not isinstance(given, bool)
+    return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
+
+
+def _fresh(turn: int, place: int, taken: set[str]) -> str:
+    candidates = (f"call_{turn}_{number}" for number in count(place))
+    return next(candidate for candidate in candidates if candidate not in taken)

@@ -1,0 +1,119 @@
+"""Calls that a message holds as text: read in the dialects that are enabled, else suspected."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, assert_never
+
+from pyrsistent import pmap
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.content import visible
+from toolreel_core._replies.finish_reason import Finish
+from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._text_calls.unread import looks_like_a_call
+
+if TYPE_CHECKING:
+    from toolreel_core._text_calls.parse import Rejection, TextCall
+
+__all__ = ["Said", "WrittenCalls"]
+
+_NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a message says, once calls are told from text."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    codes: tuple[WarningCode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCalls:
+    """How calls are looked for in text."""
+
+    known: Collection[str]
+    """The names of tools that there are."""
+    dialects: Sequence[str] = ()
+    """The ways of writing a call that are read as one."""
+    turn: int = 1
+    schemas: Mapping[str, Json] = _NO_SCHEMAS
+    """The schema of each tool's arguments, which gives untyped text its types."""
+    earlier: Sequence[str] = ()
+    """Tool results and user messages: a call that stands there word by word is a quotation."""
+    in_reasoning: bool = False
+    """Whether the reasoning is searched too, where there is nothing else."""
+
+    def among(self, content: str, reasoning: str, *, finish: Finish) -> Said:
+        """What a message without calls of its own says.
+
+        >>> WrittenCalls({"ping"}).among("<function=ping>", "", finish="stop").codes
+        ('TEXT_CALL_SUSPECTED',)
+        """
+        if self.dialects and content:
+            return self._read(content, reasoning, finish)
+        if self.dialects and self.in_reasoning and reasoning:
+            thought = self._read(reasoning, "", finish)
+            if thought.calls:
+                return replace(thought, content="", reasoning=thought.content or thought.reasoning)
+        return Said(content, reasoning, codes=tuple(self._suspicions(content, reasoning)))
+
+    def _read(self, content: str, reasoning: str, finish: Finish) -> Said:
+        from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded for who has text read
+
+        found = text_calls(
+            content,
+            tools=self.known,
+            dialects=self.dialects,
+            finish=finish,
+            schemas=self.schemas,
+            earlier=self.earlier,
+        )
+        calls = self._numbered(found.calls)
+        codes: list[WarningCode] = [_left_alone(why) for why in found.rejected]
+        text, thought = visible(found.content), reasoning or found.reasoning
+        if calls:
+            return Said(text, thought, calls, (*codes, "TEXT_CALL_READ"))
+        return Said(text, thought, codes=tuple(codes or self._suspicions(text, thought)))
+
+    def _numbered(self, calls: Iterable[TextCall]) -> tuple[ToolCall, ...]:
+        """The calls under the ids that the model gave them, or under the numbers of their places."""
+        return tuple(
+            ToolCall(
+                call.id or f"call_{self.turn}_{place}",
+                call.name,
+                call.arguments,
+                call.original,
+                f"text:{call.dialect}",
+            )
+            for place, call in enumerate(calls)
+        )
+
+    def _suspicions(self, content: str, reasoning: str) -> Iterator[WarningCode]:
+        if looks_like_a_call(content, self.known):
+            yield "TEXT_CALL_SUSPECTED"
+        if looks_like_a_call(reasoning, self.known):
+            yield "TEXT_CALL_IN_REASONING"
+
+
+def _left_alone(why: Rejection) -> WarningCode:
+    match why:
+        case "malformed":
+            return "TEXT_CALL_MALFORMED"
+        case "truncated":
+            return "TEXT_CALL_TRUNCATED"
+        case "too_large":
+            return "TEXT_CALL_TOO_LARGE"
+        case "quotation":
+            return "TEXT_CALL_QUOTED"
+        case "fabricated_result":
+            return "TEXT_CALL_WITH_RESULT"
+        case "builtin_recipient":
+            return "TEXT_CALL_BUILTIN"
+        case _:
+            assert_never(why)

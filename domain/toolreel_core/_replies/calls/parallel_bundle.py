@@ -1,0 +1,60 @@
+"""Several calls in one: ``multi_tool_use.parallel``, which OpenAI's models sometimes call by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, parse
+from toolreel_core._replies.calls.arguments import read_arguments
+from toolreel_core._replies.calls.entries import CallEntry
+from toolreel_core._replies.calls.ids import native_id
+from toolreel_core._replies.calls.names import meant_name
+from toolreel_core._replies.calls.repairs import ArgumentRepairs
+
+__all__ = ["unbundled"]
+
+_BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
+
+
+def unbundled(
+    entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
+) -> tuple[CallEntry, ...]:
+    """The calls that an entry stands for: itself, or those that it bundles.
+
+    >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
+    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
+    'call_a_0'
+
+    :param known: the names of tools that there are
+    """
+    name, _ = meant_name(entry.name, _BUNDLES)
+    if name not in _BUNDLES or name in known:
+        return (entry,)
+    told = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
+    tree = parse(told.value) if isinstance(told.value, JsonText) else None
+    uses = tree.get("tool_uses") if isinstance(tree, Mapping) else None
+    if not isinstance(uses, Sequence) or isinstance(uses, str):
+        return (entry,)
+    identity, codes = native_id(entry.id)
+    codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *told.warnings)
+    bundle = replace(entry, id=identity, codes=codes)
+    calls = [_call(bundle, place, use) for place, use in enumerate(uses)]
+    whole = [call for call in calls if call is not None]
+    # One use that cannot be read spoils the bundle: the model is told, instead of half of it being run.
+    return tuple(whole) if whole and len(whole) == len(calls) else (entry,)
+
+
+def _call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
+    name = use.get("recipient_name") if isinstance(use, Mapping) else None
+    if not isinstance(use, Mapping) or not isinstance(name, str) or not name.strip():
+        return None
+    parameters = use.get("parameters")
+    return replace(
+        entry,
+        id=f"{entry.id}_{place}" if entry.id else None,
+        name=name,
+        arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
+        carry=NOTHING if place else entry.carry,
+    )

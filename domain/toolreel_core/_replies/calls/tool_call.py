@@ -1,0 +1,104 @@
+"""Tool calls as a reply carries them, brought into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
+from toolreel_core._replies.calls.arguments import Arguments, read_arguments
+from toolreel_core._replies.calls.entries import CallEntry, Oddity, entries_in
+from toolreel_core._replies.calls.ids import identified
+from toolreel_core._replies.calls.names import as_it_stands, meant_name
+from toolreel_core._replies.calls.parallel_bundle import unbundled
+from toolreel_core._replies.calls.repairs import ArgumentRepairs
+from toolreel_core._replies.warnings import WarningCode
+
+__all__ = ["CallReader", "CallsRead", "ToolCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call that the model wants."""
+
+    id: str
+    """The provider's own id, or ``call_<turn>_<number>`` where it gave none; unique in its message."""
+    name: str
+    arguments: Arguments
+    original: str
+    """The arguments as the model wrote them."""
+    provenance: str = "structured"
+    """Where it stood: ``structured``, ``legacy`` or ``text:<dialect>``."""
+    carry: JsonText = NOTHING
+    """The fields of its entry that must go back unchanged: an object to be merged deeply into the entry."""
+
+    @property
+    def from_text(self) -> bool:
+        """Whether it was read from text, where anybody may have put it whom the model has read."""
+        return self.provenance.startswith("text:")
+
+
+@dataclass(frozen=True, slots=True)
+class CallsRead:
+    """The calls of one message, in order."""
+
+    calls: tuple[ToolCall, ...] = ()
+    warnings: tuple[WarningCode, ...] = ()
+    """Codes of what was mended or passed over on the way."""
+    oddities: tuple[Oddity, ...] = ()
+    """Why entries that were meant as calls are none."""
+
+
+_NO_CALLS: Final = CallsRead()
+
+
+@dataclass(frozen=True, slots=True)
+class CallReader:
+    """How the calls of a message are read."""
+
+    known: Collection[str]
+    """The names of tools that there are."""
+    turn: int
+    """Names the calls that came without an id."""
+    max_depth: int
+    repairs: ArgumentRepairs = "safe"
+    """With ``strict``, only calls that stand where they belong count, by their exact names."""
+
+    def read(
+        self, message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
+    ) -> CallsRead:
+        """The structured calls of an assistant message.
+
+        >>> message = {"function_call": {"name": "ping", "arguments": ""}}
+        >>> CallReader({"ping"}, turn=2, max_depth=64).read(message).calls[0].id
+        'call_2_0'
+
+        :param outside: other values that stand where ``tool_calls`` do not belong
+        :param parts: calls that stand among the parts of the content
+        """
+        found = entries_in(message, outside=outside, parts=parts)
+        if not found.entries and not found.codes:
+            return _NO_CALLS
+        entries = [single for entry in found.entries for single in self._singles(entry)]
+        ids = identified((entry.id for entry in entries), turn=self.turn)
+        codes: list[WarningCode] = [*found.codes, *(code for entry in entries for code in entry.codes)]
+        calls: list[ToolCall] = []
+        for entry, (identity, id_codes) in zip(entries, ids, strict=True):
+            call, call_codes = self._call(entry, identity)
+            calls.append(call)
+            codes += (*id_codes, *call_codes)
+        return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)
+
+    def _singles(self, entry: CallEntry) -> tuple[CallEntry, ...]:
+        """The calls of an entry; with strict repairs, none of an entry that is not as documented."""
+        if self.repairs == "strict":
+            return () if entry.codes else (entry,)
+        return unbundled(entry, self.known, max_depth=self.max_depth, repairs=self.repairs)
+
+    def _call(self, entry: CallEntry, identity: str) -> tuple[ToolCall, Iterable[WarningCode]]:
+        strict = self.repairs == "strict"
+        name, codes = (as_it_stands if strict else meant_name)(entry.name, self.known)
+        read = read_arguments(entry.arguments, max_depth=self.max_depth, repairs=self.repairs)
+        call = ToolCall(identity, name, read.value, read.original, entry.provenance, entry.carry)
+        return call, (*codes, *read.warnings)

@@ -1,0 +1,108 @@
+"""What a reply amounts to: why it ended, what is wrong with it as a whole, and which calls still count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core._jsontext.canonical import Json, read
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.entries import Oddity
+from toolreel_core._replies.calls.json_repair import is_cut
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.finish_reason import Finish, finish_of, problem_of
+from toolreel_core._replies.warnings import WarningCode
+
+__all__ = ["Heard", "Verdict", "judged"]
+
+_BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the model said."""
+
+    calls: tuple[ToolCall, ...] = ()
+    content: str = ""
+    refusal: str = ""
+    oddities: tuple[Oddity, ...] = ()
+    """Why things that were meant as calls are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What it amounts to."""
+
+    finish: Finish
+    problem: Problem | None = None
+    calls: tuple[ToolCall, ...] = ()
+    codes: tuple[WarningCode, ...] = ()
+
+
+def judged(heard: Heard, choice: Mapping[str, Json]) -> Verdict:
+    """Judge what the model said by the finish words of its choice.
+
+    >>> judged(Heard(content="Hi."), {"finish_reason": "end_turn"}).finish
+    'stop'
+    >>> judged(Heard(), {"finish_reason": "stop"}).problem.code
+    'EMPTY_RESPONSE'
+    """
+    word = choice.get("finish_reason")
+    finish = finish_of(word)
+    # A router may hide the provider's own word behind one of OpenAI's.
+    named = problem_of(word) or problem_of(choice.get("native_finish_reason"))
+    if named == "MALFORMED_FUNCTION_CALL":
+        return Verdict("error", Problem(named, heard.content))
+    if finish == "error":
+        return Verdict(finish, _BROKE_OFF)
+    if finish == "content_filter":
+        return Verdict(finish, Problem("CONTENT_FILTER", heard.content))
+    codes: tuple[WarningCode, ...] = ("FINISH_UNKNOWN",) if finish == "unknown" else ()
+    if heard.refusal:
+        return Verdict(finish, Problem("REFUSAL", heard.refusal), codes=codes)
+    if finish == "length":
+        return Verdict(finish, Problem(named or "TRUNCATED"), _without_cut_ones(heard.calls))
+    return _whole(heard, finish, codes)
+
+
+def _whole(heard: Heard, finish: Finish, codes: tuple[WarningCode, ...]) -> Verdict:
+    """Calls decide, not the finish word: OpenAI itself documents calls that came with ``stop``."""
+    if heard.calls:
+        # A server that saw nothing but text is right to say stop.
+        mismatch = finish != "tool_calls" and not heard.calls[0].provenance.startswith("text:")
+        codes = (*codes, "FINISH_MISMATCH") if mismatch else codes
+        return Verdict("tool_calls", None, heard.calls, codes)
+    if heard.oddities and (finish == "tool_calls" or not heard.content):
+        custom = set(heard.oddities) == {"UNSUPPORTED_CALL_TYPE"}
+        return Verdict(
+            finish, Problem("UNSUPPORTED_CALL_TYPE" if custom else "CALL_WITHOUT_NAME"), codes=codes
+        )
+    if finish == "tool_calls":
+        finish, codes = "stop", (*codes, "FINISH_MISMATCH")
+    return Verdict(finish, None if heard.content else Problem("EMPTY_RESPONSE"), codes=codes)
+
+
+def _without_cut_ones(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """The calls of a cut reply; the last may have been cut before its arguments began."""
+    marked = tuple(map(_marked, calls))
+    if marked and not marked[-1].original.strip():
+        cut = ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet")
+        marked = (*marked[:-1], replace(marked[-1], arguments=cut))
+    return marked
+
+
+def _marked(call: ToolCall) -> ToolCall:
+    """A call of a cut reply that cannot be read because it stops was cut itself."""
+    match call.arguments:
+        case ArgumentError(code="ARGUMENTS_INVALID_JSON", detail=detail):
+            cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
+            return replace(call, arguments=cut) if is_cut(call.original) else call
+        case ArgumentError(code="ARGUMENTS_NOT_OBJECT", detail=detail):
+            # A server may put JSON text into a string once more after it was cut.
+            inner = read(call.original).value_or(None)
+            cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
+            return replace(call, arguments=cut) if isinstance(inner, str) and is_cut(inner) else call
+        case _:
+            return call

@@ -1,0 +1,112 @@
+"""The reply that nearly every reply is: one choice, as OpenAI documents it, with calls or with a text.
+
+It is recognised by what it has: fields that are known, of the types that they should have, and nothing else.
+So no rule about anything odd is written here a second time. What is not recognised is left to
+:mod:`toolreel_core._replies.normalize`; what is recognised reads alike there, which a property of both proves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from toolreel_core._internal.frozen import maker
+from toolreel_core._jsontext.canonical import MAX_DEPTH, NOTHING, Json
+from toolreel_core._jsontext.fast import plain_object
+from toolreel_core._replies.content import visible
+from toolreel_core._replies.fast_path_calls import ordinary_calls
+from toolreel_core._replies.finish_reason import Finish, problem_of
+from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.usage import served_in, usage_under
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._text_calls.unread import has_think_tags, is_plain, looks_like_a_call
+
+__all__ = ["ordinary_reply"]
+
+_OF_BODY: Final = frozenset(
+    {
+        "choices",
+        "created",
+        "id",
+        "kv_transfer_params",
+        "model",
+        "object",
+        "prompt_logprobs",
+        "prompt_token_ids",
+        "provider",
+        "service_tier",
+        "system_fingerprint",
+        "timings",
+        "usage",
+        "x_groq",
+    }
+)
+_OF_CHOICE: Final = frozenset(
+    {
+        "finish_reason",
+        "index",
+        "logprobs",
+        "message",
+        "native_finish_reason",
+        "stop_reason",
+        "token_ids",
+    }
+)
+_OF_MESSAGE: Final = frozenset({"annotations", "audio", "content", "refusal", "role", "tool_calls"})
+"""The fields that are read, and those that nobody needs; further ones of a message may be null."""
+_NO_CALLS: Final[tuple[Json, ...]] = (None, [])
+
+_reply: Final = maker(Reply)
+
+
+def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Reply | None:
+    """The reply in a body, if it is an ordinary one.
+
+    >>> body = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'
+    >>> ordinary_reply(body, (), LoopConfig()).content
+    'Hi.'
+    >>> ordinary_reply("<html>", (), LoopConfig())
+
+    :param known: the names of tools that there are
+    """
+    body = plain_object(text, max_depth=MAX_DEPTH)
+    choice = None if body is None else _only_choice(body)
+    message = None if choice is None else _message(choice)
+    if body is None or choice is None or message is None:
+        return None
+    content, listed = message.get("content"), message.get("tool_calls")
+    content = "" if content is None else content
+    calls = ordinary_calls(listed, known, config.max_argument_depth) if listed else ()
+    finish: Finish = "tool_calls" if calls else "stop"
+    if calls is None or not isinstance(content, str) or choice.get("finish_reason") != finish:
+        return None
+    if not calls and (listed not in _NO_CALLS or not content or content.isspace() or config.text_dialects):
+        return None
+    if not is_plain(content) and (
+        has_think_tags(content) or (not calls and looks_like_a_call(content, known))
+    ):
+        return None
+    return _reply(calls, visible(content), "", finish, None, (), usage_under(body), served_in(body), NOTHING)
+
+
+def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    choices = body.get("choices")
+    if not _OF_BODY.issuperset(body) or not isinstance(choices, list) or len(choices) != 1:
+        return None
+    choice: Json = choices[0]
+    if not isinstance(choice, dict) or not _OF_CHOICE.issuperset(choice):
+        return None
+    native = choice.get("native_finish_reason")
+    return None if native is not None and problem_of(native) else choice
+
+
+def _message(choice: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    message = choice.get("message")
+    if (
+        not isinstance(message, dict)
+        or message.get("role") != "assistant"
+        or message.get("refusal") is not None
+    ):
+        return None
+    further = not _OF_MESSAGE.issuperset(message) and message.keys() - _OF_MESSAGE
+    return None if further and any(message[key] is not None for key in further) else message

@@ -1,0 +1,177 @@
+"""What a chat-completions reply means: any body in, a :class:`Reply` out, never an exception.
+
+This is the one place where the shape drift of providers is absorbed; the loop sees only
+``Reply``. What is odd about a reply has a code in :mod:`toolreel_core._replies.warnings`. Sources of the
+shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from returns.pipeline import is_successful
+from returns.result import Failure, Result, Success
+
+from toolreel_core._jsontext.canonical import Json, damaged, read, read_tolerant
+from toolreel_core._replies.calls.in_text import Said, WrittenCalls
+from toolreel_core._replies.calls.tool_call import CallReader
+from toolreel_core._replies.classification import Heard, judged
+from toolreel_core._replies.content import content_of
+from toolreel_core._replies.errors import Problem, ProblemCode
+from toolreel_core._replies.fast_path import ordinary_reply
+from toolreel_core._replies.finish_reason import Finish, finish_of
+from toolreel_core._replies.message import FoundMessage, as_documented, find_message
+from toolreel_core._replies.opaque_fields import of_message, reasoning_in
+from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.streaming.sse import FIELDS
+from toolreel_core._replies.usage import Served, Usage, served_in, usage_in
+from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._text_calls.unread import has_think_tags
+from toolreel_core._tools.surface import ToolSurface
+
+__all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Served", "Usage", "normalize_reply"]
+
+_BLANK: Final = "\ufeff \t\r\n"
+"""What may stand before a body: a byte-order mark, and what keeps a connection alive."""
+
+
+def normalize_reply(
+    body: bytes | Json,
+    *,
+    tools: ToolSurface,
+    config: LoopConfig,
+    turn: int = 1,
+    earlier: Sequence[str] = (),
+) -> Reply:
+    """Read a reply, whatever its shape.
+
+    >>> reply = normalize_reply(b"<html>", tools=ToolSurface(), config=LoopConfig())
+    >>> reply.problem.code
+    'INVALID_BODY'
+
+    :param body: the response body as bytes or text, or the value parsed from it
+    :param tools: the tools that exist, to tell what a spoilt name means and what text is a call
+    :param turn: the turn of the run, which names the calls that came without an id
+    :param earlier: tool results and user messages of the run; a call written as text that stands there
+        word by word is a quotation
+    """
+    text = _text(body)
+    if isinstance(text, Problem):
+        return Reply(finish="error", problem=text)
+    return ordinary_reply(text, tools.known, config) or _any(text, _Reading(tools, config, turn, earlier))
+
+
+def _any(text: str, reading: _Reading) -> Reply:
+    """The reply in the text of a body of any shape."""
+    parsed = _parsed(text)
+    if not is_successful(parsed):
+        return Reply(finish="error", problem=parsed.failure())
+    tree = parsed.unwrap()
+    found = find_message(tree.value)
+    found = as_documented(found) if reading.config.argument_repairs == "strict" else found
+    if found.problem:
+        return _failed(found, found.problem, tree.codes)
+    return _read(found, tree.codes, reading)
+
+
+class _Reading(NamedTuple):
+    """What a reply is read with."""
+
+    tools: ToolSurface
+    config: LoopConfig
+    turn: int
+    earlier: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A body as a value."""
+
+    value: Json
+    codes: tuple[WarningCode, ...] = ()
+
+
+def _text(body: bytes | Json) -> str | Problem:
+    """The text of a body; a parsed value is written anew, so that it is held to the same rules.
+
+    Its escapes make a pair again of two surrogates that came in two frames of a stream.
+    """
+    if isinstance(body, bytes):
+        return body.decode("utf-8", "replace").lstrip(_BLANK)
+    if isinstance(body, str):
+        return body.lstrip(_BLANK)
+    try:
+        return json.dumps(body)
+    except (ValueError, RecursionError) as error:
+        return Problem("INVALID_BODY", str(error))
+
+
+def _parsed(text: str) -> Result[_Tree, Problem]:
+    codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
+    strict = read(text)
+    if is_successful(strict):
+        return Success(_Tree(strict.unwrap(), codes))
+    tolerant = read_tolerant(text)
+    if is_successful(tolerant):
+        return Success(_Tree(tolerant.unwrap(), (*codes, "NON_FINITE_NUMBER")))
+    # HTML, or a connection that was cut: the same request may well work.
+    streamed = text.startswith(FIELDS)
+    found = (
+        "a stream of server-sent events, which is to be put together first" if streamed else strict.failure()
+    )
+    return Failure(Problem("INVALID_BODY", found, passing=True))
+
+
+def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:
+    """A reply that the provider gave up, with what it has said until then; no call of it may run."""
+    return Reply(
+        content=content_of(found.message.get("content")).text,
+        reasoning=reasoning_in(found.message),
+        finish="content_filter" if problem.code == "CONTENT_FILTER" else "error",
+        problem=problem,
+        warnings=(*codes, *found.codes),
+        usage=usage_in(found.body),
+        served=served_in(found.body),
+    )
+
+
+def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
+    message, choice = found.message, found.choice
+    content = content_of(message.get("content"))
+    outside = [place.get("tool_calls") for place in (choice, found.body) if place is not message]
+    known, config, turn = reading.tools.known, reading.config, reading.turn
+    reader = CallReader(known, turn, config.max_argument_depth, config.argument_repairs)
+    structured = reader.read(message, outside=outside, parts=content.calls)
+    reasoning = reasoning_in(message) or content.reasoning
+    if structured.calls:
+        said = Said(content.text, reasoning, structured.calls)
+    else:
+        written = WrittenCalls(
+            known,
+            config.text_dialects,
+            turn,
+            reading.tools.schemas,
+            reading.earlier,
+            config.dialects_in_reasoning,
+        )
+        said = written.among(content.text, reasoning, finish=finish_of(choice.get("finish_reason")))
+    refusal = message.get("refusal")
+    refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
+    verdict = judged(Heard(said.calls, said.content, refusal, structured.oddities), choice)
+    thinking: tuple[WarningCode, ...] = ("THINK_TAGS_IN_CONTENT",) if has_think_tags(said.content) else ()
+    odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes, *thinking)
+    return Reply(
+        verdict.calls,
+        said.content,
+        said.reasoning,
+        verdict.finish,
+        verdict.problem,
+        tuple(dict.fromkeys((*odd, *verdict.codes))),
+        usage_in(found.body),
+        served_in(found.body),
+        of_message(message, content.parts),
+    )

@@ -1,0 +1,240 @@
+"""Putting the tool calls of a streamed reply together from their fragments.
+
+Servers disagree on what tells one call from the next. Most give an index in every fragment and the
+id in the first one only. Some give index 0 to every call and tell them apart by id (vercel/ai#14277,
+ollama/ollama#15457), some give neither, some repeat id and name in every fragment
+(hermes-agent#12230), some send all of the arguments again with every piece, and some send each
+call whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from returns.pipeline import is_successful
+
+from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.numbered_objects import in_order
+
+__all__ = ["joined_calls", "joined_function"]
+
+_MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
+_LONGEST_NAME: Final = 1_000
+"""Characters after which a name is no name, whatever else comes."""
+_LONGEST_INDEX: Final = 10
+"""Digits after which an index that came as text is none."""
+
+
+def joined_calls(values: Sequence[Json]) -> list[Json]:
+    """The calls, in the order in which they began, from what stood under ``tool_calls`` in each delta.
+
+    >>> first = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": "{"}}
+    >>> joined_calls([[first], [{"index": 0, "function": {"arguments": "}"}}]])
+    [{'id': 'a', 'function': {'name': 'ping', 'arguments': '{}'}}]
+    """
+    calls = _Calls()
+    for value in values:
+        calls.take(value)
+    return [entry.tree() if isinstance(entry, _Call) else entry for entry in calls.in_order()]
+
+
+def joined_function(values: Sequence[Json]) -> Json:
+    """The same for ``function_call``, of which there is one in a reply at most."""
+    call = _Call()
+    for value in values:
+        call.take({"function": value})
+    return call.function()
+
+
+class _Calls:
+    """The calls that have begun, and by what a further fragment finds its own."""
+
+    def __init__(self) -> None:
+        self.begun: list[_Call | Json] = []
+        """Calls in order; what is no fragment stays as it came, to be judged as in any other reply."""
+        self._by_id: dict[str, _Call] = {}
+        self._by_index: dict[int, _Call] = {}
+        self._latest: _Call | None = None
+
+    def take(self, value: Json) -> None:
+        """Take in what one delta says about calls."""
+        entries = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        if isinstance(value, Mapping) and (numbered := in_order(value)):
+            entries = [_under(number, entry) for number, entry in numbered.items()]
+        for place, entry in enumerate(entries):
+            if isinstance(entry, Mapping) and _is_fragment(entry):
+                call = self._call_of(entry, place)
+                if not call.has_said(entry):
+                    call.take(entry)
+            else:
+                self.begun.append(entry)
+
+    def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
+        identity, index, name = _identity(entry.get("id")), _index(entry.get("index")), _name(entry)
+        call = self._known(identity, index, name)
+        beside = place > 0 and name != "" and identity is None and index is None
+        ended = call is not None and call.ended_before(entry) and not call.has_said(entry)
+        if call is None or beside or ended:
+            call = _Call()
+            self.begun.append(call)
+        self._latest = call
+        if identity is not None:
+            self._by_id[identity] = call
+        if index is not None:
+            self._by_index[index] = call
+            call.index = index if call.index is None else call.index
+        return call
+
+    def in_order(self) -> list[_Call | Json]:
+        """The calls by their indices, where each has one of its own, else as they began."""
+        calls = [call for call in self.begun if isinstance(call, _Call)]
+        indices = [call.index for call in calls if call.index is not None]
+        if len({*indices}) < len(self.begun):
+            return self.begun
+        return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
+
+    def _known(self, identity: str | None, index: int | None, name: str) -> _Call | None:
+        """By id, then by index, then by order; an id that nobody had is that of a call without one."""
+        if identity in self._by_id:
+            return self._by_id[identity]
+        # Only a call that never had an index goes on under one, and nothing begins without a name.
+        unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
+        call = self._latest if index is None else self._by_index.get(index, unnumbered)
+        return None if call and call.has_id and identity is not None else call
+
+
+class _Call:
+    """One call as far as it has come."""
+
+    def __init__(self) -> None:
+        self.index: int | None = None
+        """The first index that a fragment of it had."""
+        self._name = ""
+        self._arguments: list[Json] = []
+        self._braces = _Braces()
+        self._rest: dict[str, Json] = {}
+        self._in_function: dict[str, Json] = {}
+
+    @property
+    def has_id(self) -> bool:
+        """Whether a fragment of it had an id."""
+        return "id" in self._rest
+
+    def ended_before(self, entry: Mapping[str, Json]) -> bool:
+        """Whether a fragment that would go on with this call begins another one."""
+        name, arguments = _name(entry), _function(entry).get("arguments")
+        more = bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
+        return self._braces.closed and name != "" and (more or name != self._name)
+
+    def has_said(self, entry: Mapping[str, Json]) -> bool:
+        """Whether a fragment under this call's own id and index only says again what is complete."""
+        if not self.has_id or self.index is None or not self._braces.closed:
+            return False
+        mine = (self._rest["id"], self.index, self._name, self._said())
+        function = _function(entry)
+        return mine == (entry.get("id"), _index(entry.get("index")), _name(entry), function.get("arguments"))
+
+    def take(self, entry: Mapping[str, Json]) -> None:
+        """Take in a fragment."""
+        for key, value in entry.items():
+            if key not in {"function", "index"} and value is not None and value != "":
+                self._rest[key] = value
+        for key, value in _function(entry).items():
+            if key == "arguments":
+                self._go_on(value)
+            elif key != "name":
+                self._in_function[key] = value
+        # A name that is repeated whole is set once; OpenAI's own client would join it.
+        name = _name(entry)
+        self._name += "" if name == self._name or len(self._name) > _LONGEST_NAME else name
+
+    def tree(self) -> Json:
+        """The call as it would stand in a reply that came whole."""
+        return {**self._rest, "function": self.function()}
+
+    def function(self) -> Json:
+        """Its function part."""
+        name = {"name": self._name} if self._name else {}
+        return {**name, "arguments": self._said(), **self._in_function}
+
+    def _said(self) -> Json:
+        return self._arguments[0] if len(self._arguments) == 1 else _joined([*map(_text, self._arguments)])
+
+    def _go_on(self, arguments: Json) -> None:
+        if arguments is not None and arguments != "":
+            self._arguments.append(arguments)
+            self._braces.take(_text(arguments))
+
+
+class _Braces:
+    """Whether a JSON value that comes in pieces has come to its end."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._depth = 0
+        self._quoted = self._escaped = False
+
+    def take(self, piece: str) -> None:
+        """Look at the next piece, which is not empty."""
+        mark = ""
+        for mark in _MARK.findall(piece[1:] if self._escaped else piece):
+            if mark == '"':
+                self._quoted = not self._quoted
+            elif not self._quoted and mark in "[]{}":
+                self._depth += 1 if mark in "[{" else -1
+                self.closed = self._depth == 0
+        self._escaped = mark == "\\"
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    """The arguments that pieces amount to.
+
+    Some servers send all of them again with every piece (hermes-agent#35592). That is told from pieces
+    that only begin alike by what is JSON in the end.
+    """
+    whole, last = "".join(pieces), pieces[-1] if pieces else ""
+    grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
+    return last if grew and _is_json(last) and not _is_json(whole) else whole
+
+
+def _is_json(text: str) -> bool:
+    return is_successful(read(text))
+
+
+def _under(number: str, entry: Json) -> Json:
+    return {"index": number, **entry} if isinstance(entry, Mapping) else entry
+
+
+def _is_fragment(entry: Mapping[str, Json]) -> bool:
+    return isinstance(entry.get("function"), Mapping) or "name" not in entry
+
+
+def _function(entry: Mapping[str, Json]) -> Mapping[str, Json]:
+    function = entry.get("function")
+    return function if isinstance(function, Mapping) else {}
+
+
+def _name(entry: Mapping[str, Json]) -> str:
+    name = _function(entry).get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _identity(given: Json) -> str | None:
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return None
+    return str(given) or None
+
+
+def _index(given: Json) -> int | None:
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST_INDEX else None
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return int(given) if given == given // 1 else None
+
+
+def _text(arguments: Json) -> str:
+    return arguments if isinstance(arguments, str) else canonical(arguments)

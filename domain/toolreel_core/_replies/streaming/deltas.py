@@ -1,0 +1,113 @@
+"""Putting the message of a streamed reply together from its deltas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._replies.streaming.call_deltas import joined_calls, joined_function
+
+__all__ = ["joined"]
+
+_Detail: TypeAlias = Mapping[str, Json]
+
+
+def joined(deltas: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
+    """The message that some deltas amount to, in the form of a reply that came whole.
+
+    >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
+    {'role': 'assistant', 'content': 'Hello'}
+
+    Texts and arguments are joined, lists go on, and of everything else the last value counts.
+    """
+    given: dict[str, list[Json]] = {}
+    for delta in deltas:
+        for key, value in delta.items():
+            if value is not None:
+                given.setdefault(key, []).append(value)
+    told = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
+    return {"role": "assistant", "content": None, **told}
+
+
+def _content(values: Sequence[Json]) -> Json:
+    """One text, or a list of parts if any value was one (Mistral); what came at once stays what it is."""
+    if len(values) == 1:
+        return values[0]
+    texts = [value for value in values if isinstance(value, str)]
+    return "".join(texts) if len(texts) == len(values) else _flat(values)
+
+
+def _text(values: Sequence[Json]) -> Json:
+    return "".join(value if isinstance(value, str) else canonical(value) for value in values)
+
+
+def _going_on(values: Sequence[Json]) -> Json:
+    listed = all(isinstance(value, Sequence) and not isinstance(value, str) for value in values)
+    return _flat(values) if listed else values[-1]
+
+
+def _flat(values: Sequence[Json]) -> list[Json]:
+    flat: list[Json] = []
+    for value in values:
+        flat += value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return flat
+
+
+def _details(values: Sequence[Json]) -> Json:
+    """Reasoning details in the order in which they began; pieces of one have its type and index."""
+    groups: list[list[_Detail]] = []
+    begun: dict[str, list[_Detail]] = {}
+    for entry in _flat(values):
+        if isinstance(entry, Mapping):
+            name = f"{entry.get('type')}:{entry.get('index')}"
+            if name not in begun or not _goes_on(begun[name][0], entry):
+                begun[name] = []
+                groups.append(begun[name])
+            begun[name].append(entry)
+    return [_merged(group) for group in groups]
+
+
+def _goes_on(first: _Detail, entry: _Detail) -> bool:
+    """Whether this is a piece of the same detail; one with ``data`` is encrypted, and comes whole."""
+    return "data" not in entry and entry.get("id") in (None, first.get("id"))
+
+
+def _merged(group: Sequence[_Detail]) -> Json:
+    whole = {**group[0]}
+    for entry in group[1:]:
+        whole |= {key: value for key, value in entry.items() if value is not None}
+    for key in ("text", "summary"):
+        texts = [text for entry in group if isinstance(text := entry.get(key), str)]
+        whole |= {key: "".join(texts)} if texts else {}
+    return whole
+
+
+def _blocks(values: Sequence[Json]) -> Json:
+    """Thinking blocks, each of which goes on until its signature comes (LiteLLM)."""
+    blocks: list[Json] = []
+    for entry in _flat(values):
+        last = blocks[-1] if blocks else None
+        if isinstance(entry, Mapping) and isinstance(last, Mapping) and _thinks_on(last, entry):
+            blocks[-1] = {**last, **entry, "thinking": f"{last['thinking']}{entry.get('thinking') or ''}"}
+        else:
+            blocks.append(entry)
+    return blocks
+
+
+def _thinks_on(last: Mapping[str, Json], entry: Mapping[str, Json]) -> bool:
+    unsigned = isinstance(last.get("thinking"), str) and not last.get("signature")
+    return unsigned and entry.get("type") == last.get("type")
+
+
+_JOINING: Final[Mapping[str, Callable[[Sequence[Json]], Json]]] = {
+    "content": _content,
+    "reasoning_content": _text,
+    "reasoning": _text,
+    "refusal": _text,
+    "reasoning_details": _details,
+    "thinking_blocks": _blocks,
+    "tool_calls": joined_calls,
+    "function_call": joined_function,
+}
+"""How the values of a key are put together; any other key goes on as a list, or takes its last value."""

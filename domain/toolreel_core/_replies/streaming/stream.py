@@ -1,0 +1,250 @@
+"""A streamed reply, read piece by piece: what to show of it, and the whole that it amounts to.
+
+A stream is whole once its last word has come: ``[DONE]``, or a finish reason. One that ends before that was
+cut, however good it looks, and is an error that may pass; so is one that tells an error in its
+middle (OmniRoute#8210, goose#8027). Comments and empty deltas, with which servers keep a connection
+alive while nothing happens, are no progress (NeuralNote#249, agent-zero#1882).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, assert_never
+
+from pyrsistent import PVector, pvector
+
+from toolreel_core._jsontext.canonical import Json, read, sound
+from toolreel_core._replies.errors import STREAM_CUT, bare_error
+from toolreel_core._replies.streaming.deltas import joined
+from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
+from toolreel_core._replies.warnings import WarningCode
+
+__all__ = ["Delta", "Stream", "deltas_in", "deltas_of", "unstreamed"]
+
+_HEAD: Final = (
+    "id",
+    "created",
+    "model",
+    "provider",
+    "system_fingerprint",
+    "service_tier",
+    "usage",
+    "timings",
+)
+_OF_CHOICE: Final = ("finish_reason", "native_finish_reason")
+_BLANK: Final = "\ufeff \t\r\n"
+_CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
+"""Keys of a message and finish reasons that speak of tool calls."""
+_FIRST: Final = (0, "0", None)
+"""The index of the choice that is read, where it has one."""
+_NOTHING: Final[Mapping[str, Json]] = {}
+_NO_DELTAS: Final[PVector[Mapping[str, Json]]] = pvector()
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a reply, to be shown as it comes."""
+
+    kind: Literal["content", "reasoning", "tool_call"]
+    text: str
+    """Never empty; of a tool call first the name, then pieces of the arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    r"""What has come of a streamed reply, which is a text that may be taken in in any pieces.
+
+    >>> stream, deltas = Stream().feed('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n')
+    >>> deltas
+    (Delta(kind='content', text='Hi'),)
+    >>> stream, _ = stream.feed("data: [DONE]\n\n")
+    >>> stream.done
+    True
+    """
+
+    streamed: bool | None = None
+    """Whether the text is a stream at all; ``None`` until its beginning tells."""
+    done: bool = False
+    """Whether nothing that comes now could matter: the stream said that it is over, or told an error."""
+    progress: int = 0
+    """How often the model has said something; a watchdog looks whether this grows."""
+    opening: str = ""
+    """The text as long as it may be a stream or not."""
+    frames: Frames = field(default_factory=Frames)
+    head: Mapping[str, Json] = field(default_factory=dict)
+    """What the chunks say about the reply as a whole."""
+    choice: Mapping[str, str] = field(default_factory=dict)
+    """What they say about the choice: the finish reason, and how the provider itself calls it."""
+    deltas: PVector[Mapping[str, Json]] = _NO_DELTAS
+    """The deltas of the first choice, as they came."""
+    others: bool = False
+    """Whether there are further choices, which are not read."""
+    lost: bool = False
+    """Whether a frame before the finish reason could not be read."""
+    failure: Json = None
+    """The error that the stream told."""
+
+    def feed(self, text: str) -> tuple[Stream, tuple[Delta, ...]]:
+        """Take in the next piece of the text, and give what there is to show of it."""
+        if self.done or self.streamed is False:
+            return self, ()
+        if self.streamed is None:
+            return self._open((self.opening + text).lstrip(_BLANK))
+        frames, found = self.frames.feed(text)
+        return replace(self, frames=frames)._hear(found)
+
+    def close(self) -> tuple[Stream, tuple[Delta, ...]]:
+        """The stream at the end of its text, and what there is to show of a last line without an end."""
+        closed = replace(self, frames=Frames())
+        return closed._hear(self.frames.close())
+
+    def whole(self) -> Mapping[str, Json]:
+        """The reply as it would have come without streaming, with the error that came of it, if one did."""
+        at, _ = self.close()
+        message = joined(at.deltas)
+        failure = at.failure
+        if not failure and not at.done and "finish_reason" not in at.choice:
+            failure = _cut("the stream ended before the reply was complete")
+        if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
+            failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
+        choices: list[Json] = [{"index": 0, "message": message, "finish_reason": None, **at.choice}]
+        further: list[Json] = [{"index": 1}] if at.others else []
+        began = bool(at.deltas) or bool(at.choice)
+        error = {"error": failure} if failure else {}
+        told = choices + further if began else []
+        return {"object": "chat.completion", **error, **at.head, "choices": told}
+
+    def _open(self, opening: str) -> tuple[Stream, tuple[Delta, ...]]:
+        if opening.startswith(FIELDS):
+            return replace(self, streamed=True, opening="").feed(opening)
+        may_be = any(name.startswith(opening) for name in FIELDS)
+        return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
+
+    def _hear(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
+        at = self
+        shown: list[Delta] = []
+        for frame in frames:
+            if at.done:
+                break
+            match frame:
+                case "done":
+                    at = replace(at, done=True)
+                case "lost":
+                    at = replace(at, lost=at.lost or "finish_reason" not in at.choice)
+                case Mapping():
+                    at, deltas = at._chunk(frame)
+                    shown += deltas
+                case _:
+                    assert_never(frame)
+        return at, tuple(shown)
+
+    def _chunk(self, chunk: Mapping[str, Json]) -> tuple[Stream, tuple[Delta, ...]]:
+        choices = _choices(chunk)
+        first = [choice for choice in choices if choice.get("index") in _FIRST][:1]
+        mine = first[0] if first else _NOTHING
+        if failure := _failure(chunk, mine):
+            return replace(self, failure=failure, done=True), ()
+        delta = _delta(mine)
+        shown = deltas_of(delta)
+        ended = {key: word for key in _OF_CHOICE if isinstance(word := mine.get(key), str) and word.strip()}
+        said = bool(shown or ended or delta.get("reasoning_details") or delta.get("refusal"))
+        return replace(
+            self,
+            progress=self.progress + said,
+            head={**self.head, **_usage(chunk, mine), **{key: chunk[key] for key in _HEAD if chunk.get(key)}},
+            choice={**self.choice, **ended},
+            deltas=self.deltas.append(delta) if delta else self.deltas,
+            others=self.others or len(choices) > len(first),
+        ), shown
+
+
+def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
+    """What there is to show of a delta, or of a message that came whole.
+
+    >>> deltas_of({"role": "assistant", "content": "Hi", "reasoning": "Be brief."})
+    (Delta(kind='reasoning', text='Be brief.'), Delta(kind='content', text='Hi'))
+    """
+    # Some servers give the same reasoning under both names.
+    reasoning = _texts(delta.get("reasoning_content")) or _texts(delta.get("reasoning"))
+    said = [Delta("reasoning", text) for text in reasoning]
+    said += [Delta("content", text) for text in _texts(delta.get("content"))]
+    calls = delta.get("tool_calls")
+    listed = calls if isinstance(calls, Sequence) else [calls]
+    for call in (*listed, {"function": delta.get("function_call")}):
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            parts = (*_texts(function.get("name")), *_texts(function.get("arguments")))
+            said += [Delta("tool_call", text) for text in parts]
+    return tuple(said)
+
+
+def deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
+    """What there is to show of a body of which nothing has been shown.
+
+    >>> deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)
+    (Delta(kind='content', text='Hi'),)
+
+    :param whole: whether that of a body that is no stream is wanted as well
+    """
+    stream, deltas = Stream().feed(body)
+    if stream.streamed or not whole:
+        return deltas + stream.close()[1]
+    tree = read(body).value_or(None)
+    choices = _choices(tree) if isinstance(tree, Mapping) else []
+    return deltas_of(_delta(choices[0])) if choices else ()
+
+
+def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
+    """A body as it would have come without streaming, and the codes of what was mended for that.
+
+    A body that is no stream stays as it is, whether it was to be one or not.
+    """
+    if not body.lstrip(_BLANK).startswith(FIELDS):
+        return body, ()
+    stream = Stream().feed(body)[0].close()[0]
+    return stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
+
+
+def _cut(why: str) -> Json:
+    return {"code": STREAM_CUT, "message": why}
+
+
+def _failure(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Json:
+    if failure := chunk.get("error") or choice.get("error"):
+        return failure
+    told = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
+    return chunk if told else None
+
+
+def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    choices = chunk.get("choices")
+    listed = choices if isinstance(choices, Sequence) else [choices]
+    return [choice for choice in listed if isinstance(choice, Mapping)]
+
+
+def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The delta of a choice; some servers call it ``message``, old completions have ``text`` alone."""
+    found = (choice.get(key) for key in ("delta", "message"))
+    text = choice.get("text")
+    said: Mapping[str, Json] = {"content": text} if isinstance(text, str) else _NOTHING
+    return next((delta for delta in found if isinstance(delta, Mapping)), said)
+
+
+def _usage(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Moonshot counts tokens inside of the choice, Groq in a field of its own."""
+    own = chunk.get("x_groq")
+    usage = choice.get("usage") or (own.get("usage") if isinstance(own, Mapping) else None)
+    return {"usage": usage} if usage else _NOTHING
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    """The texts in a content, which may be a list of parts, that are not empty."""
+    match value:
+        case str():
+            return (sound(value),) if value else ()
+        case Sequence():
+            parts = (part.get("text") for part in value if isinstance(part, Mapping))
+            return tuple(sound(text) for text in parts if isinstance(text, str) and text)
+        case _:
+            return ()

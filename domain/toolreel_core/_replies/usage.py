@@ -1,0 +1,132 @@
+"""What a reply cost, and who answered, as far as the provider says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._internal.frozen import maker
+from toolreel_core._jsontext.canonical import Json
+
+__all__ = ["Served", "Usage", "served_in", "usage_in", "usage_under"]
+
+_MOST_COST: Final = 1e9
+_MOST_TOKENS: Final = 2**53 - 1
+
+_PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
+_REASONING: Final = ("reasoning_tokens",)
+_CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
+"""The names of each count: OpenAI's first, then those of Anthropic, Ollama, DeepSeek and others."""
+_SERVED: Final = ("model", "provider", "system_fingerprint", "id")
+_COMPLETION_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
+_PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
+"""Objects inside the usage that some counts stand in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a reply is charged for, as far as the provider says."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    """What the provider says that it charges, in its own currency."""
+    reasoning_tokens: int = 0
+    """Those of the completion that were spent on reasoning."""
+    cached_tokens: int = 0
+    """Those of the prompt that came from the provider's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Who answered; what was not said is empty."""
+
+    model: str = ""
+    """The model that the provider says has answered."""
+    provider: str = ""
+    """Whom a router has passed the request to."""
+    fingerprint: str = ""
+    """The configuration of the server, as ``system_fingerprint`` names it."""
+    request_id: str = ""
+
+
+_UNSAID: Final = Usage()
+
+_usage: Final = maker(Usage)
+_served: Final = maker(Served)
+
+
+def usage_in(body: Mapping[str, Json]) -> Usage:
+    """The usage of a reply; what cannot be a number of tokens counts as not said.
+
+    >>> usage_in({"usage": {"prompt_tokens": 11, "completion_tokens": "7"}})
+    Usage(prompt_tokens=11, completion_tokens=0, cost=0.0, reasoning_tokens=0, cached_tokens=0)
+    """
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else body
+    return _usage(
+        _first_count(counts, _PROMPT),
+        _first_count(counts, _COMPLETION),
+        _cost(counts.get("cost")),
+        _in_details(counts, _COMPLETION_DETAILS, _REASONING),
+        _in_details(counts, _PROMPT_DETAILS, _CACHED),
+    )
+
+
+def usage_under(body: Mapping[str, Json]) -> Usage:
+    """The same for a body that has no counts of its own, but under ``usage``."""
+    return _UNSAID if body.get("usage") is None else usage_in(body)
+
+
+def served_in(body: Mapping[str, Json]) -> Served:
+    """Who answered; a router that failed names its provider in the error.
+
+    >>> served_in({"id": "gen-1", "model": "m", "provider": "Z"})
+    Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
+    """
+    model, provider, fingerprint, name = map(body.get, _SERVED)
+    return _served(
+        model if isinstance(model, str) else "",
+        provider if provider and isinstance(provider, str) else _failed_provider(body),
+        fingerprint if isinstance(fingerprint, str) else "",
+        name if name and isinstance(name, str) else _text(body, "request_id"),
+    )
+
+
+def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
+    """A count that stands in the details of the usage, or else in the usage itself."""
+    for place in places:
+        details = counts.get(place)
+        if isinstance(details, dict):
+            return _first_count(details, names)
+    return _first_count(counts, names)
+
+
+def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
+    """The first of these counts that says something; what cannot be one counts as not said."""
+    for name in names:
+        raw = counts.get(name)
+        if type(raw) is int and 0 < raw <= _MOST_TOKENS:
+            return raw
+        if isinstance(raw, float) and 0 < raw <= _MOST_TOKENS and raw.is_integer():
+            return int(raw)
+    return 0
+
+
+def _failed_provider(body: Mapping[str, Json]) -> str:
+    error = body.get("error")
+    metadata = error.get("metadata") if isinstance(error, dict) else None
+    return _text(metadata, "provider_name") if isinstance(metadata, dict) else ""
+
+
+def _cost(raw: Json) -> float:
+    if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
+        return 0.0
+    return float(raw) if 0 <= raw <= _MOST_COST else 0.0
+
+
+def _text(fields: Mapping[str, Json], key: str) -> str:
+    raw = fields.get(key)
+    return raw if isinstance(raw, str) else ""

@@ -1,0 +1,244 @@
+"""JSON Schema: checking tool schemas, and arguments against them.
+
+Every validator of jsonschema is built here, with an empty registry: a schema from outside can never make
+the core reach for the network. jsonschema is imported when it is first needed, for a schema that is not
+plain or for arguments that do not fit, because it takes longer to import than all the rest of the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, deeper, parse, quote
+from toolreel_core._schema.compiled import MAX_LEVELS, compiled
+from toolreel_core._schema.metaschema import is_everyday
+from toolreel_core._schema.validators import fits
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+__all__ = ["Violation", "broken_places", "check_schema", "refused_nulls", "violations"]
+
+AT_MOST: Final = 3
+"""Violations that are told at once: more would drown the one that matters."""
+
+_SAMPLE: Final = 80
+"""Characters of an offending value that are quoted back."""
+
+_REFERENCES: Final = ("$ref", "$dynamicRef")
+
+_Resolver: TypeAlias = Any
+"""What referencing resolves with: a class that it does not export."""
+
+_Located: TypeAlias = "tuple[Json, _Resolver]"
+"""A schema, and the resolver for the references in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One disagreement of arguments with their schema, in words that help to mend it."""
+
+    pointer: str
+    """JSON pointer to the offending place; empty for the arguments as a whole."""
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or 'arguments'}: expected {self.expected}, got {self.got}"
+
+
+def check_schema(schema: JsonText) -> None:
+    """Make sure that a schema can be used, now rather than in the middle of a run.
+
+    :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, refers to
+        another document, to a place that does not exist, or to itself without end
+    """
+    if compiled(schema) is None:
+        _validator(schema)
+
+
+def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
+    """What is wrong with arguments, in document order, at most three.
+
+    >>> schema = canonical({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    >>> [str(violation) for violation in violations(schema, canonical({"n": "3"}))]
+    ['/n: expected integer, got "3"']
+    """
+    tree = parse(arguments)
+    if fits(schema, tree):
+        return ()
+    try:
+        errors = sorted(_validator(schema).iter_errors(tree), key=lambda error: _place(error, tree))
+    except OverflowError:
+        # jsonschema divides by a fractional multipleOf in floating point.
+        return (Violation("", "numbers of ordinary size", _short(tree)),)
+    except RecursionError:
+        return (Violation("", "less nesting than its schema takes", _short(tree)),)
+    # jsonschema counts every missing property; one violation names them all.
+    return tuple(islice(dict.fromkeys(map(_violation, errors)), AT_MOST))
+
+
+def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
+    """The places of all values that break a schema, each as the steps on the way to it.
+
+    >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
+    (('n',),)
+    """
+    if fits(schema, arguments):
+        return ()
+    try:
+        return tuple(tuple(error.absolute_path) for error in _validator(schema).iter_errors(arguments))
+    except (OverflowError, RecursionError):  # see violations, which will say so
+        return ((),)
+
+
+def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
+    """The names of arguments that are null where the schema takes no null, and does not need them.
+
+    >>> schema = canonical({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}})
+    >>> refused_nulls(schema, canonical({"a": None, "b": None}))
+    ('a',)
+    """
+    if "null" not in arguments:
+        return ()
+    tree: Any = parse(arguments)
+    nulls = [name for name, value in tree.items() if value is None]
+    if not nulls or fits(schema, tree):
+        return ()
+    needed = cast("Mapping[str, Any]", parse(schema)).get("required", ())
+    try:
+        errors = list(_validator(schema).iter_errors(tree))
+    except (OverflowError, RecursionError):  # see violations, which will say so
+        return ()
+    refused = {error.absolute_path[0] for error in errors if len(error.absolute_path) == 1}
+    return tuple(name for name in nulls if name in refused and name not in needed)
+
+
+@lru_cache(maxsize=1024)
+def _validator(schema: JsonText) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - see the module's docstring
+    from referencing import Registry  # noqa: PLC0415
+
+    if deeper(schema, MAX_LEVELS):
+        raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
+    tree = parse(schema)
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")
+    try:
+        if not is_everyday(tree):
+            Draft202012Validator.check_schema(tree)
+    except SchemaError as error:
+        raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
+    if any(quote(keyword) in schema for keyword in _REFERENCES):
+        _check_references(tree)
+    return Draft202012Validator(tree, registry=Registry())
+
+
+def _check_references(tree: Mapping[str, Json]) -> None:
+    """Follow every reference, since validating a value would show only those on its way."""
+    from referencing import Registry  # noqa: PLC0415
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
+    checked: set[int] = set()
+    pending: list[_Located] = [(tree, Registry().resolver_with_root(DRAFT202012.create_resource(tree)))]
+    while pending:
+        for schema, resolver in _applied(*pending.pop(), (), checked):
+            pending += _located(DRAFT202012.subresources_of(cast("Mapping[str, Any]", schema)), resolver)
+
+
+def _applied(
+    schema: Json, resolver: _Resolver, above: tuple[int, ...], checked: set[int]
+) -> Iterator[_Located]:
+    """A schema and all others that it applies to the same value; none of them may be itself."""
+    if not isinstance(schema, Mapping) or id(schema) in checked:
+        return
+    if id(schema) in above:
+        raise ConfigError("the schema refers to itself without end")
+    for other, its_resolver in _same_value(schema, resolver):
+        yield from _applied(other, its_resolver, (*above, id(schema)), checked)
+    checked.add(id(schema))
+    yield schema, resolver
+
+
+def _same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
+    for key in _REFERENCES:
+        if key in schema:
+            yield _target(schema[key], resolver)
+    parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
+    parts += (part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ()))
+    parts += schema.get("dependentSchemas", {}).values()
+    yield from _located(parts, resolver)
+
+
+def _located(schemas: Iterable[Any], resolver: _Resolver) -> Iterator[_Located]:
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
+    for part in map(DRAFT202012.create_resource, schemas):
+        yield part.contents, resolver.in_subresource(part)
+
+
+def _target(reference: str, resolver: _Resolver) -> _Located:
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+
+    try:
+        found = resolver.lookup(reference)
+        Draft202012Validator.check_schema(found.contents)
+    except SchemaError:
+        raise ConfigError(f"$ref {reference!r} points to something that is no JSON Schema") from None
+    except (Unresolvable, TypeError, ValueError):
+        # A pointer that goes on through a number or a text is a TypeError or a ValueError.
+        where = "to nothing in its schema" if reference.startswith("#") else "outside its schema"
+        raise ConfigError(f"$ref {reference!r} points {where}; put what it means under $defs") from None
+    return found.contents, found.resolver
+
+
+def _place(error: ValidationError, tree: Json) -> tuple[int, ...]:
+    """Where in the document the offending value stands: the index of each step on the way to it."""
+    place: list[int] = []
+    at: Any = tree
+    for step in error.absolute_path:
+        place.append(step if isinstance(step, int) else list(at).index(step))
+        at = at[step]
+    return tuple(place)
+
+
+def _violation(error: ValidationError) -> Violation:
+    pointer = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
+    instance: Any = error.instance
+    return Violation(pointer, _expected(error), _short(instance))
+
+
+def _expected(error: ValidationError) -> str:
+    keyword: Any = error.validator
+    rule: Any = error.validator_value
+    schema: Any = error.schema
+    instance: Any = error.instance
+    match keyword:
+        case "type":
+            return rule if isinstance(rule, str) else " or ".join(rule)
+        case "enum":
+            return "one of " + ", ".join(_short(choice) for choice in rule)
+        case "const":
+            return _short(rule)
+        case "required":
+            return "the required " + ", ".join(repr(name) for name in rule if name not in instance)
+        case "additionalProperties":
+            named = [repr(name) for name in schema.get("properties", {})]
+            matching = [f"names that match {pattern!r}" for pattern in schema.get("patternProperties", {})]
+            return f"only {', '.join(named + matching)}" if named or matching else "no properties at all"
+        case None:  # the schema is `false`, and jsonschema does not say for which property
+            return "no such value"
+        case _:
+            return f"what {keyword} {_short(rule)} allows"
+
+
+def _short(value: Json) -> str:
+    text = canonical(value)
+    return text if len(text) <= _SAMPLE else text[:_SAMPLE] + "…"

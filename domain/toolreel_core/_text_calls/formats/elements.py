@@ -1,0 +1,160 @@
+"""Calls with one element for each parameter, as in ``<invoke name="f"><parameter name="k">v</parameter>``.
+
+Many models write this in many spellings: ``<function=f>`` and ``<function name="f">``,
+``<parameter=k>`` and ``<param name="k">``, any namespace, DeepSeek's token in place of one. A value
+is text, and what it means is the schema's business, unless the element says so (``string="true"``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._text_calls.decoder import Broken, Calls, Reading, found
+from toolreel_core._text_calls.source import Source
+from toolreel_core._text_calls.values.payload import Block, arguments, skip_blanks
+from toolreel_core._text_calls.values.untyped_text import decoded, typed, unwrapped
+
+__all__ = ["ATTRIBUTE", "NAMESPACE", "Element", "attribute", "element", "one_line_break_less"]
+
+NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
+"""What may stand before the name of a tag."""
+
+_OTHER: Final = r"""(?!name\b|tool\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+ATTRIBUTE: Final = (
+    rf"""(?:[ ]*=[ ]*|(?P<lead>(?:[\sĠĊ]+{_OTHER}){{0,4}})[\sĠĊ]+(?:name|tool)[ ]*=[ ]*)"""
+    r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
+    r"""(?P<rest>[^<>\n{]{0,200}?)"""
+)
+"""The name that an opening tag carries, quoted or not, and what else the tag holds."""
+
+_PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
+_VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
+_STRING: Final = re.compile(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
+_PARAM: Final = re.compile(r"<param(?!eter)")
+_CDATA_BEGIN: Final = re.compile(r"\s*<!\[CDATA\[")
+_CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_LEAK: Final = re.compile(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
+_LEAKED: Final = str.maketrans("ĠĊ", " \n")
+"""How MiniCPM's tokenizer writes blanks and line breaks, where they leak."""
+_REST: Final = re.compile(r"(?:<[^<>]*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element that is a call: its opening tag has been read."""
+
+    name: str
+    void: bool
+    """Whether the opening tag closes itself."""
+    block: Block
+    """What the call looks like with an element for each parameter."""
+    body: Block
+    """What it looks like with JSON in their place."""
+    wrapping: re.Pattern[str]
+    """The closing tag of what is around the call: where it stands, the call has ended, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    key: str
+    value: Json
+    end: int
+
+
+def attribute(opening: re.Match[str]) -> str:
+    """The name that an opening tag carries."""
+    return next(opening[kind] for kind in ("double", "single", "plain") if opening[kind] is not None)
+
+
+def element(source: Source, at: int, call: Element) -> Reading:
+    """The call whose opening tag ends here."""
+    if call.void:
+        return _read(source, call, {}, at)
+    at = skip_blanks(source.text, at)
+    if source.text.startswith("{", at):
+        return arguments(source, at, call.name, call.body)
+    given: dict[str, Json] = {}
+    while opening := _PARAMETER.match(source.text, at):
+        argument = _argument(source, opening, call, given)
+        if argument is None:
+            return Broken("truncated", len(source.text))
+        given[argument.key] = argument.value
+        at = skip_blanks(source.text, argument.end)
+    return _ended(source, call, given, at)
+
+
+def one_line_break_less(text: str) -> str:
+    r"""A value without the line break that sets it apart from its tags, on either side.
+
+    >>> one_line_break_less("\n  a\n\n")
+    '  a\n'
+    """
+    text = text.removeprefix("\r").removeprefix("\n")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
+    """A call without its closing tag counts if nothing can be missing."""
+    if close := call.block.closing.match(source.text, at):
+        return _read(source, call, given, close.end())
+    wrapped = call.wrapping.match(source.text, at)
+    if wrapped and (
+        given or (call.name in source.offered.names and source.offered.satisfied(call.name, given))
+    ):
+        return _read(source, call, given, at)
+    last = _REST.match(source.text, at)
+    if not given and not (source.cut and last):
+        return None
+    if (source.cut and last) or not source.offered.satisfied(call.name, given):
+        return Broken("truncated", len(source.text) if last else at)
+    return _read(source, call, given, at)
+
+
+def _read(source: Source, call: Element, given: Mapping[str, Json], end: int) -> Reading:
+    whole = unwrapped(given, source.offered.parameters(call.name))
+    read = found(call.name, whole, source.prefer(*call.block.dialects))
+    return Calls((read,), end) if read else Broken("malformed", end)
+
+
+def _argument(
+    source: Source, opening: re.Match[str], call: Element, given: Mapping[str, Json]
+) -> _Argument | None:
+    """One parameter; ``None`` if its value has no end.
+
+    Models leave closing tags out: the next parameter ends a value as well, if the tool has it and it
+    was not given yet, and so does the end of the call, unless more of the value may be missing.
+    """
+    key, begin = attribute(opening).strip(), opening.end()
+    schema = source.offered.parameter(call.name, key)
+    if opening["rest"].rstrip().endswith("/"):
+        return _Argument(key, "", begin)
+    data = _CDATA_BEGIN.match(source.text, begin)
+    behind = source.find("]]>", data.end()) if data else begin
+    if behind < 0 and source.cut:
+        return None
+    close = source.search(_VALUE_END, max(begin, behind))
+    following = source.search(_PARAMETER, max(begin, behind))
+    if following and (close is None or following.start() < close.start()):
+        other = attribute(following).strip()
+        if other != key and other not in given and other in source.offered.parameters(call.name):
+            return _Argument(key, _value(source, opening, following.start(), schema), following.start())
+    if close:
+        return _Argument(key, _value(source, opening, close.start(), schema), close.end())
+    close = None if source.cut else source.search(call.block.closing, begin)
+    return _Argument(key, _value(source, opening, close.start(), schema), close.start()) if close else None
+
+
+def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
+    text = source.text[opening.end() : end]
+    if said := _STRING.search(f"{opening['lead'] or ''} {opening['rest']}"):
+        return text if said[1].lower() == "true" else decoded(text)
+    if data := _CDATA.fullmatch(text):
+        return typed(data[1], schema)
+    if _PARAM.match(opening[0]) and _LEAK.search(source.text):
+        text = text.translate(_LEAKED)
+    verbatim = opening[0].startswith(("<｜", "<|"))
+    return typed(text if verbatim else one_line_break_less(text), schema)

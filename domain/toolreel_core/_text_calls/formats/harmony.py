@@ -1,0 +1,123 @@
+"""Messages with headers: OpenAI's Harmony, Muse's recipients, Inkling's typed blocks.
+
+A header says whom a message is for. What is for the user is text, what the model says to itself is
+reasoning, and what goes to ``functions.NAME`` is a call. The headers themselves are never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from toolreel_core._text_calls.decoder import Broken, Calls, Frame, Reading
+from toolreel_core._text_calls.source import Source
+from toolreel_core._text_calls.values.payload import Block, arguments, closers, skip_blanks
+
+__all__ = ["addressed", "glued", "inkling", "message", "titled"]
+
+_TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
+
+_HEADER: Final = re.compile(
+    r"<\|(?P<opener>start|channel)\|>(?P<role>\w{0,40})[^<>\n]{0,200}"
+    r"(?:<\|(?:channel|constrain)\|>[^<>\n]{0,200}){0,4}<\|message\|>"
+)
+_BODY_END: Final = re.compile(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
+_RECIPIENT: Final = re.compile(r"\bto=(?P<to>[^\s<>]{1,200})")
+_CHANNEL: Final = re.compile(r"<\|channel\|>\s*(?P<name>\w*)")
+_CALL: Final = Block(("harmony",), re.compile(r"<\|start\|>|<\|channel\|>"), closers(_TRAILER))
+
+_LEAKED: Final = re.compile(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
+_NO_TOKEN: Final = Block(("harmony",), re.compile(r"to=functions\."), closers(r"(?!)"))
+
+_GLUED: Final = re.compile(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
+_MUSE: Final = re.compile(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
+_THINKING: Final = {"thinking", "thought", "reasoning"}
+
+
+def message(source: Source, start: int, _end: int) -> Reading:
+    """One message by its recipient and channel, as gpt-oss has both and Muse the recipient alone."""
+    header = _HEADER.match(source.text, start)
+    channel = _CHANNEL.search(header[0]) if header else None
+    if header is None or (channel and "harmony" not in source.enabled):
+        return None
+    if header["opener"] == "start" and header["role"] not in {"", "assistant"}:
+        return Broken("fabricated_result", len(source.text))
+    recipient = _RECIPIENT.search(header[0])
+    if channel is None:
+        return _muse(source, header, recipient["to"] if recipient else "user")
+    if recipient:
+        return _to(source, header, recipient["to"])
+    match channel["name"]:
+        case "analysis":
+            return _reasoning(source, header.end())
+        case "commentary" | "final":
+            return Frame(header.end())
+        case _:
+            return None
+
+
+def addressed(source: Source, start: int, _end: int) -> Reading:
+    """What begins with ``to=``: a header of Muse that lost its opener, or of Harmony that lost all."""
+    header = _MUSE.match(source.text, start)
+    return _muse(source, header, header["to"]) if header else _leaked(source, start)
+
+
+def glued(text: str, start: int) -> int:
+    """Where the words begin that headers leave behind before ``to=`` once their tokens are lost."""
+    words = _GLUED.search(text, max(0, start - 30), start)
+    return words.start() if words else start
+
+
+def titled(text: str, start: int, reading: Reading) -> int:
+    """Where the name of the tool begins that heads Inkling's block, before the opener of its JSON."""
+    name = reading.calls[0].name if isinstance(reading, Calls) else ""
+    return start - len(name) if text.endswith(name, 0, start) else start
+
+
+def _leaked(source: Source, start: int) -> Reading:
+    """A call whose tokens were lost, so that only ``to=functions.NAME`` and JSON are left.
+
+    Other debris stands between and behind them (openai/codex and others leak it), and the same
+    words may be prose, so the tool must exist.
+    """
+    leaked = _LEAKED.match(source.text, start)
+    if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
+        return None
+    reading = arguments(source, leaked.end(), leaked["name"], _NO_TOKEN)
+    if isinstance(reading, Broken) and reading.why == "malformed":
+        return None
+    if isinstance(reading, Calls):
+        debris = re.compile(r"[^\s<]*").match(source.text, reading.end)
+        return replace(reading, end=debris.end() if debris else reading.end)
+    return reading
+
+
+def inkling(source: Source, start: int, end: int) -> Reading:
+    """A typed block of Inkling: text, or thinking."""
+    kind = source.text[start:end].removeprefix("<|content_").removesuffix("|>")
+    return _reasoning(source, end) if kind in _THINKING else Frame(end)
+
+
+def _muse(source: Source, header: re.Match[str], recipient: str) -> Reading:
+    """What is for the model itself is reasoning; a call to a tool follows as markup."""
+    if recipient.startswith("functions."):
+        return _to(source, header, recipient) if "harmony" in source.enabled else None
+    return _reasoning(source, header.end()) if recipient == "self" else Frame(header.end())
+
+
+def _to(source: Source, header: re.Match[str], recipient: str) -> Reading:
+    name = recipient.removeprefix("functions.")
+    if name == recipient:
+        close = source.search(_BODY_END, header.end())
+        return Frame(close.end() if close else len(source.text), rejected=("builtin_recipient",))
+    whole = recipient if recipient in source.offered.names else source.offered.named(name)
+    if not skip_blanks(source.text, header.end()) < len(source.text):
+        return Broken("truncated", len(source.text))
+    return arguments(source, header.end(), whole, _CALL)
+
+
+def _reasoning(source: Source, begin: int) -> Frame:
+    close = source.search(_BODY_END, begin)
+    end = close.start() if close else len(source.text)
+    return Frame(close.end() if close else end, source.text[begin:end].strip())

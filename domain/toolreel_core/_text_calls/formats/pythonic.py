@@ -1,0 +1,139 @@
+"""Calls as Python writes them: ``[ping(), add(a=1, b="x")]``.
+
+Nothing is ever evaluated, and nothing but literals is an argument. The reader is the lenient one for
+JSON rather than Python's own parser: models write JSON's literals, raw line breaks in strings,
+keywords that Python reserves, and numbers with a leading zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, found
+from toolreel_core._text_calls.source import Source
+from toolreel_core._text_calls.values.lenient_json import Flaw, Style, Value, members_at, skip
+from toolreel_core._text_calls.values.payload import Block, closers, debris, enveloped, skip_blanks, tail
+
+__all__ = ["PYTHON_OPENERS", "Expression", "expression", "expressions", "llama", "python_block"]
+
+_CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
+_ARGUMENTS: Final = Style(colons="=")
+_BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
+
+_BLOCKS: Final = {
+    "tool_call_start": Block(
+        ("pythonic_marked",), re.compile(r"<\|tool_call_start\|>"), closers(r"<\|tool_call_end\|>")
+    ),
+    "python_start": Block(
+        ("pythonic_marked",), re.compile(r"<\|python_start\|>"), closers(r"<\|python_end\|>")
+    ),
+    "function_calls": Block(
+        ("pythonic_marked", "invoke_xml"), re.compile("<function_calls>"), closers("</function_calls>")
+    ),
+}
+PYTHON_OPENERS: Final[Mapping[str, str]] = {key: block.opening.pattern for key, block in _BLOCKS.items()}
+"""The openers of blocks that hold Python calls."""
+
+_PYTHON_TAG: Final = Block(
+    ("llama_python_tag",), re.compile(r"<\|python_tag\|>"), closers(r"<\|eo[mt]_id\|>")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Calls in a row, and where they end."""
+
+    calls: tuple[Found, ...]
+    end: int
+    flaw: Flaw | None = None
+    """What is wrong with the call behind them."""
+
+
+def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
+    """The calls that begin here: a list of them, or one to a line."""
+    at = skip(source, at)
+    listed = source.text.startswith("[", at)
+    at = skip(source, at + 1 if listed else at)
+    calls: list[Found] = []
+    end = at
+    while _CALLEE.match(source.text, at):
+        read = expression(source, at, dialect)
+        if isinstance(read, Flaw):
+            return Expression(tuple(calls), end, read) if calls and not listed else read
+        calls.extend(read.calls)
+        end = read.end
+        at = skip(source, end)
+        if source.text.startswith((",", ";"), at):
+            at = skip(source, at + 1)
+        elif listed:
+            break
+    whole = source.text.startswith("]", at) if listed else True
+    if not whole or not calls:
+        return Flaw(at, unfinished=at >= len(source.text))
+    return Expression(tuple(calls), at + 1 if listed else end)
+
+
+def expression(source: Source, at: int, dialect: str) -> Expression | Flaw:
+    """The one call that begins exactly here."""
+    callee = _CALLEE.match(source.text, at)
+    if callee is None:
+        return Flaw(at, unfinished=at >= len(source.text))
+    given = members_at(source, callee.end(), ")", _ARGUMENTS)
+    if isinstance(given, Flaw):
+        return given
+    tree = given.tree if isinstance(given.tree, Mapping) else {}
+    call = found(source.offered.named(callee["name"]), tree, dialect)
+    return Expression((call,), given.end) if call else Flaw(at, unfinished=False)
+
+
+def python_block(key: str, source: Source, _start: int, end: int) -> Reading:
+    """The calls between tokens; some models put a list of JSON envelopes there."""
+    block = _BLOCKS[key]
+    at = skip_blanks(source.text, end)
+    if source.text.startswith(("{", "[{"), at):
+        return enveloped(source, at, block)
+    if not _CALLEE.match(source.text, skip_blanks(source.text, at + source.text.startswith("[", at))):
+        return None
+    return _read(source, at, expressions(source, at, source.prefer(*block.dialects)), block)
+
+
+def llama(source: Source, _start: int, end: int) -> Reading:
+    """Llama's ``<|python_tag|>``: envelopes, or a call of a built-in tool; other code is no call."""
+    at = skip_blanks(source.text, end)
+    if source.text.startswith(("{", "["), at):
+        return enveloped(source, at, _PYTHON_TAG)
+    return _read(source, at, _builtins(source, at), _PYTHON_TAG) if _BUILTIN.match(source.text, at) else None
+
+
+def _builtins(source: Source, at: int) -> Expression | Flaw:
+    """Calls of built-in tools such as ``brave_search.call(query="x")``, with semicolons between."""
+    calls: list[Found] = []
+    while builtin := _BUILTIN.match(source.text, at):
+        given = members_at(source, builtin.end(), ")", _ARGUMENTS)
+        tree = given.tree if isinstance(given, Value) and isinstance(given.tree, Mapping) else {}
+        call = found(source.offered.named(builtin["name"]), tree, "llama_python_tag")
+        if isinstance(given, Flaw) or call is None:
+            flaw = given if isinstance(given, Flaw) else Flaw(at, unfinished=False)
+            return Expression(tuple(calls), at, flaw) if calls else flaw
+        calls.append(call)
+        at = given.end
+    return Expression(tuple(calls), at)
+
+
+def _read(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:
+    if isinstance(read, Flaw):
+        return _broken(source, begin, read, block)
+    if read.flaw is None:
+        return Calls(read.calls, tail(source, read.end, block))
+    broken = _broken(source, read.end, read.flaw, block)
+    return Calls(read.calls, broken.end, (broken.why,))
+
+
+def _broken(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+    close = None if source.cut and flaw.unfinished else source.search(block.closing, begin)
+    if flaw.unfinished and not close:
+        return Broken("truncated", len(source.text))
+    return Broken("malformed", debris(source, begin, flaw.at, block))

@@ -1,0 +1,183 @@
+"""What the scanner stops at: the openers of all marked dialects, quotations, and tokens around calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from toolreel_core._text_calls.decoder import Decoder
+from toolreel_core._text_calls.formats.functions import function, invoke, xai
+from toolreel_core._text_calls.formats.gemma import function_gemma, gemma4
+from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
+from toolreel_core._text_calls.formats.json_blocks import JSON_OPENERS, json_decoder
+from toolreel_core._text_calls.formats.kimi_xtml import xtml_call, xtml_channel
+from toolreel_core._text_calls.formats.minimax_m3 import TAG_TOKEN, minimax_m3
+from toolreel_core._text_calls.formats.named import (
+    CALL_BEGIN,
+    deepseek_or_kimi,
+    flower,
+    mistral,
+    plamo,
+    solar,
+)
+from toolreel_core._text_calls.formats.pythonic import PYTHON_OPENERS, llama, python_block
+from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
+from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
+
+__all__ = ["OPENERS", "SPECIAL", "WRAPPER", "Opener", "mark_at", "trigger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """The opener of one or more dialects."""
+
+    pattern: str
+    dialects: tuple[str, ...]
+    """It counts if one of them is enabled."""
+    decoder: Decoder
+
+
+_TAGS: Final = (
+    "hermes_json",
+    "granite_json",
+    "qwen_xml",
+    "glm_xml",
+    "hunyuan_xml",
+    "minimax_xml",
+    "invoke_xml",
+)
+
+OPENERS: Final[Mapping[str, Opener]] = {
+    "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call),
+    "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call),
+    "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call),
+    "tool_call": Opener(OPENING, _TAGS, tool_call),
+    "function": Opener(
+        r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
+        ("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"),
+        function,
+    ),
+    "steptml": Opener(r"<steptml:invoke\b", ("steptml",), invoke),
+    "dsml": Opener(r"<[｜|](?:DSML|GCML)[｜|][ ]?invoke\b", ("dsml",), invoke),
+    "xai": Opener(r"<xai:function_call\b", ("xai_function_call",), xai),
+    "invoke": Opener(r"<(?:\w{1,40}:)?invoke\b", ("invoke_xml", "minimax_xml"), invoke),
+    "m3": Opener(rf"{TAG_TOKEN}<invoke\b", ("minimax_m3_xml",), minimax_m3),
+    "xtml": Opener(r"<\|open\|>call\b", ("kimi_k3_xtml",), xtml_call),
+    "channel": Opener(r"<\|open\|>(?:response|think|message)\w*<\|sep\|>", ("kimi_k3_xtml",), xtml_channel),
+    "call_begin": Opener(CALL_BEGIN, ("kimi_k2", "deepseek_v31", "deepseek_v3"), deepseek_or_kimi),
+    "mistral": Opener(r"\[TOOL_CALLS\]", ("mistral_tool_calls",), mistral),
+    "solar": Opener(r"<\|tool_call:begin\|>", ("solar_open",), solar),
+    "plamo": Opener(r"<\|plamo:begin_tool_name:plamo\|>", ("plamo_requests",), plamo),
+    "flower": Opener("✿FUNCTION✿", ("qwen_agent_flower",), flower),
+    "python_tag": Opener(r"<\|python_tag\|>", ("llama_python_tag",), llama),
+    "escape": Opener("<start_function_call>", ("functiongemma",), function_gemma),
+    "gemma4": Opener(r"<\|tool_call>", ("gemma4",), gemma4),
+    "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message),
+    "addressed": Opener("to=", ("harmony", "invoke_xml"), addressed),
+    "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling),
+    **{
+        key: Opener(
+            opener,
+            ("pythonic_marked", "invoke_xml") if key == "function_calls" else ("pythonic_marked",),
+            partial(python_block, key),
+        )
+        for key, opener in PYTHON_OPENERS.items()
+    },
+    **{key: Opener(opener, dialects, json_decoder(key)) for key, (opener, dialects) in JSON_OPENERS.items()},
+}
+"""The openers by a key of their own; where two match, the first counts."""
+
+_NAMESPACE: Final = r"(?:\w{1,40}[:_|]|[｜|](?:DSML|GCML)[｜|][ ]?)?"
+
+WRAPPER: Final = re.compile(
+    rf"{OPENING}|{CLOSING}"
+    rf"|(?:{TAG_TOKEN})?</?{_NAMESPACE}(?:function_calls?|tool_?calls?|calls|tool|tool_use)"
+    r"(?::[^<>\s]{1,40})?\s*>"
+    r"|</(?:\w{1,40}:)?(?:function|invoke|parameter|xai:function_call)\b[^<>\n]{0,20}>"
+    r"|<[|｜]tool[▁_ ]calls?[▁_ ](?:begin|end)[|｜]>(?:function<[|｜]tool[▁_ ]sep[|｜]>)?"
+    r"|<\|tool_calls?(?:_section_begin|_section_end|:end)?\|>|<\|/tool_call\|>"
+    r"|<\|plamo:\w{1,40}:plamo\|>|<\|(?:open|close)\|>(?:tools|calls?)[^<>]{0,80}<\|sep\|>"
+    r"|<\|tool_call_(?:start|end)\|>|<\|python_(?:start|end)\|>|<tool_call\|>"
+    r"|\[/TOOL_CALLS\]|✿RETURN✿:?",
+    re.IGNORECASE,
+)
+"""Tags and tokens around calls; next to one, they go with it."""
+
+SPECIAL: Final = re.compile(
+    r"<\|(?:eom_id|eot_id|im_end|assistant|end|call|return|endoftext|end_of_text|begin_of_text|eot|eom|eos"
+    r"|message_sep|role_sep|message_model|end_message|content_model_end_sampling|end_of_turn|end_of_msg"
+    r"|(?:START|END)_(?:RESPONSE|TEXT)|(?:START|END)_OF_TURN_TOKEN|CHATBOT_TOKEN|flush|calls|content"
+    r"|observation|assistant_(?:start|end)|inner_suffix|ifm\|im_(?:start|end)|plamo:\w{1,20}"
+    r"|close\|>(?:response|think|message)\w{0,9}<\|sep)\|>"
+    r"|<\|(?:im_start|begin)\|>(?:assistant)?|<\|start_header_id\|>\w{0,20}<\|end_header_id\|>"
+    r"|<\|start_of_role\|>\w{0,20}<\|end_of_role\|>|<｜end▁of▁sentence｜>|<｜hy_\w{1,20}(?::[^<>\s]{1,40})?｜>"
+    r"|</?s>|<eos>|<seed:eos>|<turn\|>|<(?:start|end)_of_turn>(?:model)?"
+    r"|</?(?:response|answer)(?::[^<>\s]{1,40})?>|\[(?:BEGIN|END) FINAL RESPONSE\]"
+    r"|\[e~\[|\]~!?b[\[\]]?\w{0,9}",
+    re.IGNORECASE,
+)
+"""Tokens that are never part of a text that somebody shall read."""
+
+_RESULT: Final = (
+    r"<(?:\w{1,20}[:_|])?(?:tool_response|function_results?|function_response|tool_results?|tool_outputs?"
+    r"|start_function_response)(?::[^<>\s]{1,40})?(?:\s[^<>\n]{0,200})?>"
+    r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]"
+    r"|✿RESULT✿|(?<![^\n])Observation:"
+)
+"""Where a result stands that the model has made up, if a call stands before it."""
+
+_QUOTATIONS: Final = {
+    "ticks": "`+",
+    "tildes": "~{3,}",
+    "blockquote": r"\n[ \t]{0,3}>(?!>>)",
+    "comment": "<!--",
+    "think": THOUGHTS,
+    "result": _RESULT,
+}
+_GROUPS: Final = {
+    **_QUOTATIONS,
+    **{key: opener.pattern for key, opener in OPENERS.items()},
+    "special": SPECIAL.pattern,
+    "wrapper": WRAPPER.pattern,
+}
+
+
+_PIPE: Final = (r"<\|", "<[|｜]", "<[｜|]")
+
+
+def _compiled(begins: Callable[[str], bool]) -> re.Pattern[str]:
+    """The groups whose patterns begin in one way, and those that begin in several."""
+    several = {"think", "result", "gigachat", "special", "wrapper"}
+    fitting = (
+        f"(?P<{key}>{pattern})" for key, pattern in _GROUPS.items() if key in several or begins(pattern)
+    )
+    return re.compile("|".join(fitting), re.IGNORECASE)
+
+
+_TOKENS: Final = _compiled(lambda pattern: pattern.startswith(_PIPE))
+_ANGLES: Final = _compiled(lambda pattern: pattern.startswith("<") and not pattern.startswith(_PIPE))
+_OTHERS: Final = _compiled(lambda pattern: not pattern.startswith("<"))
+
+
+def mark_at(text: str, start: int) -> re.Match[str] | None:
+    """What the scanner stops at in one place; the name of the group says what it is."""
+    if text[start] != "<":
+        return _OTHERS.match(text, start)
+    return (_TOKENS if text[start + 1 : start + 2] in {"|", "｜"} else _ANGLES).match(text, start)
+
+
+_SIGNS: Final = r"<[\w|｜!/]|\[[TBEe/]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>"
+_WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
+_BY_SIGNS: Final = re.compile(_SIGNS)
+_BY_SIGNS_AND_WORDS: Final = re.compile("|".join((_SIGNS, *map(re.escape, _WORDS))))
+
+
+def trigger(text: str) -> re.Pattern[str]:
+    """A pattern of how marks begin: finding these first is what makes plain text fast.
+
+    Letters are common in prose, so marks that begin with one are looked for only where there are any.
+    """
+    return _BY_SIGNS_AND_WORDS if any(word in text for word in _WORDS) else _BY_SIGNS

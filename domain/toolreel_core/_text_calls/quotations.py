@@ -1,0 +1,120 @@
+"""What is only spoken of: code, comments, quoted lines and results. No call is read there.
+
+Whichever opens first wins: a fence that begins within an open call is data of the call, and a call
+within an open fence is a quotation.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+from toolreel_core._jsontext.canonical import quote
+from toolreel_core._text_calls.reasoning import closer_of
+from toolreel_core._text_calls.source import Source
+
+__all__ = ["Quotations", "Searchable", "in_quotation_marks", "was_said"]
+
+_RUN: Final = re.compile("`+")
+_LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
+_REACH: Final = 60
+_REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
+"""What may be left of a closing tag where a text was cut."""
+_MARKS: Final = {'"': '"', "'": "'", "“": "”", "«": "»", "‘": "’"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quotations:
+    """Where the quotations of a text end."""
+
+    source: Source
+    runs: Mapping[int, Sequence[int]]
+    """Where the runs of backticks stand, by their length."""
+
+    @classmethod
+    def of(cls, source: Source) -> Quotations:
+        """Those of a text: its backticks are counted once."""
+        runs: dict[int, list[int]] = {}
+        for run in _RUN.finditer(source.text):
+            runs.setdefault(len(run[0]), []).append(run.start())
+        return cls(source, runs)
+
+    def code(self, start: int, end: int) -> int:
+        """Where code ends whose backticks or tildes stand between two places."""
+        if end - start >= 3 and self._is_fence(start, end):
+            return self._end_of_fence(start, end)
+        return self._end_of_span(start, end) if self.source.text[start] == "`" else end
+
+    def until(self, closer: str, start: int) -> int:
+        """Where the next closer ends, or the text: what is never closed goes on to the end."""
+        place = self.source.find(closer, start)
+        return len(self.source.text) if place < 0 else place + len(closer)
+
+    def line(self, start: int) -> int:
+        """Where a line ends."""
+        place = self.source.find("\n", start)
+        return len(self.source.text) if place < 0 else place
+
+    def thought(self, opener: str, end: int) -> int:
+        """Where reasoning ends; if it is never closed it quotes nothing, unless the closer may be missing."""
+        close = self.source.search(re.compile(re.escape(closer_of(opener)), re.IGNORECASE), end)
+        if close:
+            return close.end()
+        return len(self.source.text) if self.source.cut else end
+
+    def _is_fence(self, start: int, end: int) -> bool:
+        text = self.source.text
+        if not _LINE_LEAD.search(text, max(0, start - _REACH), start):
+            return False
+        stop = self.line(end)
+        return text[start] == "~" or text.find("`", end, stop) < 0
+
+    def _end_of_fence(self, start: int, end: int) -> int:
+        mark = self.source.text[start]
+        closing = re.compile(rf"^[ \t>]*{mark}{{{end - start},}}[ \t]*$", re.MULTILINE)
+        close = closing.search(self.source.text, end)
+        return close.end() if close else len(self.source.text)
+
+    def _end_of_span(self, start: int, end: int) -> int:
+        """Inline code ends within its paragraph; a run without its like quotes nothing."""
+        places = self.runs[end - start]
+        index = bisect_left(places, end)
+        paragraph = self.source.search(_PARAGRAPH_END, end)
+        stop = paragraph.start() if paragraph else len(self.source.text)
+        if index < len(places) and places[index] < stop:
+            return places[index] + end - start
+        return stop if self.source.cut and not paragraph else end
+
+
+def in_quotation_marks(source: Source, start: int, end: int) -> bool:
+    """Whether what stands between two places is put in quotation marks."""
+    closer = _MARKS.get(source.text[start - 1 : start] if start else "")
+    if closer is None:
+        return False
+    if source.text.startswith(closer, end):
+        return True
+    return source.cut and _REST.match(source.text, end) is not None
+
+
+@runtime_checkable
+class Searchable(Protocol):
+    """Texts that know a way to find one which is faster than to read them all."""
+
+    def among(self, *words: str) -> Iterable[str]:
+        """Some of the texts, and among them all in which one of the words stands."""
+        ...
+
+
+def was_said(text: str, earlier: Sequence[str]) -> bool:
+    r"""Whether a text stands word by word in what was said before, be it inside of JSON.
+
+    >>> was_said('a "b"', [r'{"page":"a \"b\""}'])
+    True
+    """
+    inside_json = quote(text)[1:-1]
+    candidates = earlier.among(text, inside_json) if isinstance(earlier, Searchable) else earlier
+    return any(text in before or inside_json in before for before in candidates)

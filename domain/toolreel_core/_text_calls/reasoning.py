@@ -1,0 +1,97 @@
+"""Reasoning at the head of a text: what a model says to itself is no part of what it says.
+
+A block that is closed is reasoning whatever it holds, so that a call which a model drafts there is
+never run. Some servers swallow the opener, so a closer alone ends reasoning as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._text_calls.source import Source
+
+__all__ = ["OPENERS", "Thoughts", "closer_of", "opener_of_thoughts", "thoughts"]
+
+_LEAD: Final = (
+    r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
+    r"|<\|begin\|>(?:assistant)?)*"
+)
+_TAG: Final = r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
+"""The rest of a tag, with a family's prefix or a checkpoint's suffix."""
+OPENERS: Final = (
+    rf"<{_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
+    r"|<\|plamo:begin_think:plamo\|>"
+)
+"""A pattern of what opens reasoning."""
+_PAIRS: Final = {
+    "[think]": "[/think]",
+    "<|start_thinking|>": "<|end_thinking|>",
+    "<|channel>thought": "<channel|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "<|think|>": "<|end|>",
+    "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+}
+"""What closes reasoning that does not open with a tag."""
+_ANY_OPENER: Final = re.compile(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+_OPENER: Final = re.compile(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+_CLOSER: Final = re.compile(
+    rf"</{_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
+    r"|<\|close\|>think<\|sep\|>",
+    re.IGNORECASE,
+)
+_SET_APART: Final = re.compile(r"[^\n]*\S[^\n]*[ \t(]\Z")
+_GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
+_TICKS: Final = re.compile("`+")
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """Reasoning, and where what follows it begins."""
+
+    text: str
+    end: int
+
+
+def thoughts(text: str) -> Thoughts:
+    r"""The closed reasoning that a text begins with.
+
+    >>> thoughts("<think>Two.</think>Four.")
+    Thoughts(text='Two.', end=19)
+    >>> thoughts("Two.</think>\nFour.")
+    Thoughts(text='Two.', end=12)
+    """
+    said: list[str] = []
+    at = 0
+    while opening := _OPENER.match(text, at):
+        close = re.compile(re.escape(closer_of(opening["opener"])), re.IGNORECASE).search(text, opening.end())
+        if close is None:
+            return Thoughts("\n".join(said), at)
+        said.append(text[opening.end() : close.start()].strip())
+        at = close.end()
+    close = None if said else _CLOSER.search(text)
+    if close and not _ANY_OPENER.search(text, 0, close.start()) and not _quoted(text, close):
+        return Thoughts(text[: close.start()].strip(), close.end())
+    return Thoughts("\n".join(said), at)
+
+
+def closer_of(opener: str) -> str:
+    """The closer of an opener of reasoning, in lower case."""
+    mark = opener.lower()
+    return _PAIRS.get(mark, f"</{mark[1:]}")
+
+
+def opener_of_thoughts(source: Source) -> int:
+    """Where reasoning begins that the text opens with and never closes; -1 if it does not."""
+    opening = _OPENER.match(source.text)
+    return opening.end() if opening else -1
+
+
+def _quoted(text: str, close: re.Match[str]) -> bool:
+    """Whether a closer is only spoken of: it stands in code, or as a word in the middle of a line."""
+    line = text[: close.start()].rpartition("\n")[2]
+    within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
+    runs = len(_TICKS.findall(text, 0, close.start()))
+    return runs % 2 == 1 or bool(within)

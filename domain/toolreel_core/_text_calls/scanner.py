@@ -1,0 +1,191 @@
+"""One pass over a text from left to right, for all marked dialects at once.
+
+The scanner jumps from mark to mark. What opens a quotation is passed over with all that is in it;
+what opens a call goes to its decoder, which says whether a call stands there, something broken, or
+nothing: then the mark is prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel_core._text_calls.decoder import Broken, Calls, Found, Frame, Reading, Rejection
+from toolreel_core._text_calls.formats.harmony import glued, titled
+from toolreel_core._text_calls.formats.tool_call_tag import headless
+from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
+from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, was_said
+from toolreel_core._text_calls.source import Source
+
+__all__ = ["Kind", "Scan", "Span", "scan"]
+
+Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
+
+_BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
+"""So little that an opener in a text that was cut may have begun a call."""
+_TEXT: Final = re.compile(r"\S")
+_BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the text, and what it is."""
+
+    start: int
+    end: int
+    kind: Kind
+    about: str = ""
+    """What a call was read as, or why debris is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What has been found so far."""
+
+    source: Source
+    quotations: Quotations
+    earlier: Sequence[str]
+    """Texts that were there before: what stands in one of them word by word is a quotation."""
+    calls: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
+    """Each call, with the text that it was read from."""
+    spans: list[Span] = field(default_factory=list[Span])
+    reasoning: list[str] = field(default_factory=list[str])
+    rejected: list[Rejection] = field(default_factory=list[Rejection])
+    _edges: list[int] = field(default_factory=lambda: [0])
+    """Where calls, frames and tokens ended; a message begins behind the last."""
+
+    def head(self) -> int:
+        """Take in a call that the text begins within; where to go on."""
+        reading = (
+            None if self.source.enabled.isdisjoint(OPENERS["tool_call"].dialects) else headless(self.source)
+        )
+        if reading is None:
+            return 0
+        self._take_calls(0, reading)
+        return reading.end
+
+    def step(self, start: int) -> int:
+        """Take in what stands at a place where something may; where to go on."""
+        mark = mark_at(self.source.text, start)
+        if mark is None:
+            return start + 1
+        kind = mark.lastgroup or ""
+        if kind in OPENERS:
+            return self._call(mark, kind)
+        if kind in {"special", "wrapper"}:
+            self._add(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
+            return mark.end()
+        if kind == "result" and (self.calls or not mark[0].startswith("<")):
+            return self._fabricated(mark) if self.calls else mark.end()
+        end = self._end_of_quotation(mark, kind)
+        if end > mark.end():
+            self._add(mark.start(), end, "quotation")
+        return end
+
+    def _end_of_quotation(self, mark: re.Match[str], kind: str) -> int:
+        match kind:
+            case "comment":
+                return self.quotations.until("-->", mark.end())
+            case "blockquote":
+                return self.quotations.line(mark.end())
+            case "think":
+                return self.quotations.thought(mark[0], mark.end())
+            case "result":
+                tag = mark[0].rstrip(">").split()[0]
+                return self.quotations.until(f"</{tag[1:]}>", mark.end())
+            case _:
+                return self.quotations.code(mark.start(), mark.end())
+
+    def _fabricated(self, mark: re.Match[str]) -> int:
+        """The model has answered itself: nothing from here on counts."""
+        self.rejected.append("fabricated_result")
+        self._add(mark.start(), len(self.source.text), "debris", "fabricated_result")
+        return len(self.source.text)
+
+    def _call(self, mark: re.Match[str], key: str) -> int:
+        opener = OPENERS[key]
+        reading: Reading = None
+        if not self.source.enabled.isdisjoint(opener.dialects):
+            reading = opener.decoder(self.source, mark.start(), mark.end())
+            if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
+                reading = Broken("truncated", len(self.source.text))
+        return self._take(mark, reading, self._start(mark, key, reading))
+
+    def _start(self, mark: re.Match[str], key: str, reading: Reading) -> int:
+        """Where what was read begins: some openers have part of a header before them."""
+        match key:
+            case "addressed":
+                return glued(self.source.text, mark.start())
+            case "inkling":
+                return titled(self.source.text, mark.start(), reading)
+            case _:
+                return mark.start()
+
+    def _take(self, mark: re.Match[str], reading: Reading, start: int) -> int:
+        match reading:
+            case Calls(end=end):
+                self._take_calls(start, reading)
+                return end
+            case Broken(why, end):
+                self.rejected.append(why)
+                self._add(start, end, "debris", why)
+                return end
+            case Frame(end, reasoning, rejected):
+                if self._opens_a_message(start):
+                    self.reasoning.extend([reasoning] if reasoning else [])
+                    self.rejected.extend(rejected)
+                    self._add(start, end, "frame", *rejected)
+                    return end
+                return self._take(mark, Broken(rejected[0], end) if rejected else None, start)
+            case None:
+                return self._prose(mark)
+            case _:
+                assert_never(reading)
+
+    def _take_calls(self, start: int, reading: Calls) -> None:
+        text = self.source.text[start : reading.end]
+        if in_quotation_marks(self.source, start, start + len(text.rstrip())) or self._is_old(text):
+            self.rejected.append("quotation")
+            self._add(start, reading.end, "quotation", "quotation")
+            return
+        self.rejected.extend(reading.broken)
+        several = len(reading.calls) > 1
+        self.calls.extend((call, call.arguments if several else text.strip()) for call in reading.calls)
+        self._add(
+            start, reading.end, "call", ", ".join(f"{call.name} ({call.dialect})" for call in reading.calls)
+        )
+
+    def _prose(self, mark: re.Match[str]) -> int:
+        """A mark that no call follows is text; beside a call, it may go with it."""
+        for pattern, kind in ((WRAPPER, "wrapper"), (SPECIAL, "special")):
+            if token := pattern.match(self.source.text, mark.start()):
+                self._add(mark.start(), token.end(), "wrapper" if kind == "wrapper" else "special")
+                return token.end()
+        self._add(mark.start(), mark.end(), "prose")
+        return mark.end()
+
+    def _is_old(self, text: str) -> bool:
+        return was_said(text.strip(), self.earlier)
+
+    def _opens_a_message(self, start: int) -> bool:
+        """Whether nothing but tokens stands between this place and the message before."""
+        text = self.source.search(_TEXT, self._edges[-1])
+        return text is None or text.start() >= start
+
+    def _add(self, start: int, end: int, kind: Kind, about: str = "") -> None:
+        self.spans.append(Span(start, end, kind, about))
+        if kind in {"call", "frame", "special"}:
+            self._edges.append(end)
+
+
+def scan(source: Source, earlier: Sequence[str] = ()) -> Scan:
+    """Everything that the marked dialects find in a text."""
+    found = Scan(source, Quotations.of(source), earlier)
+    quoted = _BLOCKQUOTE.match(source.text)
+    position = found.quotations.line(quoted.end()) if quoted else found.head()
+    marks = trigger(source.text)
+    while mark := marks.search(source.text, position):
+        position = found.step(mark.start())
+    return found

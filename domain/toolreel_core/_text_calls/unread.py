@@ -1,0 +1,98 @@
+"""Signs that a text holds a tool call which nobody has read.
+
+Servers without a parser for their model leave its markup in the text
+(vllm-project/vllm#47190, ollama/ollama#17353): the run would end as if it were an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Final
+
+from toolreel_core._text_calls.catalogue import BARE
+
+__all__ = ["has_think_tags", "is_plain", "looks_like_a_call"]
+
+_OPENING: Final = {"channel", "message", "addressed", "content"}
+"""Openers that stand before text as well."""
+_LEFT: Final = (
+    r"<arg_key>|<minimax:tool_call>|<\|(?:tool_call|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w"
+)
+"""What else is left of a call when a server has taken its opener, or stands around calls."""
+_THINK: Final = re.compile(
+    r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
+    r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
+    r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
+    r"|◁/think▷",
+    re.IGNORECASE,
+)
+"""What opens reasoning at the head of a text, and what closes it anywhere."""
+_WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
+"""How a message begins that may be a call as a whole."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text holds nothing of what any sign of a call or of a thought is made of.
+
+    >>> is_plain("How many pins?"), is_plain("Action: ping"), is_plain("<think>")
+    (True, False, False)
+    """
+    drawn = "<" in text or "[" in text or "{" in text or "=" in text or "✿" in text or "◁" in text
+    return not drawn and not text.lstrip().startswith(_WHOLE)
+
+
+def looks_like_a_call(text: str, known: Collection[str]) -> bool:
+    """Whether a text holds a call's markup outside of code, or is a call as a whole.
+
+    >>> looks_like_a_call("<function=ping>", []), looks_like_a_call("Say `<tool_call>`.", [])
+    (True, False)
+    >>> looks_like_a_call('{"name": "ping", "arguments": {}}', ["ping"])
+    True
+
+    :param known: the names of tools that there are
+    """
+    marked = "<" in text or "[" in text or ("=" in text and "to=" in text) or "✿" in text
+    if marked and _marks().search(_outside_code(text)):
+        return True
+    return text.lstrip().startswith(_WHOLE) and _is_a_call(text, known)
+
+
+def has_think_tags(text: str) -> bool:
+    """Whether a text begins with reasoning in tags, or holds the end of some.
+
+    >>> has_think_tags("<think>2+2</think>Four."), has_think_tags("Four.")
+    (True, False)
+    """
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return False
+    head = len(text) - len(text.lstrip())
+    return any(_closes(found[0]) or found.start() == head for found in _THINK.finditer(text))
+
+
+@cache
+def _marks() -> re.Pattern[str]:
+    """What stands around calls, of all dialects; they are loaded when a text is first in doubt."""
+    from toolreel_core._text_calls.markers import OPENERS  # noqa: PLC0415 - see above
+
+    openers = (opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)
+    return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
+
+
+def _is_a_call(text: str, known: Collection[str]) -> bool:
+    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
+
+    return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
+
+
+def _outside_code(text: str) -> str:
+    for ticks in ("```", "`"):
+        *closed, last = text.split(ticks)
+        # Ticks that are never closed quote nothing.
+        text = "".join(closed[::2]) + last
+    return text
+
+
+def _closes(tag: str) -> bool:
+    return "/" in tag or "|END" in tag.upper()

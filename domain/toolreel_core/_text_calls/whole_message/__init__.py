@@ -1,0 +1,1 @@
+"""_text_calls/whole_message"""

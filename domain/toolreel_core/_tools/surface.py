@@ -1,0 +1,227 @@
+"""The tools of a run: their definitions, frozen as the model will see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypedDict, Unpack
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, sound
+from toolreel_core._jsontext.digest import chain
+from toolreel_core._schema.validation import check_schema
+from toolreel_core._tools.names import check_name, outward_name
+from toolreel_core._tools.parameters import SchemaLike, schema_text, schema_tree
+from toolreel_core._tools.schema_on_wire import sendable
+
+__all__ = ["ToolDefinition", "ToolFlags", "ToolSurface"]
+
+_NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
+_LIMITS: Final = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
+
+
+class ToolFlags(TypedDict, total=False):
+    """What a definition says beside name, words and schema: see the fields of :class:`ToolDefinition`."""
+
+    read_only: bool
+    polling: bool
+    needs_approval: bool
+    exposed: bool
+    deadline_ms: int | None
+    idempotent: bool
+    max_args_bytes: int | None
+    max_output_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """One tool: what the model is told about it, and how it is run.
+
+    :raises ConfigError: if the name, the words, the schema or a limit cannot be used
+    """
+
+    name: str
+    """The inner name, unique in a surface, such as ``files.read``: letters, digits and ``_ . / : -``, at
+    most 256. The model sees :attr:`outward`."""
+    description: str = ""
+    parameters: JsonText = _NO_PARAMETERS
+    """JSON Schema (draft 2020-12) of the arguments, an object."""
+    read_only: bool = False
+    """It changes nothing, so calls may run at the same time."""
+    polling: bool = False
+    """Being called again with the same arguments is its purpose."""
+    needs_approval: bool = False
+    """Somebody is asked before it runs."""
+    exposed: bool = True
+    """It is sent to the model and may be called; one that is not counts as masked."""
+    deadline_ms: int | None = None
+    """Milliseconds that a call may take; what the tool's host allows, if nothing is said."""
+    idempotent: bool = False
+    """Called again with the same arguments or the same key, it changes nothing more; see
+    :func:`toolreel_core._loop.resume.uncertain`."""
+    max_args_bytes: int | None = None
+    """UTF-8 bytes of arguments that a call may have, in place of what the run's configuration says."""
+    max_output_bytes: int | None = None
+    """UTF-8 bytes of output that the model may see, in place of what the run's configuration says."""
+    source: str = field(default="", compare=False)
+    """Where it comes from, for people; it plays no part in what the definition is."""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        for limit, unit in _LIMITS.items():
+            value = getattr(self, limit)
+            if value is not None and (type(value) is not int or value < 1):
+                why = f"expected whole {unit} of at least 1, or None, got {value!r}"
+                raise ConfigError(f"tool {self.name!r}: {limit}: {why}")
+        for part, text in (("description", self.description), ("parameters", self.parameters)):
+            if sound(text) != text:
+                raise ConfigError(f"tool {self.name!r}: {part}: holds a lone surrogate, which cannot be sent")
+        try:
+            check_schema(self.parameters)
+        except ConfigError as error:
+            raise ConfigError(f"tool {self.name!r}: {error}") from None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        description: str = "",
+        parameters: SchemaLike | None = None,
+        **flags: Unpack[ToolFlags],
+    ) -> ToolDefinition:
+        """A definition from everyday values.
+
+        >>> ToolDefinition.of("files.list", "List all files.", read_only=True).outward
+        'files_list'
+
+        :param description: where it is empty, what ``parameters`` says of itself, unless that is a mapping
+        :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; without
+            one, the tool takes no arguments
+        """
+        if parameters is None:
+            return cls(name, description, **flags)
+        try:
+            tree = schema_tree(parameters)
+            text = schema_text(tree)
+        except ConfigError as error:
+            raise ConfigError(f"tool {name!r}: {error}") from None
+        if not description and tree is not parameters:
+            description = str(tree.get("description", ""))
+        return cls(name, description, text, **flags)
+
+    @property
+    def outward(self) -> str:
+        """The name under which the model sees it."""
+        return outward_name(self.name)
+
+    def tree(self) -> Json:
+        """The definition as an entry of a request's ``tools``."""
+        parameters = sendable(parse(self.parameters))
+        function = {"name": self.outward, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+    @property
+    def size(self) -> int:
+        """UTF-8 bytes of its entry in a request's ``tools``."""
+        return len(canonical(self.tree()).encode())
+
+    @property
+    def told_whole(self) -> bool:
+        """Whether what the model is told is all there is to say about it."""
+        as_sent = self.outward == self.name and canonical(sendable(parse(self.parameters))) == self.parameters
+        return as_sent and self == ToolDefinition(self.name, self.description, self.parameters)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over what the model is told about it and how it is run."""
+        flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.deadline_ms]
+        digest = chain("tool", self.name, self.description, self.parameters, canonical(flags))
+        # What was added later counts only where it is used, so that older surfaces keep their fingerprints.
+        later = (self.idempotent, self.max_args_bytes, self.max_output_bytes)
+        return digest if later == (False, None, None) else chain(digest, canonical(later))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSurface:
+    """The tools of one run, frozen before it begins.
+
+    :raises ConfigError: if two tools share a name, be it only for the model
+    """
+
+    definitions: tuple[ToolDefinition, ...] = ()
+    """The tools that may be called, in the order in which the model sees them."""
+    masked: tuple[str, ...] = ()
+    """Inner names of tools that there are, but not for this run: never sent, never run."""
+    text: JsonText = field(init=False, repr=False, compare=False)
+    """The canonical text of the ``tools`` array."""
+    by_name: Mapping[str, ToolDefinition] = field(init=False, repr=False, compare=False)
+    """The tools that may be called, by inner and by outward name."""
+    known: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Every name, inner or outward, of a tool that may be called or is masked."""
+    schemas: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    """The parameters of each tool that may be called, parsed, by inner and by outward name."""
+
+    def __post_init__(self) -> None:
+        _check_distinct(self.definitions, self.masked)
+        tree = [definition.tree() for definition in self.definitions if definition.exposed]
+        callable_ = {name: tool for tool in self.definitions for name in (tool.name, tool.outward)}
+        masked = (form for name in self.masked for form in (name, outward_name(name)))
+        parsed = {name: parse(tool.parameters) for name, tool in callable_.items()}
+        object.__setattr__(self, "text", canonical(tree))
+        object.__setattr__(self, "schemas", parsed)
+        object.__setattr__(self, "by_name", callable_)
+        object.__setattr__(self, "known", frozenset([*callable_, *masked]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The outward names of the tools that are sent, in order."""
+        return tuple(definition.outward for definition in self.definitions if definition.exposed)
+
+    @property
+    def size(self) -> int:
+        """UTF-8 bytes of the ``tools`` array."""
+        return len(self.text.encode())
+
+    @property
+    def told_whole(self) -> bool:
+        """Whether what the model is told is all there is to say about the tools."""
+        return not self.masked and all(definition.told_whole for definition in self.definitions)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over what the model sees and what can be executed; where a tool comes from is no part."""
+        tools = (definition.fingerprint for definition in self.definitions)
+        return chain(chain("tool_surface", self.text, *tools), "masked", *self.masked)
+
+    def inner(self, name: str) -> str:
+        """The inner name of the tool that a call means; what no tool is called stays as it is."""
+        tool = self.by_name.get(name)
+        return name if tool is None else tool.name
+
+
+def _check_distinct(definitions: Sequence[ToolDefinition], masked: Sequence[str]) -> None:
+    """No two tools with one outward name; then no inner name is another's outward name either."""
+    seen: dict[str, ToolDefinition] = {}
+    for tool in definitions:
+        other = seen.setdefault(tool.outward, tool)
+        if other is not tool:
+            raise ConfigError(_clash(other, tool))
+    for name in masked:
+        if outward_name(name) in seen:
+            raise ConfigError(f"tool {name!r} is masked and may be called at once; leave one of the two out")
+
+
+def _clash(one: ToolDefinition, other: ToolDefinition) -> str:
+    if one.name != other.name:
+        both = " and ".join(f"{tool.name!r}{_from(tool)}" for tool in (one, other))
+        return f"tools {both} are both {one.outward!r} to the model; rename one of the two"
+    if one.source == other.source:
+        return f"tool {one.name!r} is defined twice{_from(one)}; rename one of the two"
+    return (
+        f"tool {one.name!r} comes from {one.source!r} and from {other.source!r}; "
+        "rename one of the two, or leave one source out"
+    )
+
+
+def _from(tool: ToolDefinition) -> str:
+    return f" (source {tool.source!r})" if tool.source else ""

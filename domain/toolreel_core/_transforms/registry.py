@@ -1,0 +1,185 @@
+"""Transforms by kind and name, so that configuration stays data and carries names only.
+
+A transform takes a tree and gives back a tree; an equal one means that there was nothing to do.
+The tree that it takes depends on its kind:
+
+``message``
+    one message of the history that goes out, as it is on the wire
+``tool``
+    one entry of the ``tools`` that go out
+``response``
+    the body of a response
+``tool_call``
+    one entry of a reply's ``tool_calls``
+``tool_result``
+    the envelope of a result, before it becomes the content of a tool message
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+from toolreel_core._errors import ConfigError, TransformError
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
+
+__all__ = [
+    "KINDS",
+    "Applied",
+    "Change",
+    "Transform",
+    "TransformKind",
+    "apply_all",
+    "names",
+    "register_transform",
+    "transform",
+]
+
+TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
+"""What a transform is applied to."""
+
+KINDS: Final[tuple[TransformKind, ...]] = get_args(TransformKind)
+
+Change: TypeAlias = Callable[[Tree], Tree]
+"""A pure function that takes any tree, and leaves the one it takes as it is."""
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """One transform."""
+
+    name: str
+    """Unique in its kind: small letters, digits and ``_``, at most 100."""
+    kind: TransformKind
+    about: str
+    """A sentence: what it does, for whom."""
+    evidence: tuple[str, ...]
+    """Public threads, as ``owner/name#number``, or pages that show the need for it."""
+    apply: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What transforms made of a tree."""
+
+    tree: Tree
+    changed: tuple[str, ...] = ()
+    """The names of those that changed something, in the order in which they were applied."""
+
+
+_REGISTRY: Final[dict[tuple[TransformKind, str], Transform]] = {}
+"""Ours from the first import on, and what users add."""
+
+
+def register_transform(
+    kind: TransformKind, name: str, *, about: str, evidence: tuple[str, ...] = ()
+) -> Callable[[Change], Change]:
+    """A decorator that makes a function known as a transform, before any plan is made that names it.
+
+    ::
+
+        @register_transform("message", "without_names", about="Leaves out names, which our server refuses.")
+        def without_names(message: Tree) -> Tree:
+            return {key: value for key, value in message.items() if key != "name"}
+
+    :raises ConfigError: if the kind does not exist, the name does not fit or means another function, or
+        nothing is said about it
+    """
+    _check_kind(kind)
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"transform name {name!r} does not fit {_NAME.pattern}; write it in snake_case")
+    if not about.strip():
+        raise ConfigError(f"transform {name!r}: about is empty; say in a sentence what it does")
+
+    def registered(change: Change) -> Change:
+        known = _REGISTRY.setdefault((kind, name), Transform(name, kind, about, evidence, change))
+        if known.apply is not change:
+            raise ConfigError(f"there is a {kind} transform {name!r} already; give this one another name")
+        return change
+
+    return registered
+
+
+def transform(kind: TransformKind, name: str) -> Transform:
+    """The transform of that name.
+
+    >>> transform("tool", "schema_inline_def")
+    Traceback (most recent call last):
+    ...
+    toolreel_core._errors.ConfigError: there is no tool transform 'schema_inline_def'; did you mean ...
+
+    :raises ConfigError: if there is none; the text names the nearest one
+    """
+    found = _REGISTRY.get((kind, name))
+    if found is None:
+        raise ConfigError(unknown_name(f"{kind} transform", name, names(kind)))
+    return found
+
+
+def names(kind: TransformKind) -> tuple[str, ...]:
+    """The names of all transforms of a kind, sorted.
+
+    :raises ConfigError: if there is no such kind
+    """
+    _check_kind(kind)
+    return tuple(sorted(name for its_kind, name in _REGISTRY if its_kind == kind))
+
+
+def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
+    """What is left of a tree after transforms, one after another; the tree itself stays as it is.
+
+    >>> message = {"role": "assistant", "content": " ", "tool_calls": [{}]}
+    >>> apply_all("message", ["assistant_tool_calls_content_null_if_blank"], message)
+    Applied(tree={'role': 'assistant', 'content': None, 'tool_calls': [{}]}, \
+changed=('assistant_tool_calls_content_null_if_blank',))
+
+    :raises ConfigError: if there is no transform of such a name
+    :raises TransformError: if one raises, or gives back something else than a JSON object
+    """
+    found = [transform(kind, name) for name in chosen]
+    if not found:
+        return Applied(tree)
+    before = canonical(tree)
+    changed: list[str] = []
+    for each in found:
+        after = _text_after(each, before)
+        if after != before:
+            changed.append(each.name)
+        before = after
+    return Applied(_tree(before), tuple(changed)) if changed else Applied(tree)
+
+
+def _check_kind(kind: TransformKind) -> None:
+    if kind not in KINDS:
+        raise ConfigError(unknown_name("kind of transform", kind, KINDS))
+
+
+def _text_after(each: Transform, before: JsonText) -> JsonText:
+    """The tree after one transform, as text: so it is known whether even the bytes are the same.
+
+    It works on a copy, since a function of a user's own may write into what it is given.
+    """
+    try:
+        after = each.apply(_tree(before))
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise TransformError(f"{_called(each)} failed with {why}; it has to take any tree") from error
+    if not isinstance(after, Mapping):
+        raise TransformError(f"{_called(each)} returned {after!r}; a transform returns a tree")
+    try:
+        return canonical(after)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TransformError(f"{_called(each)} returned a tree that is not JSON: {error}") from error
+
+
+def _called(each: Transform) -> str:
+    return f"the {each.kind} transform {each.name!r}"
+
+
+def _tree(text: JsonText) -> Tree:
+    return cast("Tree", parse(text))

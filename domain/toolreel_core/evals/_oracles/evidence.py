@@ -1,0 +1,173 @@
+"""What a run came to, as oracles see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.notes import (
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    ContentStripped,
+    Note,
+    ReplyRead,
+)
+from toolreel_core._protocol.outcome import Cancelled, Completed, NoToolCalls, Outcome, Truncated
+from toolreel_core._protocol.state import Settled, State
+from toolreel_core._replies.finish_reason import Finish
+from toolreel_core.evals._worlds.world import World
+
+__all__ = ["Evidence", "SeenCall", "SeenTurn", "evidence_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCall:
+    """A tool call that the loop heard, and its result."""
+
+    name: str
+    """As the model wrote it, or the tool's inner name where it means one."""
+    arguments: str
+    """The model's own text of them."""
+    ok: bool
+    codes: tuple[str, ...]
+    """Codes of the errors in its result, such as ``ARGUMENTS_TOO_LARGE``."""
+    result: str
+    """The result as the model read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTurn:
+    """One reply of the model."""
+
+    finish: Finish
+    calls: tuple[SeenCall, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One run, from its beginning to its end."""
+
+    outcome: Outcome
+    final: str
+    """The final text; empty if there is none."""
+    turns: tuple[SeenTurn, ...]
+    world: World
+    """As the run left it."""
+    begun: Json
+    """What :meth:`World.told` said at the beginning."""
+    tools_sent: bool
+    """Whether the model was told of tools at all."""
+    language: str = ""
+    """The language that the answer had to be in; empty: whichever."""
+    strict: bool = False
+    """Whether an answer in another language than that is a failure."""
+    tools_refused: bool = False
+    """Whether the server refused tools, and the run went on without them."""
+
+    @property
+    def calls(self) -> tuple[SeenCall, ...]:
+        """All calls, in order."""
+        return tuple(call for turn in self.turns for call in turn.calls)
+
+
+_UNFINISHED: Final = Cancelled("the run has not ended")
+_RESULTS: Final = (CallEnded, CallRejected, CallAbandoned)
+_Result: TypeAlias = CallEnded | CallRejected | CallAbandoned
+
+
+def evidence_of(
+    plan: Plan,
+    state: State,
+    notes: Iterable[Note],
+    world: World,
+    begun: Json,
+    *,
+    language: str = "",
+    strict: bool = False,
+) -> Evidence:
+    """What a run came to.
+
+    :param state: its last; one that has not ended counts as cancelled
+    :param notes: all of them, in order
+    :param world: as the run left it
+    :param begun: what the world told at the beginning
+    :param language: of its language policy; ``off`` is none
+    :param strict: whether an answer in another language is a failure
+    """
+    outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
+    seen = tuple(notes)
+    dropped = state.memory.tools_dropped
+    return Evidence(
+        outcome,
+        _final(outcome),
+        _turns(plan, state.messages.messages[len(plan.messages) :], seen),
+        world,
+        begun,
+        tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
+        language="" if language == "off" else language,
+        strict=strict,
+        tools_refused=dropped,
+    )
+
+
+def _final(outcome: Outcome) -> str:
+    return outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else ""
+
+
+def _turns(plan: Plan, said: Sequence[Message], notes: Sequence[Note]) -> tuple[SeenTurn, ...]:
+    """The replies that counted, the last of each turn; those before it were asked for again."""
+    replies = {note.turn: note for note in notes if isinstance(note, ReplyRead)}
+    results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
+    beside = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
+    heard = {turn for turn, _ in results}
+    calling, texts = iter(_calling(said)), iter(_texts(said))
+    turns = list[SeenTurn]()
+    for turn, reply in replies.items():
+        calls, text = tuple[SeenCall, ...](), beside.get(turn, "")
+        if turn in heard:
+            sent, told = next(calling)
+            # Calls of a run that has not ended may still be without a result.
+            pairs = zip(sent, told, strict=False)
+            calls = tuple(_seen(plan, call, result, results[turn, call.id]) for call, result in pairs)
+        elif reply.problem != "EMPTY_RESPONSE":
+            text = next(texts, "")
+        turns.append(SeenTurn(reply.finish, calls, text))
+    return tuple(turns)
+
+
+def _calling(said: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
+    """The calls of each message that makes some, and the results that follow it, in the same order."""
+    found = list[tuple[tuple[SentCall, ...], list[str]]]()
+    for message in said:
+        if isinstance(message, AssistantMessage) and message.calls:
+            found.append((message.calls, []))
+        elif isinstance(message, ToolMessage):
+            found[-1][1].append(message.content)
+    return found
+
+
+def _texts(said: Sequence[Message]) -> list[str]:
+    return [one.content for one in said if isinstance(one, AssistantMessage) and not one.calls]
+
+
+def _seen(plan: Plan, call: SentCall, result: str, note: _Result) -> SeenCall:
+    ok, codes = _came(note)
+    return SeenCall(plan.tools.inner(call.name), call.arguments, ok, codes, result)
+
+
+def _came(note: _Result) -> tuple[bool, tuple[str, ...]]:
+    match note:
+        case CallEnded():
+            return note.ok, note.codes
+        case CallRejected():
+            return False, (note.code,)
+        case CallAbandoned():
+            return False, ("TOOL_CANCELLED",)
+        case _:
+            assert_never(note)

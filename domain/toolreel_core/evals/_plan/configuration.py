@@ -1,0 +1,114 @@
+"""Configurations: everything that decides how a run behaves, complete and frozen.
+
+A strategy comes to one of these for each model, profile and scenario, and it is passed to the reducer as
+it is: nothing is merged underneath it later, so what is recorded is what was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from toolreel_core._conversation.message import Message
+from toolreel_core._internal.tables import Table
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.sources import masked
+from toolreel_core._tools.surface import ToolSurface
+
+__all__ = ["Configuration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The effective configuration of a run."""
+
+    config: LoopConfig = field(default_factory=LoopConfig)
+    provider: Provider = field(default_factory=Provider)
+    options: JsonText = NOTHING
+    """Options of the request, the sampling among them; a JSON object."""
+    overrides: JsonText = NOTHING
+    """What is merged into the request's body, last of all; a JSON object."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that it was made of, in order."""
+    allowed_tools: tuple[str, ...] = ()
+    """Names or patterns of the tools that may be called; none: all that the scenario exposes."""
+    seeded: bool = False
+    """Whether each run sends a ``seed`` of its own, so that trials differ and can be repeated."""
+
+    @property
+    def text(self) -> JsonText:
+        """All of it that differs from the defaults, as a JSON object."""
+        return canonical(
+            {
+                "config": self.config.changes(),
+                "provider": self.provider.changes(),
+                "options": parse(self.options),
+                "overrides": parse(self.overrides),
+                "presets": list(self.presets),
+                "allowed_tools": list(self.allowed_tools),
+                "seeded": self.seeded,
+            }
+        )
+
+    @classmethod
+    def of(cls, text: JsonText) -> Configuration:
+        """The configuration of which :attr:`text` was told.
+
+        :raises ConfigError: if it holds what there is not
+        """
+        table = Table.of(parse(text)).only(
+            *("config", "provider", "options", "overrides", "presets", "allowed_tools", "seeded")
+        )
+        return cls(
+            LoopConfig.of(table.table("config").values),
+            Provider.of(table.table("provider").values),
+            table.table("options").json(),
+            table.table("overrides").json(),
+            table.names("presets"),
+            table.names("allowed_tools"),
+            table.switch("seeded", False),
+        )
+
+    @property
+    def preset(self) -> Preset:
+        """The same as a patch, so that two can be compared key by key."""
+        return Preset(
+            self.presets,
+            config=canonical(self.config.changes()),
+            provider=canonical(self.provider.changes()),
+            request=self.options,
+            request_overrides=self.overrides,
+        )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of :attr:`text`."""
+        return digest(self.text)
+
+    def plan(self, model: str, messages: Iterable[Message], tools: ToolSurface, seed: int = 0) -> Plan:
+        """The plan of a run under this configuration.
+
+        :param seed: of whatever the run draws by chance; sent with its requests where it is seeded
+        :raises ConfigError: if the parts do not make a run, or a tool is allowed that there is not
+        """
+        return Plan(
+            model,
+            tuple(messages),
+            canonical({**_object(self.options), "seed": seed}) if self.seeded else self.options,
+            masked(tools, allow=self.allowed_tools or None) if tools.definitions else tools,
+            self.config,
+            seed,
+            self.provider,
+            self.overrides,
+            self.presets,
+        )
+
+
+def _object(text: JsonText) -> Tree:
+    tree = parse(text)
+    return tree if isinstance(tree, Mapping) else {}

@@ -1,0 +1,115 @@
+"""Filters: which models, profiles and strategies an evaluation takes, in a few words.
+
+A word names what it means by one of its candidates: its name, a tag, or another name of it. With a star it
+is a shell glob, in which ``*`` also crosses ``/``, ``?`` is any letter and ``[…]`` one of a set; without one,
+``?`` and ``[`` are letters like others. A word that begins with ``!`` takes out, any other brings in, and
+``all``, ``full`` or ``*`` brings in everything. The case plays no part, and the order is the catalogue's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.suggestions import unknown_name
+
+__all__ = ["Filter", "globbed", "words_of"]
+
+EVERYTHING: Final = ("all", "full", "*")
+
+_Item = TypeVar("_Item")
+_PART: Final = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[")
+
+_LETTERS: Final = re.compile(r"([^-])-([^-])|(.)", re.DOTALL)
+"""A range of letters, or one, between brackets."""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a list with commas.
+
+    >>> words_of(" stable, !openai,, ")
+    ('stable', '!openai')
+    """
+    return tuple(word for word in map(str.strip, text.split(",")) if word)
+
+
+def globbed(pattern: str, text: str) -> bool:
+    """Whether a shell glob means a text, letter for letter.
+
+    >>> globbed("*/glm-4.?*", "z-ai/glm-4.7:nitro"), globbed("[!a-y]*", "z-ai/glm-4.7:nitro")
+    (True, True)
+    """
+    parts = "".join(map(_expression, _PART.findall(pattern)))
+    try:
+        return re.fullmatch(parts, text, re.DOTALL) is not None
+    except re.error:
+        return pattern == text
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The words of a filter."""
+
+    words: tuple[str, ...]
+    """None at all bring in everything."""
+
+    @property
+    def inclusions(self) -> tuple[str, ...]:
+        """The words that bring in, in lower case."""
+        return tuple(word.lower() for word in self.words if not word.startswith("!"))
+
+    @property
+    def exclusions(self) -> tuple[str, ...]:
+        """What the words take out, in lower case."""
+        patterns = (word[1:].strip().lower() for word in self.words if word.startswith("!"))
+        return tuple(pattern for pattern in patterns if pattern)
+
+    def chosen(
+        self, what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
+    ) -> tuple[_Item, ...]:
+        """The items that the filter leaves, in their order.
+
+        >>> Filter(("all", "!b")).chosen("letter", ["a", "b"], lambda item: [item])
+        ('a',)
+
+        :param what: what the items are, for complaints
+        :param candidates: by what an item can be named; the first is its name
+        :raises ConfigError: if a word means none of the items, or if nothing is left
+        """
+        named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
+        for word in (*self.inclusions, *self.exclusions):
+            if word not in EVERYTHING and not any(_meant(word, names) for _, names in named):
+                known = dict.fromkeys(name for _, names in named for name in names)
+                raise ConfigError(unknown_name(what, word, known))
+        within = self.inclusions or EVERYTHING
+        left = tuple(
+            item for item, names in named if _any(within, names) and not _any(self.exclusions, names)
+        )
+        if not left:
+            raise ConfigError(f"no {what} is left by {', '.join(self.words) or 'an empty catalogue'}")
+        return left
+
+
+def _any(words: Iterable[str], names: tuple[str, ...]) -> bool:
+    return any(word in EVERYTHING or _meant(word, names) for word in words)
+
+
+def _meant(word: str, names: tuple[str, ...]) -> bool:
+    return any(globbed(word, name) if "*" in word else word == name for name in names)
+
+
+def _expression(part: str) -> str:
+    """A part of a glob as a regular expression."""
+    if part == "*":
+        return ".*"
+    if part == "?":
+        return "."
+    if part.startswith("[") and len(part) > 1:
+        negated = part[1] == "!"
+        found = _LETTERS.findall(part[1 + negated : -1])
+        letters = (f"{re.escape(a)}-{re.escape(b)}" if b else re.escape(letter) for a, b, letter in found)
+        return f"[{'^' if negated else ''}{''.join(letters)}]"
+    return re.escape(part)

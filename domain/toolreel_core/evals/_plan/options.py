@@ -1,0 +1,256 @@
+"""The options of an evaluation: what a plan file, the command line and the environment can say.
+
+All of them say it in the same shape, that of the plan file; :func:`layered` puts one over the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.tables import PlaceError, Table
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._plan.presets.preset import request_options
+from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._settings.overrides import merged, without_reserved
+from toolreel_core.evals._plan.endpoints import Budget, Endpoint, Price, prices_of
+from toolreel_core.evals._plan.filters import words_of
+
+__all__ = ["SIZES", "Options", "layered"]
+
+_PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
+_STRATEGIES: Final = ("raw", "baseline", "production")
+
+SIZES: Final[Mapping[str, Tree]] = {
+    "smoke": {"scenarios": ["smoke"], "trials": 1},
+    "typical": {"scenarios": ["typical"], "trials": 5, "strategies": [*_STRATEGIES]},
+    "extreme": {
+        "models": ["all"],
+        "scenarios": ["extreme"],
+        "trials": 10,
+        "strategies": [*_STRATEGIES],
+    },
+    "full": {
+        "models": ["all"],
+        "profiles": [*_PROFILES],
+        "scenarios": ["all"],
+        "trials": 10,
+        "strategies": [*_STRATEGIES],
+    },
+}
+"""Presets of a whole evaluation: each fills in what nobody has said."""
+
+_MODES: Final[Mapping[str, ToolUseMode]] = {
+    **{mode: mode for mode in get_args(ToolUseMode)},
+    **dict.fromkeys(("required", "must"), "enforced"),
+    **dict.fromkeys(("preferred", "optional"), "relaxed"),
+    **dict.fromkeys(("off", "none", "0", "false"), "disabled"),
+}
+_OF_SERVER: Final = ("api_prefix", "api_key_env", "provider", "headers")
+"""What holds for one server and no other."""
+_TABLES: Final = (
+    *("eval", "endpoint", "loop", "sampling", "request_overrides", "budget", "prices"),
+    *("gate", "adaptive", "strategy", "catalogue"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """All options, each with its default."""
+
+    preset: str = ""
+    """The size that filled in what nobody had said; empty: none."""
+    models: tuple[str, ...] | None = None
+    """A filter of the catalogue's models, of which an empty one leaves all; ``None``: nobody gave one, so
+    those that are tagged ``stable``, or only what is added."""
+    add_models: tuple[str, ...] = ()
+    """Models by their exact names, known to the catalogue or not."""
+    profiles: tuple[str, ...] = ("default",)
+    """A filter of the sampling profiles; ``auto`` is, for each model, the first that is recommended."""
+    strategies: tuple[str, ...] = ("production",)
+    scenarios: tuple[str, ...] = ("default",)
+    """Names and groups."""
+    languages: tuple[str, ...] = ()
+    """Language policies; none: ``off`` alone."""
+    language_strict: bool = False
+    """Whether an answer in another language fails."""
+    enforce_applicability: bool = True
+    """Whether a profile is run only with models that it is for."""
+    content_tag_fallback: bool = False
+    """Whether calls are read from text with every model."""
+    fallback_matrix: bool = False
+    """Whether that is an axis: off and on."""
+    trials: int = 1
+    jobs: int = 1
+    """Runs at the same time."""
+    verbosity: int = 1
+    """0 is quiet, 1 tells of events, 2 of their details."""
+    tool_use_mode: ToolUseMode = "enforced"
+    tool_failure_policy: ToolFailurePolicy = "fatal"
+    fallback_retries: int = 0
+    """Above 0, a run in relaxed mode goes on without tools when the server refuses them."""
+    fix_empty_final: bool = True
+    tool_allowlist: tuple[str, ...] = ()
+    """Tools that may be called; none: all that a scenario exposes."""
+    empty_response_retries: int = 1
+    """Further attempts of a run that ended with nothing said."""
+    void_retries: int = 2
+    """Further attempts of a run that the provider failed."""
+    seeds: bool = False
+    """Whether each trial sends a seed of its own."""
+    endpoint: Endpoint = field(default_factory=Endpoint)
+    budget: Budget = field(default_factory=Budget)
+    prices: tuple[tuple[str, Price], ...] = ()
+    loop: JsonText = NOTHING
+    """Further settings of the loop, whatever the strategy; a JSON object."""
+    sampling: JsonText = NOTHING
+    """Options that go over those of every sampling profile; a JSON object."""
+    request_overrides: JsonText = NOTHING
+    """What is merged into every body; a JSON object."""
+    gates: JsonText = field(default=canonical([]))
+    """The gates as they stand; a JSON array."""
+    adaptive: JsonText = NOTHING
+    """The rule by which cells stop early, as it stands; a JSON object, empty for none."""
+    own_strategies: JsonText = NOTHING
+    catalogue: JsonText = NOTHING
+    """Presets, models and sampling profiles of the plan's own."""
+
+    @classmethod
+    def of(cls, tree: object) -> Options:
+        """Options as a plan file has them.
+
+        >>> Options.of({"eval": {"models": "all, !minimax", "trials": 5}}).models
+        ('all', '!minimax')
+
+        :raises PlaceError: at the first thing that is wrong, such as ``eval.trials``
+        """
+        table = Table.of(tree).only(*_TABLES)
+        axes = table.table("eval")
+        size = _size(axes)
+        filled = Table(axes.place, {**SIZES.get(size, {}), **axes.values})
+        return cls(
+            preset=size,
+            endpoint=Endpoint.of(table.table("endpoint")),
+            budget=Budget.of(table.table("budget")),
+            prices=prices_of(table.table("prices")),
+            loop=table.table("loop").checked(LoopConfig.of).json(),
+            sampling=request_options(table.table("sampling")),
+            request_overrides=_overrides(table.table("request_overrides")),
+            gates=canonical([_json(Table.of(gate, "gate")) for gate in _list(table, "gate")]),
+            adaptive=table.table("adaptive").json(),
+            own_strategies=table.table("strategy").json(),
+            catalogue=table.table("catalogue").json(),
+            **_axes(filled),
+        )
+
+    def tree(self) -> dict[str, Json]:
+        """The plan file that says all of this."""
+        return {
+            "eval": {
+                key: _plain(value) for key in ("preset", *_KEYS) if (value := getattr(self, key)) is not None
+            },
+            "endpoint": self.endpoint.tree(),
+            "loop": parse(self.loop),
+            "sampling": parse(self.sampling),
+            "request_overrides": parse(self.request_overrides),
+            "budget": self.budget.tree(),
+            "prices": {
+                model: {"prompt": price.prompt, "completion": price.completion}
+                for model, price in self.prices
+            },
+            "gate": parse(self.gates),
+            "adaptive": parse(self.adaptive),
+            "strategy": parse(self.own_strategies),
+            "catalogue": parse(self.catalogue),
+        }
+
+
+def layered(layers: Iterable[Tree]) -> Tree:
+    """What several layers say together, the later over the earlier.
+
+    A layer that names another server begins a new endpoint: no key and no header goes along to it.
+
+    >>> layered([{"eval": {"trials": 2, "jobs": 4}}, {"eval": {"trials": 5}}])
+    {'eval': {'trials': 5, 'jobs': 4}}
+    """
+    whole: Tree = {}
+    for layer in layers:
+        endpoint, given = whole.get("endpoint"), layer.get("endpoint")
+        if isinstance(endpoint, Mapping) and isinstance(given, Mapping) and "base_url" in given:
+            kept = {key: value for key, value in endpoint.items() if key not in _OF_SERVER}
+            whole = {**whole, "endpoint": kept}
+        whole = merged(whole, layer)
+    return whole
+
+
+_WORDS: Final = (
+    *("models", "add_models", "profiles", "strategies", "scenarios", "languages", "tool_allowlist"),
+)
+_SWITCHES: Final = (
+    *("language_strict", "enforce_applicability", "content_tag_fallback", "fallback_matrix"),
+    *("fix_empty_final", "seeds"),
+)
+_COUNTS: Final[Mapping[str, int]] = {
+    "trials": 1,
+    "jobs": 1,
+    "verbosity": 0,
+    "fallback_retries": 0,
+    "empty_response_retries": 0,
+    "void_retries": 0,
+}
+_KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy")
+
+
+def _axes(table: Table) -> dict[str, Any]:
+    """The values of the table ``eval`` that are given."""
+    table.only("preset", *_KEYS)
+    given: dict[str, Any] = {
+        **{key: _words(table, key) for key in _WORDS if key in table.values},
+        **{key: table.switch(key, default=False) for key in _SWITCHES if key in table.values},
+        **{key: table.whole(key, least, least) for key, least in _COUNTS.items() if key in table.values},
+    }
+    if "tool_use_mode" in table.values:
+        mode = table.text("tool_use_mode").strip().lower()
+        if mode not in _MODES:
+            raise table.complaint(unknown_name("mode", mode, _MODES), "tool_use_mode")
+        given["tool_use_mode"] = _MODES[mode]
+    if "tool_failure_policy" in table.values:
+        given["tool_failure_policy"] = table.choice("tool_failure_policy", get_args(ToolFailurePolicy))
+    return given
+
+
+def _size(table: Table) -> str:
+    size = table.text("preset").strip().lower()
+    size = "full" if size == "all" else size
+    if size and size not in SIZES:
+        raise table.complaint(unknown_name("preset", size, SIZES), "preset")
+    return size
+
+
+def _words(table: Table, key: str) -> tuple[str, ...]:
+    """A list of texts, or a text with commas."""
+    value = table.values[key]
+    return words_of(value) if isinstance(value, str) else table.names(key)
+
+
+def _overrides(table: Table) -> JsonText:
+    if ignored := without_reserved(table.values).ignored:
+        raise table.complaint("it is set by the run itself; leave it out", ignored[0])
+    return table.json()
+
+
+def _list(table: Table, key: str) -> list[object]:
+    value = table.values.get(key, [])
+    if not isinstance(value, list):
+        raise PlaceError((key,), f"expected tables [[{key}]], got {value!r}")
+    return value
+
+
+def _json(table: Table) -> Json:
+    return parse(table.json())
+
+
+def _plain(value: Json | tuple[str, ...]) -> Json:
+    return [*value] if isinstance(value, tuple) else value

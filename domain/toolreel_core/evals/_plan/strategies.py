@@ -1,0 +1,182 @@
+"""Strategies: how much help a model gets, and the one complete configuration that it comes to.
+
+A strategy is data: which layers it has, and what it declares itself. :func:`configured` merges the layers in
+one order, each a sparse patch that changes nothing but what it declares; what comes out is passed to the
+reducer as it is, so ``raw`` has no hidden help, and what is recorded is what was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Final, Literal, TypeAlias
+
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.tables import Table
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.overrides import merged
+from toolreel_core._settings.provider import Provider
+from toolreel_core.evals._plan.configuration import Configuration
+
+__all__ = ["FALLBACKS", "STRATEGIES", "Fallback", "Layers", "Strategy", "configured", "strategies_of"]
+
+Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
+"""Whether calls are read from text: ``best_effort``, where the model or the user asks for it;
+``fallback_off``, nowhere; ``fallback_on``, with every model."""
+
+FALLBACKS: Final[tuple[Fallback, ...]] = ("fallback_off", "fallback_on")
+"""The axis of a fallback matrix."""
+
+_TAGS: Final = "content_tag_tool_call_fallback"
+_NO_TEXT_CALLS: Final = Preset(config=canonical({"text_dialects": []}))
+_OWN: Final = ("config", "provider", "request", "request_overrides")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One strategy."""
+
+    name: str
+    about: str
+    tags: tuple[str, ...] = ()
+    infrastructure: bool = False
+    """Whether replies are mended and calls held to one a turn, by the preset ``default_tool_calling``."""
+    provider_defaults: bool = False
+    """Whether it knows what the provider takes and wants."""
+    workarounds: bool = False
+    """Whether it knows what the model needs."""
+    presets: tuple[str, ...] = ()
+    """What it adds by name."""
+    own: Preset = field(default_factory=Preset)
+    """What it declares itself, over all that it knows."""
+
+    def extended(self, name: str, tree: object) -> Strategy:
+        """A strategy of the user's own over this one.
+
+        :raises PlaceError: at the first thing that is wrong
+        """
+        table = Table.of(tree, "strategy", name).only("extends", "about", "tags", "presets", *_OWN)
+        sections = {section: table.values[section] for section in _OWN if section in table.values}
+        own = Preset.of(name, sections)
+        return replace(
+            self,
+            name=name,
+            about=table.text("about", f"{self.name}, changed"),
+            tags=table.names("tags"),
+            presets=(*self.presets, *table.names("presets")),
+            own=self.own.merged(own),
+        )
+
+
+STRATEGIES: Final = (
+    Strategy(
+        "raw",
+        "Nothing is mended, nothing is known, nothing is sent that was not asked for.",
+        ("raw", "naked", "unoptimized"),
+        presets=("raw",),
+    ),
+    Strategy(
+        "baseline",
+        "Replies are mended, and the provider is known.",
+        ("base",),
+        infrastructure=True,
+        provider_defaults=True,
+        presets=("baseline",),
+    ),
+    Strategy(
+        "production",
+        "All that toolreel knows: the provider, and the model's workarounds.",
+        ("prod", "recommended"),
+        infrastructure=True,
+        provider_defaults=True,
+        workarounds=True,
+    ),
+)
+"""In the order of the catalogue."""
+
+
+def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
+    """The strategies, with those that a plan declares in its tables ``[strategy.NAME]`` after them.
+
+    :raises PlaceError: if one extends what there is not, or cannot be used
+    """
+    known = {strategy.name: strategy for strategy in STRATEGIES}
+    for name, table in Table.of(tree, "strategy").tables():
+        if name in known:
+            raise table.complaint("there is a strategy of that name; choose another")
+        base = table.text("extends", "production")
+        if base not in known:
+            raise table.complaint(unknown_name("strategy", base, known), "extends")
+        for preset in table.names("presets"):
+            if preset not in presets.names:
+                raise table.complaint(unknown_name("preset", preset, presets.names), "presets")
+        known[name] = known[base].extended(name, table.values)
+    return tuple(known.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What a configuration is made of beside its strategy."""
+
+    presets: Presets
+    """The catalogue."""
+    provider: str
+    """The provider's name; empty: nobody says, so nothing is known of it."""
+    harness: Preset = field(default_factory=Preset)
+    """What the evaluation asks for, whatever the strategy: modes, policies, overrides of the body."""
+    sampling: JsonText = NOTHING
+    """Options that go over those of a sampling profile."""
+    content_tags: bool = False
+    """Whether ``best_effort`` reads calls from text with every model."""
+    allowed_tools: tuple[str, ...] = ()
+    seeded: bool = False
+
+
+def configured(
+    layers: Layers, strategy: Strategy, model: str, profile: SamplingProfile, fallback: str, changes: Preset
+) -> Configuration:
+    """The effective configuration of a run.
+
+    The later goes before the earlier: infrastructure, provider, the strategy's presets, the evaluation's
+    own wishes, text calls, the model's workarounds, what the strategy declares, the sampling, the scenario.
+
+    :param fallback: one of :data:`Fallback`
+    :param changes: what the scenario changes
+    """
+    known = reduce(Preset.merged, _help(layers, strategy, model, fallback), Preset())
+    whole = known.merged(profile.preset).merged(changes)
+    sections = whole.changes()
+    provider = Provider.of(sections["provider"])
+    asked = reduce(merged, map(_options, (profile.options, layers.sampling, changes.request)))
+    return Configuration(
+        LoopConfig.of(sections["config"]),
+        provider,
+        canonical(merged(known.options(provider), asked)),
+        whole.request_overrides,
+        whole.names,
+        layers.allowed_tools,
+        layers.seeded,
+    )
+
+
+def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iterable[Preset]:
+    collection = layers.presets
+    yield collection.base if strategy.infrastructure else Preset()
+    yield collection.defaults(layers.provider) if strategy.provider_defaults else Preset()
+    yield collection.merged(strategy.presets)
+    yield layers.harness
+    if strategy.provider_defaults and (layers.content_tags or fallback == "fallback_on"):
+        yield collection.get(_TAGS)
+    yield collection.workaround(layers.provider, model) if strategy.workarounds else Preset()
+    yield _NO_TEXT_CALLS if fallback == "fallback_off" else Preset()
+    yield strategy.own
+
+
+def _options(text: JsonText) -> Tree:
+    tree = parse(text)
+    return tree if isinstance(tree, Mapping) else {}

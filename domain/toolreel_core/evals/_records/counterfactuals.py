@@ -1,0 +1,98 @@
+"""What the recorded replies of runs come to under another strategy, counted.
+
+A run is *decided* where its recorded replies carry it to an end under the other strategy too, or where
+somebody has answered what they do not; it is then a pair of two verdicts about the same replies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from toolreel_core.evals._oracles.verdict import Verdict
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._records.request_content import Divergence, Parting
+from toolreel_core.evals._statistics.counts import Pairs
+
+__all__ = ["Fate", "Tally", "WhatIf"]
+
+Fate: TypeAlias = Literal["recovery", "loss", "unchanged", "diverged", "undecided"]
+"""``diverged``: it asked for something that was not recorded; ``undecided``: one of the two says nothing
+about the model, or could not be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """One recorded run under another strategy."""
+
+    key: str
+    """Of the recorded run."""
+    cell: Cell
+    """Of the recorded run."""
+    trial: int
+    strategy: str
+    """The other one."""
+    was: Verdict | None = None
+    """About the recorded run, by today's oracles."""
+    now: Verdict | None = None
+    """About the run under the other strategy; ``None`` if it has not come to an end."""
+    diverged: Divergence | None = None
+    """Where the recorded replies ended to be of use."""
+    turn: int = 0
+    """The turn of the other run in which they did; 0: they did not."""
+    why: str = ""
+    """Why nothing can be said, where that is neither of the two verdicts."""
+
+    @property
+    def fate(self) -> Fate:
+        """What becomes of the run."""
+        if self.now is None and self.diverged:
+            return "diverged"
+        if self.was is None or self.now is None or not (self.was.valid and self.now.valid):
+            return "undecided"
+        before, after = self.was.result != "fail", self.now.result != "fail"
+        if before == after:
+            return "unchanged"
+        return "recovery" if after else "loss"
+
+    @property
+    def reason(self) -> str:
+        """Why it is undecided, in words."""
+        if self.why:
+            return self.why
+        for whose, verdict in (("the recorded run", self.was), (f"under {self.strategy} it", self.now)):
+            if verdict and not verdict.valid:
+                return f"{whose} is {verdict.result}: {verdict.category}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """All runs of one comparison."""
+
+    runs: tuple[WhatIf, ...]
+
+    def of(self, fate: Fate) -> tuple[WhatIf, ...]:
+        """The runs of which this became."""
+        return tuple(run for run in self.runs if run.fate == fate)
+
+    @property
+    def pairs(self) -> Pairs:
+        """The decided runs: whether they pass as recorded, and under the other strategy."""
+        return Pairs.of(_passes(self.runs))
+
+    @property
+    def partings(self) -> Mapping[tuple[int, Parting], int]:
+        """How many runs diverge in each turn by each kind of difference, in the order of the turns."""
+        found: Counter[tuple[int, Parting]] = Counter(
+            (run.turn, run.diverged.kind) for run in self.runs if run.diverged
+        )
+        return dict(sorted(found.items()))
+
+
+def _passes(runs: Iterable[WhatIf]) -> Iterable[tuple[bool, bool]]:
+    for run in runs:
+        if run.was and run.now and run.was.valid and run.now.valid:
+            yield run.was.result != "fail", run.now.result != "fail"

@@ -1,0 +1,87 @@
+"""Records: all that is kept of one finished run in the journal of an evaluation, one JSON line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from toolreel_core._jsontext.canonical import Json, JsonText
+from toolreel_core.evals._oracles.verdict import Verdict
+from toolreel_core.evals._plan.cells import Cell
+
+__all__ = ["VERSION", "Asked", "Attempt", "Record"]
+
+VERSION = 1
+"""Of the form of header and records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of a run, in the order in which they were sent, retries included."""
+
+    turn: int
+    ms: int
+    """Milliseconds until the whole reply was there."""
+    status: int | None
+    """The HTTP status, where there was one."""
+    failure: str = ""
+    """The kind of a failure on the wire, such as ``timeout``."""
+    finish: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
+    """What the provider says that it charged; ``None``: it did not say."""
+    model: str = ""
+    """Who answered, as far as the provider says."""
+    provider: str = ""
+    fingerprint: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of a run; all but the last were repeated."""
+
+    ms: int
+    verdict: Verdict
+    asked: tuple[Asked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One finished run."""
+
+    key: str
+    cell: Cell
+    trial: int
+    version: int
+    """Of the scenario."""
+    configuration: JsonText
+    """The effective configuration, whole, as :mod:`toolreel_core.evals._plan.configuration` tells it."""
+    digest: str
+    """Of the effective configuration."""
+    tools_sent: bool
+    verdict: Verdict
+    loop: str
+    """The name of the loop's outcome."""
+    final: str
+    """The final text; empty if there is none."""
+    world: Json
+    """What the world told at the end."""
+    language_shape: str
+    """``ok``, ``drift`` or ``unknown``; empty without a language policy."""
+    turns: int
+    calls: int
+    attempts: tuple[Attempt, ...]
+    error_status: int | None = None
+    error_body: Json = None
+    """The body of an error response, parsed where it is JSON; at most 20,000 characters of it."""
+    error_hint: str = ""
+    """``provider: message``, as a router tells it."""
+    cassette: str = ""
+    """The path of the recording, relative to the evaluation's directory; empty if nothing was recorded."""
+
+    @property
+    def ms(self) -> int:
+        """Milliseconds of all attempts together."""
+        return sum(attempt.ms for attempt in self.attempts)

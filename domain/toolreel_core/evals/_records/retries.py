@@ -1,0 +1,71 @@
+"""Trying a run again: where the provider failed for the moment, and where a model said nothing at all.
+
+A run that failed stays failed. What is tried again is one that says nothing about the model (``void``),
+for as long as the plan allows, and one that ended in an empty text, which the reference harness gives
+another try; both are counted, and stand in the record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core.evals._oracles.verdict import Verdict
+
+__all__ = ["Tries", "tried_again", "wait_ms"]
+
+_PASSING: Final = frozenset(
+    {
+        "transport.rate_limit",
+        "transport.timeout",
+        "transport.connection",
+        "transport.upstream_5xx",
+        "transport.decode",
+    }
+)
+"""What may be over soon; a wrong key or an empty account is not."""
+
+_SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
+"""What a run is called that ended without a text, and without anything else that would explain it."""
+
+_BASE_MS: Final = 1_000
+_CAP_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """How often a run may still be tried again."""
+
+    empties: int = 1
+    """After an empty final text."""
+    voids: int = 3
+    """After a failure of the provider."""
+
+
+def tried_again(verdict: Verdict, final: str, tries: Tries) -> Tries | None:
+    """What is left when a run is tried again; ``None`` if it is not.
+
+    >>> tried_again(Verdict("fail", "wire.empty_response"), "", Tries())
+    Tries(empties=0, voids=3)
+
+    :param final: the final text, which is blank where the model said nothing
+    """
+    if verdict.result == "void":
+        again = verdict.category in _PASSING and tries.voids > 0
+        return replace(tries, voids=tries.voids - 1) if again else None
+    silent = not final.strip() and verdict.category.startswith(_SILENT)
+    if verdict.result == "fail" and silent and tries.empties > 0:
+        return replace(tries, empties=tries.empties - 1)
+    return None
+
+
+def wait_ms(failures: int, asked_for: int | None) -> int:
+    """How long to wait before a run is tried again that the provider failed.
+
+    >>> wait_ms(1, None), wait_ms(2, None), wait_ms(1, 30_000)
+    (1000, 2000, 30000)
+
+    :param failures: so far, from 1 on
+    :param asked_for: milliseconds that the server asked for, with ``Retry-After``
+    """
+    return min(_CAP_MS, max(_BASE_MS << (failures - 1), asked_for or 0))

@@ -1,0 +1,66 @@
+"""Scenarios: a task, the world that it is set in, and how one sees that it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from toolreel_core._conversation.message import Message
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core.evals._oracles.evidence import Evidence
+from toolreel_core.evals._oracles.scripts import Rehearsals
+from toolreel_core.evals._worlds.world import World
+
+__all__ = ["Check", "Layer", "Scenario", "Setting"]
+
+Layer: TypeAlias = Literal["outcome", "exercise"]
+"""``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""
+
+_CONTROLS: Final = frozenset({"chat_only", "chat_only_capped"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a run of a scenario begins with."""
+
+    messages: tuple[Message, ...]
+    tools: ToolSurface
+    world: World
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that an oracle looks at."""
+
+    name: str
+    """Part of the failure's category, such as ``draft`` in ``task.outcome:draft``."""
+    layer: Layer
+    finding: Callable[[Evidence], str] = field(compare=False)
+    """What is wrong, in words for a person; empty if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One scenario of the catalogue."""
+
+    name: str
+    pack: str
+    """What it belongs to: ``reference``, or the name of a further pack."""
+    about: str
+    version: int
+    """Counted up whenever its words, world or tools change, so that older records stay apart."""
+    groups: tuple[str, ...]
+    begin: Callable[[str], Setting] = field(compare=False)
+    """The setting of one run, from the seed that its identifiers are made of."""
+    checks: tuple[Check, ...]
+    changes: Preset = field(default_factory=Preset)
+    """What it changes in a configuration, such as a lower limit of argument bytes."""
+    rehearsals: Rehearsals | None = None
+    """Models in a few lines that show what its oracle makes of them."""
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a plain conversation, which tells about a model but not about its tools."""
+        return self.name in _CONTROLS

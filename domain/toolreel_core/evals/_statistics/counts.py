@@ -1,0 +1,138 @@
+"""Runs, counted: how many of a cell passed, and how two candidates did on the same tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from toolreel_core._errors import ConfigError
+
+__all__ = ["Count", "Pairs", "total", "total_pairs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many runs of one cell, or of any other group, passed.
+
+    >>> Count(496, 580)
+    Count(passed=496, runs=580)
+    >>> Count(21, 20)
+    Traceback (most recent call last):
+    ...
+    toolreel_core._errors.ConfigError: 21 of 20 runs cannot have passed: both are counts, and no more pass than run
+    """
+
+    passed: int
+    runs: int
+    """Valid runs: those that are void or unsupported are not among them."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.passed <= self.runs:
+            raise ConfigError(
+                f"{self.passed!r} of {self.runs!r} runs cannot have passed: both are counts, "
+                "and no more pass than run"
+            )
+
+    @classmethod
+    def of(cls, outcomes: Iterable[bool]) -> Count:
+        """The count of runs of which each passed or did not.
+
+        >>> Count.of([True, False, True])
+        Count(passed=2, runs=3)
+        """
+        seen = Counter(outcomes)
+        return cls(seen[True], seen.total())
+
+    @property
+    def rate(self) -> float | None:
+        """The share of runs that passed, 0 to 1; ``None`` if there are no runs."""
+        return self.passed / self.runs if self.runs else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """How two candidates, a first and a second, did on the same tasks; each pair is a task that both ran.
+
+    >>> pairs = Pairs(both=80, lost=2, gained=10, neither=8)
+    >>> pairs.difference, pairs.discordance
+    (0.08, 0.12)
+    """
+
+    both: int
+    """Both passed."""
+    lost: int
+    """The first passed and the second did not: a loss."""
+    gained: int
+    """The second passed and the first did not: a recovery."""
+    neither: int
+    """None of the two passed."""
+
+    def __post_init__(self) -> None:
+        if min(self.both, self.lost, self.gained, self.neither) < 0:
+            raise ConfigError(f"pairs are counted, and no count is negative: {self!r}")
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[bool, bool]]) -> Pairs:
+        """The table of pairs of which each says whether the first and whether the second passed.
+
+        >>> Pairs.of([(True, True), (False, True), (False, True)])
+        Pairs(both=1, lost=0, gained=2, neither=0)
+        """
+        seen = Counter(pairs)
+        return cls(seen[True, True], seen[True, False], seen[False, True], seen[False, False])
+
+    @property
+    def runs(self) -> int:
+        """Pairs altogether."""
+        return self.both + self.lost + self.gained + self.neither
+
+    @property
+    def discordant(self) -> int:
+        """Pairs in which one passed and the other did not: only they tell the two apart."""
+        return self.lost + self.gained
+
+    @property
+    def first(self) -> Count:
+        """The first candidate's runs."""
+        return Count(self.both + self.lost, self.runs)
+
+    @property
+    def second(self) -> Count:
+        """The second candidate's runs."""
+        return Count(self.both + self.gained, self.runs)
+
+    @property
+    def difference(self) -> float | None:
+        """The second's rate less the first's, -1 to 1; ``None`` if there are no pairs."""
+        return (self.gained - self.lost) / self.runs if self.runs else None
+
+    @property
+    def discordance(self) -> float | None:
+        """The share of pairs that are discordant, 0 to 1; ``None`` if there are no pairs."""
+        return self.discordant / self.runs if self.runs else None
+
+
+def total(counts: Iterable[Count]) -> Count:
+    """All runs of several groups, as one.
+
+    >>> total([Count(1, 2), Count(3, 3)])
+    Count(passed=4, runs=5)
+    """
+    groups = list(counts)
+    return Count(sum(group.passed for group in groups), sum(group.runs for group in groups))
+
+
+def total_pairs(tables: Iterable[Pairs]) -> Pairs:
+    """All pairs of several tables, as one.
+
+    >>> total_pairs([Pairs(1, 0, 2, 0), Pairs(0, 1, 1, 3)])
+    Pairs(both=1, lost=1, gained=3, neither=3)
+    """
+    groups = list(tables)
+    return Pairs(
+        sum(group.both for group in groups),
+        sum(group.lost for group in groups),
+        sum(group.gained for group in groups),
+        sum(group.neither for group in groups),
+    )

@@ -1,0 +1,93 @@
+"""Counts of results, and the rates that they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._oracles.verdict import Result
+
+__all__ = ["ResultCounts"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCounts:
+    """How some runs went.
+
+    A run is *ok* if it passed, exercised or not, as the reference harness counts; it is *valid* if it says
+    something about the model at all. Rates are of valid runs, and stand beside the coverage: the share of
+    runs that are valid.
+    """
+
+    passed: int = 0
+    unexercised: int = 0
+    """Right, but the hard part was skipped."""
+    failed: int = 0
+    unsupported: int = 0
+    void: int = 0
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> ResultCounts:
+        """The counts of some results.
+
+        >>> ResultCounts.of(["pass", "fail", "void"]).rate
+        0.5
+        """
+        found = [*results]
+        return cls(
+            found.count("pass"),
+            found.count("pass_unexercised"),
+            found.count("fail"),
+            found.count("unsupported"),
+            found.count("void"),
+        )
+
+    @property
+    def runs(self) -> int:
+        """All of them."""
+        return self.valid + self.unsupported + self.void
+
+    @property
+    def ok(self) -> int:
+        """Those that passed, exercised or not."""
+        return self.passed + self.unexercised
+
+    @property
+    def valid(self) -> int:
+        """Those that say something about the model."""
+        return self.ok + self.failed
+
+    @property
+    def rate(self) -> float | None:
+        """The share of valid runs that are ok, from 0 to 1; ``None`` if none is valid."""
+        return self.ok / self.valid if self.valid else None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of runs that are valid, from 0 to 1; ``None`` if there is none."""
+        return self.valid / self.runs if self.runs else None
+
+    def __add__(self, other: ResultCounts) -> ResultCounts:
+        return ResultCounts(
+            self.passed + other.passed,
+            self.unexercised + other.unexercised,
+            self.failed + other.failed,
+            self.unsupported + other.unsupported,
+            self.void + other.void,
+        )
+
+    def tree(self) -> dict[str, Json]:
+        """All of it, for a summary."""
+        return {
+            "runs": self.runs,
+            "ok": self.ok,
+            "pass": self.passed,
+            "pass_unexercised": self.unexercised,
+            "fail": self.failed,
+            "unsupported": self.unsupported,
+            "void": self.void,
+            "valid": self.valid,
+            "rate": self.rate,
+            "coverage": self.coverage,
+        }

@@ -1,0 +1,219 @@
+"""Summaries: what the runs of an evaluation come to, cell by cell and task by task.
+
+One function for an evaluation that has just ended and for one that is read again; the order of the records
+plays no part. Of a run one short entry is kept, of its requests and texts nothing but sums, so that
+thousands of runs fit where a few did.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from toolreel_core.evals._oracles.verdict import Result
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._summary.result_counts import ResultCounts
+from toolreel_core.evals._summary.usage import Usage, usage_of
+
+__all__ = ["CellSummary", "RunEntry", "Summary", "TaskSummary", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One run in the index."""
+
+    cell: Cell
+    trial: int
+    key: str
+    result: Result
+    category: str
+    reason: str
+    """The first reason; empty for a pass."""
+    hint: str
+    """What a router said about the error."""
+    status: int | None
+    ms: int
+    """Of all attempts."""
+    last_ms: int
+    """Of the last attempt."""
+    attempts: int
+    language_shape: str
+    text_calls: bool
+    """Whether calls were to be read from text."""
+    digest: str
+    """Of the effective configuration."""
+    cassette: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it passed, exercised or not."""
+        return self.result in {"pass", "pass_unexercised"}
+
+    @property
+    def error(self) -> str:
+        """What is wrong, as one line; empty for a pass."""
+        return ": ".join(filter(None, (self.category, self.reason)))
+
+
+@dataclass(frozen=True, slots=True)
+class CellSummary:
+    """All trials of one cell."""
+
+    cell: Cell
+    control: bool
+    """Whether it is a plain conversation, which is counted apart."""
+    entries: tuple[RunEntry, ...]
+    """By trial."""
+    usage: Usage
+    served: tuple[str, ...]
+    """Who answered, as ``model`` or ``model at provider``, in the order of their names."""
+
+    @property
+    def counts(self) -> ResultCounts:
+        """How they went."""
+        return ResultCounts.of(entry.result for entry in self.entries)
+
+    @property
+    def categories(self) -> Mapping[str, int]:
+        """How often each category stands for a run, by its name."""
+        found = Counter(entry.category for entry in self.entries if entry.category)
+        return dict(sorted(found.items()))
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of the configurations that its runs had; more than one is a warning."""
+        return tuple(sorted({entry.digest for entry in self.entries}))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """All cells of one task: one row of the table."""
+
+    cells: tuple[CellSummary, ...]
+    """In the order of the scenarios."""
+
+    @property
+    def cell(self) -> Cell:
+        """One of its cells, for all but the scenario."""
+        return self.cells[0].cell
+
+    def counts(self, *, control: bool | None = None) -> ResultCounts:
+        """How its runs went: all of them, or only those of controls, or only the others."""
+        wanted = (cell.counts for cell in self.cells if control is None or cell.control is control)
+        return sum(wanted, start=ResultCounts())
+
+    def entries(self, *, control: bool | None = None) -> tuple[RunEntry, ...]:
+        """Its runs, in the order in which a plan has them: trial by trial, scenario by scenario."""
+        cells = [cell for cell in self.cells if control is None or cell.control is control]
+        runs = [(entry.trial, place, entry) for place, cell in enumerate(cells) for entry in cell.entries]
+        return tuple(entry for _, _, entry in sorted(runs, key=lambda run: run[:2]))
+
+    @property
+    def usage(self) -> Usage:
+        """What its runs have used."""
+        return sum((cell.usage for cell in self.cells), start=Usage())
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """An evaluation, summed up."""
+
+    tasks: tuple[TaskSummary, ...]
+    """In the order of the plan."""
+    missing: int
+    """Runs that the plan asks for, and that have not ended."""
+
+    @property
+    def cells(self) -> tuple[CellSummary, ...]:
+        """All cells, task by task."""
+        return tuple(cell for task in self.tasks for cell in task.cells)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no run is missing, and none is void."""
+        return not self.missing and not any(cell.counts.void for cell in self.cells)
+
+    def counts(self, *, control: bool | None = None) -> ResultCounts:
+        """How all runs went; see :meth:`TaskSummary.counts`."""
+        return sum((task.counts(control=control) for task in self.tasks), start=ResultCounts())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know."""
+        return tuple(warning for cell in self.cells for warning in _warnings(cell))
+
+
+def summarise(
+    records: Iterable[Record], order: Iterable[Cell], controls: Iterable[str], asked_for: int
+) -> Summary:
+    """Sum up the records of an evaluation.
+
+    :param records: one of each run, in any order
+    :param order: the cells of the plan, in its order; what it does not ask for comes after, by name
+    :param controls: the names of the scenarios that are controls
+    :param asked_for: how many runs the plan asks for
+    """
+    places = {cell: place for place, cell in enumerate(order)}
+    gathered: dict[Cell, _Gathered] = {}
+    for record in records:
+        gathered.setdefault(record.cell, _Gathered()).add(record)
+    plain = frozenset(controls)
+    last = len(places)
+    names = sorted(gathered, key=lambda cell: (places.get(cell, last), *cell.task, cell.scenario))
+    tasks: dict[tuple[str, ...], list[CellSummary]] = {}
+    for cell in names:
+        summed = gathered[cell].summed(cell, control=cell.scenario in plain)
+        tasks.setdefault(cell.task, []).append(summed)
+    ended = sum(len(gathered[cell].entries) for cell in names if cell in places)
+    return Summary(tuple(TaskSummary(tuple(cells)) for cells in tasks.values()), max(0, asked_for - ended))
+
+
+class _Gathered:
+    """The runs of one cell, while they come in."""
+
+    def __init__(self) -> None:
+        self.entries: list[RunEntry] = []
+        self.usage = Usage()
+        self.served: set[str] = set()
+
+    def add(self, record: Record) -> None:
+        self.entries.append(_entry(record))
+        self.usage += usage_of(record)
+        for attempt in record.attempts:
+            for asked in attempt.asked:
+                if asked.model:
+                    self.served.add(f"{asked.model} at {asked.provider}" if asked.provider else asked.model)
+
+    def summed(self, cell: Cell, *, control: bool) -> CellSummary:
+        entries = sorted(self.entries, key=lambda entry: (entry.trial, entry.key))
+        return CellSummary(cell, control, tuple(entries), self.usage, tuple(sorted(self.served)))
+
+
+def _entry(record: Record) -> RunEntry:
+    return RunEntry(
+        cell=record.cell,
+        trial=record.trial,
+        key=record.key,
+        result=record.verdict.result,
+        category=record.verdict.category,
+        reason=next(iter(record.verdict.reasons), ""),
+        hint=record.error_hint,
+        status=record.error_status,
+        ms=record.ms,
+        last_ms=record.attempts[-1].ms,
+        attempts=len(record.attempts),
+        language_shape=record.language_shape,
+        text_calls='"text_dialects":["' in record.configuration,
+        digest=record.digest,
+        cassette=record.cassette,
+    )
+
+
+def _warnings(cell: CellSummary) -> Iterable[str]:
+    name = f"{cell.cell.model}, {cell.cell.strategy}, {cell.cell.scenario}"
+    if len(cell.served) > 1:
+        yield f"{name}: not always the same model answered: {', '.join(cell.served)}"
+    if len(cell.digests) > 1:
+        yield f"{name}: its runs were made under {len(cell.digests)} configurations; make them anew"

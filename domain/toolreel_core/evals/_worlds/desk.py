@@ -1,0 +1,75 @@
+"""The desk: a world out of tables, in which some tools answer questions and others note what they are told.
+
+What was noted is all that a scenario's oracle needs: which orders were given, with which arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core.evals._worlds.world import did, refused
+
+__all__ = ["Answer", "Desk", "Order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool says when it is asked for something."""
+
+    tool: str
+    wanted: JsonText
+    """Arguments that a call must have, letter case of texts aside; others may stand beside them."""
+    data: JsonText
+    """A JSON object."""
+
+    @classmethod
+    def of(cls, tool: str, wanted: Tree, data: Tree) -> Answer:
+        """An answer from everyday values."""
+        return cls(tool, canonical(wanted), canonical(data))
+
+    def fits(self, name: str, arguments: Tree) -> bool:
+        """Whether it is an answer to this call."""
+        wanted = parse(self.wanted)
+        pairs = wanted.items() if isinstance(wanted, dict) else ()
+        return name == self.tool and all(_alike(arguments.get(key), value) for key, value in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A call that was noted."""
+
+    tool: str
+    arguments: JsonText
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Answers that are there, and orders that were given."""
+
+    answers: tuple[Answer, ...] = ()
+    takes: tuple[str, ...] = ()
+    """Tools that only note what is asked of them, and always work."""
+    orders: tuple[Order, ...] = ()
+
+    def called(self, name: str, arguments: Tree) -> tuple[Desk, JsonText]:
+        """Answer from the table, or note the order."""
+        for answer in self.answers:
+            if answer.fits(name, arguments):
+                return self, JsonText(answer.data)
+        if name not in self.takes:
+            return self, refused(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
+        order = Order(name, canonical(arguments))
+        return replace(self, orders=(*self.orders, order)), did(name, {"noted": len(self.orders) + 1})
+
+    def told(self) -> Json:
+        """The orders, in order."""
+        return {
+            "orders": [{"tool": order.tool, "arguments": parse(order.arguments)} for order in self.orders]
+        }
+
+
+def _alike(one: Json, other: Json) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return one.strip().casefold() == other.strip().casefold()
+    return canonical(one) == canonical(other)

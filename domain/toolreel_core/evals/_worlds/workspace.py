@@ -1,0 +1,169 @@
+"""The workspace: the world of the reference's scenarios, with facts, a draft and two tools.
+
+It is stricter than its parts could be: the general patch knows four operations, and its tool allows
+one of them at one path, so that a scenario can ask for something that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from returns.pipeline import is_successful
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core.evals._worlds.json_patch import patched
+from toolreel_core.evals._worlds.json_pointer import at
+from toolreel_core.evals._worlds.world import did, identifier, refused
+
+__all__ = ["ALLOWED", "Mishaps", "Workspace"]
+
+ALLOWED: Final = "/draft/foo"
+"""The one path that ``state_patch`` may set."""
+
+_DRAFT: Final = "/draft/"
+_PLACEHOLDER: Final = "workspace_id"
+"""What models write where they were shown a name instead of a value."""
+_QUOTES: Final = "\"'`"
+
+
+@dataclass(frozen=True, slots=True)
+class Mishaps:
+    """What goes wrong in a world all by itself, by the number of the call, from 1 on."""
+
+    failing_patches: tuple[int, ...] = ()
+    """Patches that fail although they are right, and would work the next time."""
+    cut_reads: tuple[int, ...] = ()
+    """Reads of which only the first half arrives."""
+    huge_reads: tuple[int, ...] = ()
+    """Reads that bring :attr:`huge_bytes` of what nobody asked for."""
+    huge_bytes: int = 50_000
+
+
+_NO_MISHAPS: Final = Mishaps()
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Facts that are given, and a draft that can be changed."""
+
+    id: str
+    facts: JsonText = NOTHING
+    draft: JsonText = NOTHING
+    locks: tuple[str, ...] = ()
+    ui_state: JsonText = NOTHING
+    facts_version: int = 0
+    draft_version: int = 0
+    """Counted up by every patch that changes something."""
+    mishaps: Mishaps = field(default=_NO_MISHAPS)
+    reads: int = 0
+    patches: int = 0
+
+    @classmethod
+    def of(cls, seed: str, *, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS) -> Workspace:
+        """A workspace whose identifier follows from the seed."""
+        return cls(identifier(seed, "workspace"), draft=canonical(draft or {}), mishaps=mishaps)
+
+    def told(self) -> Json:
+        """The whole of it."""
+        return {"id": self.id, **self._whole()}
+
+    def snapshot(self, select: Sequence[str] = ()) -> Tree:
+        """The whole, or what stands at some pointers: ``None`` where there is nothing."""
+        whole = self._whole()
+        return {pointer: at(whole, pointer) for pointer in select} if select else whole
+
+    def patch(self, operations: Sequence[Json]) -> Workspace | str:
+        """The workspace after all operations, or why one of them cannot be done; then nothing is changed."""
+        done = patched({"draft": parse(self.draft)}, operations, under=_DRAFT)
+        if not is_successful(done):
+            return done.failure()
+        draft = canonical(at(done.unwrap(), "/draft"))
+        return replace(self, draft=draft, draft_version=self.draft_version + bool(operations))
+
+    def called(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
+        """Answer a call as the reference's executor does."""
+        match name:
+            case "state_get":
+                return self._read(arguments)
+            case "state_patch":
+                return self._patched(arguments)
+            case _:
+                why = f"{name} was not run: this workspace has no such tool."
+                return self, refused(name, "TOOL_NOT_IMPLEMENTED", why)
+
+    def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+        asked = replace(self, reads=self.reads + 1)
+        if why := self._elsewhere(arguments):
+            return asked, refused("state_get", "WORKSPACE_NOT_FOUND", why)
+        select = _pointers(arguments.get("select"))
+        if isinstance(select, str):
+            return asked, refused("state_get", "ARGUMENT_ERROR", select)
+        data: Tree = {"snapshot": self.snapshot(select)}
+        if asked.reads in self.mishaps.huge_reads:
+            data = {**data, "history": "0" * self.mishaps.huge_bytes}
+        text = did("state_get", data)
+        # No JSON any more, as when a connection breaks off in the middle.
+        cut = asked.reads in self.mishaps.cut_reads
+        return asked, JsonText(text[: len(text) // 2]) if cut else text
+
+    def _patched(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+        asked = replace(self, patches=self.patches + 1)
+        if why := self._elsewhere(arguments):
+            return asked, refused("state_patch", "WORKSPACE_NOT_FOUND", why)
+        operations = arguments.get("ops")
+        if why := _forbidden(operations):
+            return asked, refused("state_patch", "ARGUMENT_ERROR", why)
+        if asked.patches in self.mishaps.failing_patches:
+            why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
+            return asked, refused("state_patch", "UNAVAILABLE", why)
+        after = asked.patch(_items(operations))
+        if isinstance(after, str):
+            return asked, refused("state_patch", "ARGUMENT_ERROR", after)
+        applied = len(_items(operations))
+        return after, did("state_patch", {"draft_etag": f"draft:{after.draft_version}", "applied": applied})
+
+    def _whole(self) -> dict[str, Json]:
+        return {
+            "facts": parse(self.facts),
+            "draft": parse(self.draft),
+            "locks": {"paths": list(self.locks)},
+            "ui_state": parse(self.ui_state),
+            "versions": {"facts": f"facts:{self.facts_version}", "draft": f"draft:{self.draft_version}"},
+        }
+
+    def _elsewhere(self, arguments: Tree) -> str:
+        """Why the call is about another workspace; empty if it is about this one."""
+        given = arguments.get("workspace_id")
+        name = given.strip() if isinstance(given, str) else given
+        if name in (None, "", _PLACEHOLDER, self.id):
+            return ""
+        return f"There is no workspace {name!r}. Leave workspace_id out to use the current one."
+
+
+def _pointers(select: Json) -> tuple[str, ...] | str:
+    """The pointers that a model means, in whatever way it has written them, each once."""
+    if select is None:
+        return ()
+    texts = [item for item in _items(select) if isinstance(item, str)]
+    if isinstance(select, str) or not isinstance(select, Sequence) or len(texts) < len(select):
+        return "select must be a list of JSON pointers, such as /draft/foo."
+    tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
+    return tuple(dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text))
+
+
+def _forbidden(operations: Json) -> str:
+    """Why the tool does not allow what is asked for; empty if it does."""
+    items = _items(operations)
+    if not items:
+        return "ops must be a list of at least one operation."
+    for item in items:
+        name, path = (item.get("op"), item.get("path")) if isinstance(item, Mapping) else (None, None)
+        if (name, path) != ("set", ALLOWED):
+            return f"Only the op set at the path {ALLOWED} is allowed here, got {name!r} at {path!r}."
+    return ""
+
+
+def _items(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()

@@ -1,0 +1,55 @@
+"""Worlds: what the tools of a scenario act upon, as frozen values.
+
+A world answers a call with its successor and the tool's output, so that whoever has the calls of a run
+has its world: a replay, a new oracle and a counterfactual need no network and nothing that was kept.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
+from toolreel_core._jsontext.digest import chain
+from toolreel_core._tools.result import Envelope, ToolFailure
+
+__all__ = ["World", "did", "identifier", "refused"]
+
+
+class World(Protocol):
+    """The state behind the tools of one run."""
+
+    def called(self, name: str, arguments: Tree) -> tuple[World, JsonText]:
+        """The world after a call, and what the tool returned: an envelope, or any other JSON value.
+
+        :param name: the tool's inner name
+        """
+        ...
+
+    def told(self) -> Json:
+        """What there is in it, for oracles and records."""
+        ...
+
+
+def did(tool: str, data: Tree) -> JsonText:
+    """The output of a call that worked."""
+    return Envelope(True, tool, canonical(data)).text()
+
+
+def refused(tool: str, code: str, message: str) -> JsonText:
+    """The output of a call that did not.
+
+    >>> refused("add", "ARGUMENT_ERROR", "a is missing.")
+    '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
+"message":"a is missing."}]}'
+    """
+    return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
+
+
+def identifier(seed: str, what: str) -> str:
+    """An identifier in the form of a UUID: the same for the same seed, so that requests are the same too.
+
+    >>> identifier("1", "workspace")
+    '972a3eca-b8fd-a383-0a36-afbcdfd15320'
+    """
+    digits = chain("identifier", what, seed)
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel.cassette._request_diff import (
+    ABSENT,
+    Change,
+    agreement,
+    changes,
+    clipped,
+    difference,
+    drift,
+    first_change,
+)
+from toolreel_core._jsontext.canonical import Json, canonical
+
+SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}
+TOOL: dict[str, Json] = {"function": {"name": "f", "parameters": {"type": "object"}}}
+BODY: dict[str, Json] = {
+    "model": "m",
+    "messages": [SYSTEM, {"role": "user", "content": "Hi"}],
+    "tools": [TOOL],
+    "temperature": 0,
+}
+
+
+def changed(**members: Json) -> dict[str, Json]:
+    return {**BODY, **members}
+
+
+@pytest.mark.parametrize(
+    ("new", "change"),
+    [
+        (
+            changed(messages=[SYSTEM, {"role": "user", "content": "Ho"}]),
+            Change("messages[1].content", '"Hi"', '"Ho"'),
+        ),
+        (
+            changed(tools=[{"function": {"name": "f", "parameters": {"type": "array"}}}]),
+            Change("tools[0].function.parameters.type", '"object"', '"array"'),
+        ),
+        (changed(temperature=0.0), Change("temperature", "0", "0.0")),
+        (changed(temperature=False), Change("temperature", "0", "false")),
+        (changed(seed=1), Change("seed", ABSENT, "1")),
+        (changed(tools=[]), Change("tools[0]", canonical(TOOL), ABSENT)),
+        (changed(tools=[TOOL, 1]), Change("tools[1]", ABSENT, "1")),
+        ({key: value for key, value in BODY.items() if key != "model"}, Change("model", '"m"', ABSENT)),
+        ([1], Change("", canonical(BODY), "[1]")),
+    ],
+)
+def test_the_first_change_is_named_by_its_place(new: Json, change: Change) -> None:
+    assert first_change(BODY, new) == change
+
+
+def test_the_order_of_keys_counts() -> None:
+    change = Change("a (order of keys)", '["x","y"]', '["y","x"]')
+    assert first_change({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}) == change
+    assert first_change({"x": 1, "y": 2}, {"y": 2, "x": 1}) == Change(
+        "(order of keys)", '["x","y"]', '["y","x"]'
+    )
+
+
+def test_every_change_is_named_in_the_order_of_the_new_value() -> None:
+    old: Json = {"a": 1, "b": {"x": [1, 2, 3], "y": 1}, "c": 0}
+    new: Json = {"d": 5, "b": {"y": 1, "x": [1, 4]}, "a": 2, "c": 0}
+    assert [change.place for change in changes(old, new)] == ["d", "b.x[1]", "b.x[2]", "a"]
+
+
+def test_two_texts_are_cut_around_their_first_difference() -> None:
+    same = "x" * 200
+    assert clipped(f"{same}a", f"{same}b") == (f"…{'x' * 30}a", f"…{'x' * 30}b")
+    assert clipped("a", "b\n") == ("a", "b\\n")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-2, 2) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(old=JSON, new=JSON)
+def test_there_is_a_change_exactly_when_the_canonical_texts_differ(old: Json, new: Json) -> None:
+    assert (first_change(old, new) is None) == (canonical(old) == canonical(new))
+
+
+def test_long_values_are_shown_around_the_first_character_that_differs() -> None:
+    old, new = "a" * 500 + "OLD" + "z" * 500, "a" * 500 + "NEW" + "z" * 500
+    lines = drift(canonical({"content": old}).encode(), canonical({"content": new}).encode()).splitlines()
+    assert lines[0] == "first change: content"
+    assert lines[1].startswith("  recorded: …aaa")
+    assert "OLDzz" in lines[1]
+    assert "NEWzz" in lines[2]
+    assert lines[2].endswith("zzz…")
+    assert max(map(len, lines)) < 180
+
+
+def test_only_a_screenful_of_diff_is_shown() -> None:
+    old, new = canonical([*range(500)]).encode(), canonical([*range(1, 1000, 2)]).encode()
+    lines = drift(old, new).splitlines()
+    assert len(lines) == 3 + 40 + 1
+    assert lines[-1] == "…"
+
+
+def test_the_diff_begins_where_the_change_is_and_not_at_the_top() -> None:
+    old, new = canonical([*range(900)]).encode(), canonical([*range(899), 7]).encode()
+    assert drift(old, new).splitlines()[3:] == [
+        "--- recorded",
+        "+++ request",
+        "@@",
+        "   896,",
+        "   897,",
+        "   898,",
+        "-  899",
+        "+  7",
+        " ]",
+    ]
+
+
+def test_a_body_that_is_no_json_is_compared_by_lines() -> None:
+    assert drift(b"one\ntwo", b"one\nthree").splitlines() == [
+        "first change: the body",
+        "  recorded: one\\ntwo",
+        "  request:  one\\nthree",
+        "--- recorded",
+        "+++ request",
+        "@@",
+        " one",
+        "-two",
+        "+three",
+    ]
+    assert "\\xff" in drift(b"\xff", b"{}")
+    assert "the whole body" in drift(b"1", b"2")
+
+
+def test_the_same_json_is_no_change() -> None:
+    assert drift(b'{"a": 1}', b'{"a":1}') == "the bodies are the same JSON"
+
+
+@given(one=st.binary(max_size=30), other=st.binary(max_size=30), start=st.binary(max_size=30))
+def test_agreement_is_the_length_of_the_common_beginning(one: bytes, other: bytes, start: bytes) -> None:
+    length = agreement(start + one, start + other)
+    assert (start + one)[:length] == (start + other)[:length]
+    assert (start + one)[length : length + 1] != (start + other)[
+        length : length + 1
+    ] or start + one == start + other
+
+
+@given(one=st.binary(max_size=30), other=st.binary(max_size=30), shared=st.binary(max_size=30))
+def test_the_difference_leaves_out_what_is_shared_at_both_ends(
+    one: bytes, other: bytes, shared: bytes
+) -> None:
+    assert difference(shared + one + shared, shared + other + shared) <= max(len(one), len(other))
+    assert (difference(one, other) == 0) == (one == other)

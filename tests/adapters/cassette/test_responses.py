@@ -1,0 +1,122 @@
+"""What a recorded response is for the client that replays it: encodings, events, and what cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import brotli
+import httpx
+import pytest
+import zstandard
+
+from tests.servers.chat_server import LIMIT, Answer, bomb, chunk, serving, streaming
+from toolreel._errors import CassetteError
+from toolreel.cassette import _chunks as cassette_pieces
+from toolreel.cassette import _responses as cassette_replayed
+from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._tape import Recording, StoredResponse
+from toolreel.cassette._transports import RecordTransport, recording
+from toolreel.http._bounded_body import TooLarge
+
+PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "gzip": gzip.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+}
+EVENTS: Final = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]\n\n")
+
+each_encoding = pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd"])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.yaml"
+
+
+def got(session: Session, url: str) -> tuple[int, dict[str, str], bytes]:
+    with httpx.Client(transport=session.transport()) as client:
+        response = client.post(f"{url}/v1/chat/completions", json={})
+    return response.status_code, dict(response.headers), response.content
+
+
+@pytest.mark.parametrize("body", [b'{"a":"\xc3\xa9"}', b"two\nlines\n", b"\x89PNG\r\n\x1a\n\x00\xff"])
+@pytest.mark.parametrize("encoding", PACKERS)
+def test_a_packed_body_is_the_same_live_and_replayed_and_can_be_read_in_the_file(
+    encoding: str, body: bytes, path: Path
+) -> None:
+    headers = {"content-type": "x/y", "content-encoding": encoding}
+    with (
+        serving(Answer(PACKERS[encoding](body), headers=headers)) as server,
+        use_cassette(path, "record") as session,
+    ):
+        live = got(session, server.url)
+    assert live == (200, {"content-type": "x/y"}, body)
+    with use_cassette(path) as session:
+        assert got(session, "http://a.test") == live
+    kind = {b"{": "json:\n        a: é", b"t": "text: |\n        two\n        lines"}.get(
+        body[:1], "binary: "
+    )
+    assert f"      {kind}" in path.read_text()
+
+
+@each_encoding
+def test_a_stream_comes_event_by_event_live_and_replayed(encoding: str, path: Path) -> None:
+    def pieces(session: Session, url: str) -> list[bytes]:
+        with (
+            httpx.Client(transport=session.transport()) as client,
+            client.stream("POST", f"{url}/v1/chat/completions", json={}) as response,
+        ):
+            return [piece for piece in response.iter_bytes() if piece]
+
+    answer = streaming(*(part for event in EVENTS for part in (event, 0.02)), encoding=encoding)
+    with serving(answer) as server, use_cassette(path, "record") as session:
+        live = pieces(session, server.url)
+    assert live == [event.encode() for event in EVENTS]
+    with use_cassette(path) as session:
+        assert pieces(session, "http://a.test") == live
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_events_end_with_any_empty_line(end: str, path: Path) -> None:
+    body = f"data: 1{end}{end}data: 2{end}{end}data: 3".encode()
+    stored = StoredResponse(200, "OK", (("content-type", "Text/Event-Stream"),), body)
+    stream = cassette_replayed.replayed(stored, path).stream
+    assert isinstance(stream, httpx.SyncByteStream)
+    assert [*stream] == [f"data: 1{end}{end}".encode(), f"data: 2{end}{end}".encode(), b"data: 3"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_a_bomb_is_not_recorded(encoding: str, path: Path) -> None:
+    with serving(bomb(64, encoding)) as server, recording(path) as tape:
+        transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+        with httpx.Client(transport=transport) as client, pytest.raises(TooLarge):
+            client.post(server.url, json={})
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("encoding", "package"), [("br", "brotli"), ("gzip, zstd", "zstandard")])
+def test_a_body_that_httpx_could_not_read_here_names_the_package(
+    encoding: str, package: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As older versions recorded it, or a client without the package."""
+    tape = Recording.blank(path)
+    packed = StoredResponse(200, "OK", (("content-encoding", encoding),), brotli.compress(b"hi"))
+    tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
+    tape.save({})
+    monkeypatch.setattr(cassette_pieces, "find_spec", lambda _: None)
+    with use_cassette(path) as session, pytest.raises(CassetteError, match=f"pip install {package}$"):
+        got(session, "http://a.test")
+
+
+def test_a_body_in_brotli_of_an_older_cassette_replays_where_the_package_is(path: Path) -> None:
+    assert importlib.util.find_spec("brotli")
+    tape = Recording.blank(path)
+    packed = StoredResponse(200, "OK", (("content-encoding", "br"),), brotli.compress(b"hi"))
+    tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
+    tape.save({})
+    with use_cassette(path) as session:
+        assert got(session, "http://a.test")[2] == b"hi"

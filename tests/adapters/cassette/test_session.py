@@ -1,0 +1,235 @@
+"""The modes of a session: replay, record, auto and extend, for clients of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import anyio
+import httpx
+import httpx2
+import pytest
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from toolreel._errors import CassetteError, SecretFound
+from toolreel.cassette._session import MODES, Mode, Session, use_cassette
+from toolreel.testing._scripted import saying
+from toolreel_core._errors import ReplayMismatch
+
+SK_KEY: Final = "sk-" + "abcdefghij0123456789"
+NOWHERE: Final = "http://elsewhere.invalid"
+
+Ask = Callable[[Session, str, tuple[str, ...]], list[str]]
+
+
+def answers(*words: str) -> tuple[Answer, ...]:
+    return tuple(replying(saying(word)) for word in words)
+
+
+def body(question: str) -> dict[str, object]:
+    return {"model": "m", "messages": [{"role": "user", "content": question}]}
+
+
+def word(tree: dict[str, list[dict[str, dict[str, str]]]]) -> str:
+    return tree["choices"][0]["message"]["content"]
+
+
+def ask(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
+    with httpx.Client(transport=session.transport()) as client:
+        return [word(client.post(f"{url}/v1/chat/completions", json=body(q)).json()) for q in questions]
+
+
+def ask2(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
+    with httpx2.Client(transport=session.httpx2_transport()) as client:
+        return [word(client.post(f"{url}/v1/chat/completions", json=body(q)).json()) for q in questions]
+
+
+async def aask(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
+    async with httpx.AsyncClient(transport=session.async_transport()) as client:
+        replies = [await client.post(f"{url}/v1/chat/completions", json=body(q)) for q in questions]
+    return [word(reply.json()) for reply in replies]
+
+
+async def aask2(session: Session, url: str, questions: tuple[str, ...]) -> list[str]:
+    async with httpx2.AsyncClient(transport=session.async_httpx2_transport()) as client:
+        replies = [await client.post(f"{url}/v1/chat/completions", json=body(q)) for q in questions]
+    return [word(reply.json()) for reply in replies]
+
+
+def on(backend: str, asked: Callable[[Session, str, tuple[str, ...]], Awaitable[list[str]]]) -> Ask:
+    return lambda session, url, questions: anyio.run(asked, session, url, questions, backend=backend)
+
+
+CLIENTS: Final[dict[str, Ask]] = {
+    "httpx": ask,
+    "httpx2": ask2,
+    "httpx on asyncio": on("asyncio", aask),
+    "httpx on trio": on("trio", aask),
+    "httpx2 on asyncio": on("asyncio", aask2),
+}
+each = pytest.mark.parametrize("asks", CLIENTS.values(), ids=CLIENTS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.yaml"
+
+
+def recorded(path: Path, *questions: str) -> str:
+    replies = answers(*(f"{question}!" for question in questions))
+    with serving(*replies) as server, use_cassette(path, "record") as session:
+        ask(session, server.url, questions)
+    return path.read_text()
+
+
+@each
+def test_a_session_is_recorded_once_and_replayed_from_then_on(asks: Ask, path: Path) -> None:
+    for _ in range(2):
+        live = answers("one", "two")[: 0 if path.exists() else 2]
+        with serving(*live) as server, use_cassette(path, mode="auto") as session:
+            assert asks(session, server.url, ("a", "b")) == ["one", "two"]
+    with use_cassette(path) as session:
+        assert asks(session, NOWHERE, ("a", "b")) == ["one", "two"]
+
+
+def test_a_replay_asks_nobody_and_wants_all_that_was_recorded(path: Path) -> None:
+    recorded(path, "a", "b")
+
+    def less() -> None:
+        with use_cassette(path) as session:
+            ask(session, NOWHERE, ("a",))
+
+    def other() -> None:
+        with use_cassette(path, "auto") as session:
+            ask(session, NOWHERE, ("z",))
+
+    assert "interaction 2 of 2: POST /chat/completions" in complaint(ReplayMismatch, less)
+    assert 'recorded: "a"\n  request:  "z"' in complaint(ReplayMismatch, other)
+    path.unlink()
+    assert complaint(CassetteError, lambda: Session.of(path)).endswith("no such cassette: record it first")
+
+
+def test_recording_anew_replaces_the_file(path: Path) -> None:
+    recorded(path, "a", "b")
+    text = recorded(path, "c")
+    assert text.count("- request:") == 1
+    assert "content: c!" in text
+
+
+@pytest.mark.parametrize("mode", ["record", "extend"])
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_session_that_failed_leaves_the_old_file_as_it_was(
+    mode: Mode, failure: type[BaseException], path: Path
+) -> None:
+    before = recorded(path, "a")
+
+    def fail(url: str) -> None:
+        with use_cassette(path, mode) as session:
+            ask(session, url, ("a", "b"))
+            raise failure
+
+    with serving(*answers("one", "two")[MODES.index(mode) // 2 :]) as server, pytest.raises(failure):
+        fail(server.url)
+    assert [path.read_text(), *path.parent.iterdir()] == [before, path]
+
+
+@pytest.mark.parametrize("mode", ["record", "auto", "extend"])
+def test_a_session_that_failed_leaves_no_file_where_there_was_none(mode: Mode, path: Path) -> None:
+    def fail(url: str) -> None:
+        with use_cassette(path, mode) as session:
+            ask(session, url, ("a",))
+            raise ValueError
+
+    with serving(*answers("one")) as server, pytest.raises(ValueError):  # noqa: PT011 - it is the test's own
+        fail(server.url)
+    assert [*path.parent.iterdir()] == []
+
+
+def test_a_secret_leaves_the_old_file_as_it_was(path: Path) -> None:
+    before = recorded(path, "a")
+
+    def leak(url: str) -> None:
+        with use_cassette(path, "record") as session:
+            ask(session, url, ("a",))
+
+    with serving(*answers(f"It is {SK_KEY}.")) as server:
+        complaint(SecretFound, lambda: leak(server.url))
+    assert path.read_text() == before
+
+
+@each
+def test_a_session_goes_on_live_where_its_recording_ends(asks: Ask, path: Path) -> None:
+    before = recorded(path, "a", "b")
+    with serving(*answers("three", "four")) as server, use_cassette(path, "extend") as session:
+        assert asks(session, server.url, ("a", "b", "c", "d")) == ["a!", "b!", "three", "four"]
+        assert len(server.seen) == 2
+    assert path.read_text().startswith(before.removesuffix("...\n"))
+    with use_cassette(path) as session:
+        assert asks(session, NOWHERE, ("a", "b", "c", "d")) == ["a!", "b!", "three", "four"]
+
+
+def test_extending_by_nothing_changes_nothing_and_without_a_file_it_records(path: Path) -> None:
+    with serving(*answers("one")) as server, use_cassette(path, "extend") as session:
+        assert ask(session, server.url, ("a",)) == ["one"]
+    stamp = path.stat().st_mtime_ns
+    with use_cassette(path, "extend") as session:
+        assert ask(session, NOWHERE, ("a",)) == ["one"]
+    assert path.stat().st_mtime_ns == stamp
+
+
+@each
+def test_a_session_that_parts_from_its_recording_is_not_gone_on_with(asks: Ask, path: Path) -> None:
+    before = recorded(path, "a", "b")
+
+    def part() -> None:
+        with use_cassette(path, "extend") as session:
+            asks(session, NOWHERE, ("a", "z"))
+
+    def stop() -> None:
+        with use_cassette(path, "extend") as session:
+            asks(session, NOWHERE, ("a",))
+
+    def hide() -> None:
+        with use_cassette(path, "extend") as session:
+            complaint(ReplayMismatch, lambda: asks(session, NOWHERE, ("z",)))
+            asks(session, NOWHERE, ("a", "b"))
+
+    assert 'recorded: "b"\n  request:  "z"' in complaint(ReplayMismatch, part)
+    assert "interaction 2 of 2" in complaint(ReplayMismatch, stop)
+    assert 'request:  "z"' in complaint(ReplayMismatch, hide)
+    assert path.read_text() == before
+
+
+def test_what_breaks_off_while_a_recording_is_extended_is_part_of_it(path: Path) -> None:
+    recorded(path, "a")
+
+    def goes_on(url: str, mode: Mode) -> None:
+        with use_cassette(path, mode) as session:
+            ask(session, url, ("a",))
+            with pytest.raises(httpx.ConnectError):
+                ask(session, url, ("b",))
+
+    with nobody_listens() as url:
+        goes_on(url, "extend")
+    goes_on(NOWHERE, "replay")
+
+
+def test_a_session_in_which_nothing_was_asked_writes_nothing(path: Path) -> None:
+    with use_cassette(path, "record"):
+        pass
+    assert not path.exists()
+
+
+def test_a_transport_of_ones_own_goes_to_the_network(path: Path) -> None:
+    inner = httpx.MockTransport(lambda _: httpx.Response(200, json=saying("by another way")))
+    with use_cassette(path, "record") as session:
+        transports = (session.transport(inner), session.httpx2_transport(inner))
+        with httpx.Client(transport=transports[0]) as client:
+            assert word(client.post(NOWHERE, json={}).json()) == "by another way"
+        with httpx2.Client(transport=transports[1]) as client2:
+            assert word(client2.post(NOWHERE, json={}).json()) == "by another way"
+    with use_cassette(path, "extend") as session, httpx.Client(transport=session.transport(inner)) as client:
+        assert [word(client.post(NOWHERE, json={}).json()) for _ in range(3)] == ["by another way"] * 3
+        assert session.recording.total == 3

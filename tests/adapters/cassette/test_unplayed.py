@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel.cassette._request_key import RequestKey
+from toolreel.cassette._unplayed import Unplayed
+
+BODY = st.lists(st.sampled_from([b"a", b"b", b"ab", b"c" * 40_000, b"c" * 40_000 + b"d"]), max_size=6).map(
+    tuple
+)
+KEY = st.tuples(st.sampled_from(["POST /a", "GET /a"]), BODY)
+
+
+def whole(key: RequestKey) -> tuple[str, bytes]:
+    return key[0], b"".join(key[1])
+
+
+@given(keys=st.lists(KEY, max_size=8), asked=st.lists(KEY, max_size=12), played=st.booleans())
+def test_a_request_gets_the_first_that_says_the_same_however_both_are_parted(
+    keys: list[RequestKey], asked: list[RequestKey], played: bool
+) -> None:
+    unplayed = Unplayed(keys)
+    left = dict(enumerate(map(whole, keys)))
+    for key in [*asked, *keys]:
+        expected = next((index for index, kept in left.items() if kept == whole(key)), None)
+        assert unplayed.find(key) == expected
+        assert unplayed.holds(key) == (whole(key) in map(whole, keys))
+        if played and expected is not None:
+            unplayed.play(expected)
+            del left[expected]
+        assert unplayed.left == tuple(left)
+
+
+def conversation(turns: int) -> list[RequestKey]:
+    """Requests that share their blocks with those before them."""
+    blocks = tuple(b"%6d" % number * 9_000 for number in range(turns))
+    return [("POST /a", (b"{", *blocks[:turn], b"open", b"}")) for turn in range(turns)]
+
+
+def test_a_block_that_was_found_to_be_the_recorded_one_may_still_stand_in_another_place() -> None:
+    recorded, asked = conversation(4), conversation(4)
+    unplayed = Unplayed(recorded)
+    for index in range(3):
+        assert unplayed.find(asked[index]) == index
+        unplayed.play(index)
+    name, (head, first, second, third, *rest) = asked[3]
+    assert unplayed.find((name, (head, second, first, third, *rest))) is None
+    assert unplayed.find((name, (head, first, second, third, *rest))) == 3
+
+
+def test_one_byte_in_the_last_of_many_blocks_is_another_request() -> None:
+    recorded, asked = conversation(6), conversation(6)
+    unplayed = Unplayed(recorded)
+    for index in range(5):
+        unplayed.play(index)
+    name, (*blocks, last, opened, foot) = asked[5]
+    assert unplayed.find((name, (*blocks, last[:-1] + b"x", opened, foot))) is None
+    assert unplayed.find((name, (*blocks, last, opened, foot))) == 5
+
+
+def test_many_requests_of_one_length_are_found_from_last_to_first() -> None:
+    keys: list[RequestKey] = [("GET /a", (b"%04d" % number,)) for number in range(1_000)]
+    unplayed = Unplayed(keys)
+    for index in range(999, -1, -1):
+        assert unplayed.find(keys[index]) == index
+        unplayed.play(index)
+    assert unplayed.left == ()
+    assert unplayed.find(keys[0]) is None
+    assert unplayed.holds(keys[0])

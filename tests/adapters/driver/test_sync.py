@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Barrier
+
+import pytest
+
+from tests.servers.chat_server import replying, serving
+from toolreel._driver.approvers import Always, Never
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Performer, Wanted
+from toolreel._driver.sync import go_on, run
+from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.signature import definition_of
+from toolreel_core._conversation.message import ToolMessage
+from toolreel_core._errors import ProtocolError, ReplayMismatch
+from toolreel_core._loop.reducer import fold
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import dump, load_state
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, ToolReturned
+from toolreel_core._protocol.notes import (
+    CallEnded,
+    CallStarted,
+    Note,
+    ReplyRead,
+    RequestLost,
+    RequestSent,
+    RunSettled,
+)
+from toolreel_core._protocol.outcome import Cancelled, Completed, MaxTurns, TransportFailed
+from toolreel_core._protocol.state import AwaitingApproval
+from toolreel_core._settings.config import LoopConfig
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+PLAN = Plan.of(model="m", messages="What is 2 + 40?", tools=PythonTools([add]).surface)
+SUM = [calling(("add", {"a": 2, "b": 40})), saying("It is 42.")]
+
+
+def test_a_run_goes_from_the_plan_to_the_answer() -> None:
+    endpoint = ScriptedEndpoint(SUM)
+    ended = run(PLAN, Ports(endpoint, PythonTools([add])))
+    endpoint.finish()
+    assert ended.outcome == Completed("It is 42.")
+    assert [type(note) for note in ended.notes] == [
+        RequestSent,
+        ReplyRead,
+        CallStarted,
+        CallEnded,
+        RequestSent,
+        ReplyRead,
+        RunSettled,
+    ]
+
+
+def test_what_a_tool_returned_is_in_the_next_request() -> None:
+    endpoint = ScriptedEndpoint(SUM)
+    run(PLAN, Ports(endpoint, PythonTools([add])))
+    first, second = endpoint.asked
+    assert [first.ref, second.ref] == [1, 3]
+    assert second.request.messages.texts[-1] == (
+        '{"role":"tool","tool_call_id":"call_a","content":"{\\"ok\\":true,\\"tool_name\\":\\"add\\",'
+        '\\"data\\":{\\"value\\":42},\\"warnings\\":[],\\"errors\\":[]}"}'
+    )
+
+
+def test_several_calls_of_a_turn_run_one_after_another() -> None:
+    tools = ScriptedTools({"add": [3, 7]})
+    endpoint = ScriptedEndpoint(
+        [calling(("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4})), saying("3 and 7.")]
+    )
+    ended = run(PLAN, Ports(endpoint, tools))
+    tools.finish()
+    assert [effect.call_id for effect in tools.ran] == ["call_a", "call_b"]
+    told = [message for message in ended.state.messages.messages if isinstance(message, ToolMessage)]
+    assert [message.call_id for message in told] == ["call_a", "call_b"]
+
+
+def test_a_whole_session_over_http() -> None:
+    with serving(*map(replying, SUM)) as server, HttpEndpoint(server.url) as endpoint:
+        ended = run(PLAN, Ports(endpoint, PythonTools([add])))
+    assert ended.outcome == Completed("It is 42.")
+    assert ended.state.tally.turns == len(server.seen) == 2
+
+
+def test_a_far_side_that_fails_ends_the_run_and_raises_nothing() -> None:
+    clock = InstantClock()
+    endpoint = ScriptedEndpoint([Lost("timeout", "ReadTimeout")] * 3)
+    ended = run(PLAN, Ports(endpoint, PythonTools([add]), clock=clock))
+    assert ended.outcome == TransportFailed("timeout", None, "ReadTimeout")
+    assert ended.notes.count(RequestLost(1, "timeout", None)) == 3
+    assert len(clock.waited) == 2
+
+
+def test_a_back_off_of_ten_minutes_takes_no_time_in_a_test() -> None:
+    clock = InstantClock()
+    patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
+    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=PLAN.tools, config=patient)
+    endpoint = ScriptedEndpoint([Lost("status", "HTTP 503: busy", 503), *SUM])
+    assert run(plan, Ports(endpoint, PythonTools([add]), clock=clock)).completed
+    assert 300_000 <= clock.waited[0] <= 600_000
+
+
+GUARDED = replace(PLAN.tools.definitions[0], needs_approval=True)
+APPROVED = Plan.of(model="m", messages="What is 2 + 40?", tools=[GUARDED])
+
+
+def test_a_run_rests_where_a_tool_needs_approval_and_goes_on_from_its_stored_state() -> None:
+    first, rest = ScriptedEndpoint(SUM[:1]), ScriptedEndpoint(SUM[1:])
+    journal = MemoryJournal(APPROVED)
+    resting = run(APPROVED, Ports(first, PythonTools([add])), journal=journal)
+    assert isinstance(resting.state.phase, AwaitingApproval)
+    with pytest.raises(ProtocolError, match="AwaitingApproval"):
+        _ = resting.outcome
+
+    stored = load_state(dump(resting.state))
+    ended = go_on(stored, Ports(rest, PythonTools([add]), Always()), journal=journal)
+    assert ended.completed
+    assert fold(APPROVED, parse_journal(journal.text).events).state == ended.state
+
+
+def test_a_tool_that_is_not_approved_does_not_run() -> None:
+    ran: list[int] = []
+
+    def add(a: int, b: int) -> int:
+        ran.append(a + b)
+        return a + b
+
+    ended = run(APPROVED, Ports(ScriptedEndpoint(SUM), PythonTools([add]), Never("not today")))
+    assert ended.completed
+    assert ran == []
+    assert "not approved: not today" in ended.state.messages.texts[-2]
+
+
+def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() -> None:
+    together = Barrier(2, timeout=5)
+
+    def look(shelf: int) -> int:
+        """Look at a shelf."""
+        together.wait()
+        return shelf
+
+    reading = replace(definition_of(look), read_only=True)
+    parallel = LoopConfig(parallel_tools=True)
+    plan = Plan.of(model="m", messages="Look.", tools=[reading], config=parallel)
+    endpoint = ScriptedEndpoint([calling(("look", {"shelf": 1}), ("look", {"shelf": 2})), saying("1, 2")])
+    ended = run(plan, Ports(endpoint, PythonTools([Tool(reading, look)])))
+    texts = [ended.state.messages.texts[index].replace("\\", "") for index in (2, 3)]
+    assert ['"value":1' in text for text in texts] == [True, False]
+    assert ended.completed
+
+
+def test_the_run_ends_at_its_limit_of_turns() -> None:
+    plan = Plan.of(model="m", messages="Go on.", tools=PLAN.tools, config=LoopConfig(max_turns=1))
+    endpoint = ScriptedEndpoint(SUM)
+    assert run(plan, Ports(endpoint, PythonTools([add]))).outcome == MaxTurns(1)
+    assert len(endpoint.asked) == 1
+
+
+def test_a_recording_that_disagrees_is_raised() -> None:
+    with pytest.raises(ReplayMismatch, match="request 2 was sent"):
+        run(PLAN, Ports(ScriptedEndpoint(SUM[:1]), PythonTools([add])))
+
+
+class Stopping:
+    """Performs effects until somebody has had enough, at one of them."""
+
+    def __init__(self, performer: Performer, *, at: int) -> None:
+        self._performer = performer
+        self._left = at
+
+    def perform(self, effect: Wanted) -> Event | None:
+        self._left -= 1
+        return self._performer.perform(effect) if self._left else CancelRequested("enough")
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_run_is_cancelled_at_any_effect(at: int) -> None:
+    journal = MemoryJournal(PLAN)
+    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
+    ended = run(PLAN, Stopping(ports, at=at), journal=journal)
+    assert ended.outcome == Cancelled("enough")
+    assert parse_journal(journal.text).events[-1] == CancelRequested("enough")
+    assert len(journal.lines) == 1 + at
+
+
+def test_the_journal_is_enough_to_tell_the_run_again() -> None:
+    journal = MemoryJournal(PLAN)
+    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    recorded = parse_journal(journal.text)
+    assert [record.kind for record in recorded.records] == ["send_request", "run_tool", "send_request"]
+    assert fold(recorded.plan, recorded.events).state == ended.state
+
+
+class Watched:
+    """Performs effects and notes how many lines the journal has by then."""
+
+    def __init__(self, performer: Performer, journal: MemoryJournal) -> None:
+        self._performer = performer
+        self._journal = journal
+        self.lines: list[int] = []
+
+    def perform(self, effect: Wanted) -> Event | None:
+        self.lines.append(len(self._journal.lines))
+        return self._performer.perform(effect)
+
+
+def test_every_event_is_in_the_journal_before_the_run_goes_on() -> None:
+    journal = MemoryJournal(PLAN)
+    watched = Watched(Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal)
+    run(PLAN, watched, journal=journal)
+    assert watched.lines == [1, 2, 3]
+    assert len(journal.lines) == 4
+
+
+def test_an_event_is_in_the_journal_even_if_the_run_cannot_take_it() -> None:
+    class Confused:
+        def perform(self, effect: Wanted) -> Event | None:
+            return ReplyReceived(effect.ref + 6, 200, "{}")
+
+    journal = MemoryJournal(PLAN)
+    with pytest.raises(ProtocolError, match="ReplyReceived answers ref 7, but AwaitingReply waits for ref 1"):
+        run(PLAN, Confused(), journal=journal)
+    assert parse_journal(journal.text).events == (ReplyReceived(7, 200, "{}"),)
+
+
+def test_what_a_performer_raises_comes_through_with_the_journal_whole() -> None:
+    class Unplugged:
+        def run(self, effect: RunTool) -> ToolReturned:
+            raise OSError(f"no power for {effect.name}")
+
+    journal = MemoryJournal(PLAN)
+    with pytest.raises(OSError, match="no power for add"):
+        run(PLAN, Ports(ScriptedEndpoint(SUM), Unplugged()), journal=journal)
+    assert [record.kind for record in parse_journal(journal.text).records] == ["send_request"]
+
+
+def test_an_observer_sees_every_note_as_it_comes() -> None:
+    seen: list[tuple[int, Note]] = []
+    endpoint = ScriptedEndpoint(SUM)
+    ended = run(
+        PLAN,
+        Ports(endpoint, PythonTools([add])),
+        observe=lambda note: seen.append((len(endpoint.asked), note)),
+    )
+    assert tuple(note for _, note in seen) == ended.notes
+    assert seen[0][0] == 0, "the first request is announced before it is sent"
+    assert [asked for asked, _ in seen] == [0, 1, 1, 1, 1, 2, 2]
+
+
+def test_an_observer_that_fails_does_not_disturb_the_run() -> None:
+    def faint(note: Note) -> None:
+        raise ValueError(type(note).__name__)
+
+    undisturbed, disturbed = MemoryJournal(PLAN), MemoryJournal(PLAN)
+    quiet = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=undisturbed)
+    with pytest.warns(RuntimeWarning, match="^the observer failed on") as told:
+        loud = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=disturbed, observe=faint)
+    assert [str(warning.message) for warning in told] == [
+        f"the observer failed on {name}: ValueError({name!r})"
+        for name in (type(note).__name__ for note in quiet.notes)
+    ]
+    assert loud == quiet
+    assert disturbed.text == undisturbed.text

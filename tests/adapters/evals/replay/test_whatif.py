@@ -1,0 +1,140 @@
+"""Recorded replies under other strategies, against a provider on this machine that plays a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.evals.provided import evaluated, planned, quoting, verdicts, written_out
+from tests.evals.provider import provider
+from tests.samples import complaint
+from toolreel._cli.evals.whatif import whatif_command
+from toolreel._errors import ResultsError
+from toolreel.evals._replay.replay import replays
+from toolreel.evals._replay.whatif import what_ifs
+from toolreel.evals._statistics.paired import compare_paired
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals._records.counterfactuals import Tally
+from toolreel_core.evals._statistics.counts import Pairs
+
+
+def tally(folder: Path, recorded: str, other: str) -> Tally:
+    results = Results.open(folder)
+    return Tally(tuple(what_ifs(results, plan_in(results.header), recorded, [other])))
+
+
+def what_if(*arguments: object) -> Result:
+    return CliRunner().invoke(whatif_command, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def quoted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that quotes a call in its answer, six times; ``reads`` takes it for one, ``raw`` does not."""
+    folder = tmp_path_factory.mktemp("evals") / "quoted"
+    with provider(kinds=("good",), worded=quoting) as there:
+        evaluated(planned(there.url, ["other_script"], ["reads"], eval={"trials": 6}), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that writes its calls into its text, three times; ``reads`` hears them, ``raw`` does not."""
+    folder = tmp_path_factory.mktemp("evals") / "written"
+    with provider(kinds=("good",), worded=written_out) as there:
+        evaluated(planned(there.url, strategies=["raw", "reads"], eval={"trials": 3}), folder)
+    return folder
+
+
+def test_recoveries_come_from_the_same_replies(quoted: Path) -> None:
+    assert verdicts(quoted) == ["fail"] * 6
+    told = tally(quoted, "reads", "raw")
+    assert told.pairs == Pairs(both=0, lost=0, gained=6, neither=0)
+    compared = compare_paired(told.pairs)
+    assert compared is not None
+    assert compared.exact_p == pytest.approx(0.03125)
+    assert not told.partings
+
+
+def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_diverges(written: Path) -> None:
+    assert tally(written, "reads", "raw").pairs == Pairs(both=0, lost=3, gained=0, neither=0)
+    diverged = tally(written, "raw", "reads")
+    assert diverged.partings == {(2, "calls"): 3}
+    assert {run.fate for run in diverged.runs} == {"diverged"}
+
+
+def test_a_strategy_beside_itself_changes_nothing(written: Path) -> None:
+    told = tally(written, "reads", "reads")
+    assert told.pairs == Pairs(both=3, lost=0, gained=0, neither=0)
+    assert len(told.of("unchanged")) == 3
+
+
+def test_a_nudge_is_a_divergence(written: Path) -> None:
+    assert tally(written, "reads", "production").partings == {(2, "nudge"): 3}
+
+
+def test_options_and_the_way_that_calls_are_written_are_none(tmp_path: Path) -> None:
+    with provider(kinds=("good", "bad", "skipping")) as there:
+        plan = planned(there.url, ["happy_path", "type_error_recovery"], eval={"trials": 3})
+        evaluated(plan, tmp_path)
+    told = tally(tmp_path, "raw", "production")
+    assert not told.of("diverged") or {kind for _, kind in told.partings} == {"nudge"}
+    assert told.of("unchanged")
+
+
+def test_strategies_that_there_are_not_are_told(written: Path) -> None:
+    assert "strategy 'production'" in complaint(ResultsError, lambda: tally(written, "production", "raw"))
+    assert "'prodction'" in complaint(ConfigError, lambda: tally(written, "raw", "prodction"))
+
+
+def test_what_was_not_recorded_is_undecided(tmp_path: Path, written: Path) -> None:
+    for name in ("header.json", "journal.jsonl"):
+        text = (written / name).read_text()
+        (tmp_path / name).write_text(text if name == "header.json" else "".join(_without_cassettes(text)))
+    told = tally(tmp_path, "raw", "reads")
+    assert {run.reason for run in told.of("undecided")} == {"the run was not recorded"}
+
+
+def _without_cassettes(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        tree = json.loads(line)
+        del tree["cassette"]
+        yield json.dumps(tree) + "\n"
+
+
+def test_the_command_tells_it_in_every_form(quoted: Path, tmp_path: Path) -> None:
+    said = what_if(quoted, "--from", "reads", "--to", "raw", "--markdown", tmp_path / "what.md")
+    assert said.exit_code == 0
+    assert "reads -> raw: 6 runs, 6 recoveries, 0 losses, 0 unchanged, 0 diverged, 0 undecided" in said.stdout
+    assert "exact McNemar p = 0.03125" in said.stdout
+    assert "| raw | 6 | 0 | 0 | 0 | 0 | 0.03125 |" in (tmp_path / "what.md").read_text()
+    tree = json.loads(what_if(quoted, "--from", "reads", "--to", "raw", "--json").stdout)
+    assert tree["to"]["raw"]["recovery"] == 6
+    assert tree["to"]["raw"]["mcnemar"]["exact_p"] == pytest.approx(0.03125)
+
+
+def test_only_what_comes_after_a_divergence_is_asked_for_live(written: Path, tmp_path: Path) -> None:
+    target = tmp_path / "live"
+    with provider(kinds=("good",), worded=written_out) as there:
+        arguments = (written, "--from", "raw", "--to", "reads", "--live", "--out", target)
+        said = what_if(*arguments, "--base-url", there.url, "--json")
+        asked = [body["messages"] for _, body in there.seen]
+    assert said.exit_code == 0, said.output
+    tree = json.loads(said.stdout)["to"]["reads"]
+    assert (tree["recovery"], tree["diverged"]) == (3, 0)
+    assert tree["divergences"] == [{"turn": 2, "kind": "calls", "runs": 3}]
+    assert asked
+    assert all(len(messages) > 2 for messages in asked), "the first reply of each run was recorded"
+    results = Results.open(target)
+    assert not any(again.drift for again in replays(results, plan_in(results.header)))
+
+
+def test_live_runs_need_a_place(written: Path) -> None:
+    said = what_if(written, "--from", "raw", "--to", "reads", "--live")
+    assert said.exit_code == 2
+    assert "--out DIR2" in said.stderr

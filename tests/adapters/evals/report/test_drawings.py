@@ -1,0 +1,122 @@
+"""Colours, drawings, and what a reader is told of two runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import chain
+
+import pytest
+
+from toolreel.evals._report.costs import CostPoint, Costs, Unit, costs_drawing
+from toolreel.evals._report.failures import breakdown, failures_drawing
+from toolreel.evals._report.pairs import Parting, beside
+from toolreel.evals._report.palette import HEAT, drawing_css
+from toolreel.evals._report.svg import Drawing, text
+from toolreel.evals._report.transcripts import CallShown, Said, Transcript, TurnShown
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def colours(name: str) -> list[str]:
+    """In light and in dark."""
+    return re.findall(rf"\.{name}\{{fill:(#[0-9a-f]{{6}})\}}", drawing_css())
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
+def test_every_text_can_be_read(mode: int) -> None:
+    ink, soft, paper, none = (colours(name)[mode] for name in ("ink", "soft", "paper", "none"))
+    for background in (paper, none, *(shade[mode] for shade in HEAT)):
+        assert contrast(ink, background) >= 7
+    assert contrast(soft, paper) >= 4.5
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
+def test_every_mark_stands_out_from_the_paper(mode: int) -> None:
+    paper = colours("paper")[mode]
+    for name in ("pass", "fail", "unsupported", *(f"series{place}" for place in range(6))):
+        assert contrast(colours(name)[mode], paper) >= 3, name
+
+
+def test_names_are_written_and_never_read_as_markup() -> None:
+    drawing = Drawing("x", 10.0, 10.128, "<title>", "a & b", text(1, 2, "</svg><script>\x00"))
+    assert "<script>" not in drawing.standalone
+    assert "&lt;/svg&gt;&lt;script&gt;\\x00" in drawing.inline
+    assert 'height="10.13"' in drawing.inline
+    assert "<style>" not in drawing.inline
+
+
+def test_rare_categories_are_left_out_of_the_picture_and_said_to_be() -> None:
+    found = breakdown({"raw": {f"task.outcome:check{number:02}": 30 - number for number in range(26)}})
+    drawn = failures_drawing(found).inline
+    assert "task.outcome:check23" in drawn
+    assert "task.outcome:check24" not in drawn
+    assert "2 rarer categories are left out" in drawn
+    assert "No run failed" in failures_drawing(breakdown({"raw": {}})).inline
+
+
+def costs(unit: Unit, *values: float) -> Costs:
+    found = (
+        CostPoint(number, f"m{number}", "raw", 4, 0.5, None, value, value)
+        for number, value in enumerate(values, 1)
+    )
+    return Costs(unit, ("raw",), tuple(found))
+
+
+def test_costs_that_lie_far_apart_are_drawn_on_a_logarithmic_axis() -> None:
+    assert "a run, logarithmic" in costs_drawing(costs("tokens", 10, 3000)).inline
+    assert "logarithmic" not in costs_drawing(costs("tokens", 10, 150)).inline
+    assert "logarithmic" not in costs_drawing(costs("cost", 0, 3000)).inline
+
+
+def test_points_on_each_other_share_one_place_for_their_numbers() -> None:
+    assert ">1, 2<" in costs_drawing(costs("cost", 0.5, 0.5)).inline
+
+
+CALL = CallShown("state_get", "{}", True, (), "{}")
+TURN = TurnShown(1, "", "tool_calls", (CALL,), ("mended: x",), "1 tokens in, 2 out")
+LAST = TurnShown(2, "Done.", "stop", (), (), "")
+RUN = Transcript((Said("user", "hi"),), (TURN, LAST), "completed")
+
+
+def with_turns(*turns: TurnShown) -> Transcript:
+    return Transcript(RUN.opening, turns, RUN.ending)
+
+
+def with_call(call: CallShown) -> Transcript:
+    return with_turns(replace(TURN, calls=(call,)), LAST)
+
+
+@pytest.mark.parametrize(
+    ("other", "parting"),
+    [
+        (RUN, None),
+        (with_turns(replace(TURN, remarks=(), tokens=""), LAST), None),
+        (Transcript((), RUN.turns, RUN.ending), Parting(0, "what they were told to begin with")),
+        (with_call(replace(CALL, name="state_patch")), Parting(1, "the name of call 1")),
+        (with_call(replace(CALL, arguments='{"a":1}')), Parting(1, "the arguments of call 1")),
+        (with_call(replace(CALL, result="[]")), Parting(1, "the result of call 1")),
+        (with_turns(replace(TURN, calls=(CALL, CALL)), LAST), Parting(1, "1 calls, and 2")),
+        (with_turns(TURN, replace(LAST, text="No.")), Parting(2, "the text")),
+        (with_turns(TURN, replace(LAST, finish="length")), Parting(2, "why the reply ended")),
+        (with_turns(TURN), Parting(2, "only one of them has this turn")),
+        (Transcript(RUN.opening, RUN.turns, "refused"), Parting(3, "how they ended")),
+    ],
+)
+def test_two_runs_part_at_the_first_thing_that_differs(other: Transcript, parting: Parting | None) -> None:
+    assert beside(RUN, other).parting == parting
+
+
+def test_turns_that_only_one_run_has_stand_beside_nothing() -> None:
+    assert [*chain(*beside(RUN, with_turns(TURN)).rows)] == [TURN, TURN, LAST, None]

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from toolreel.evals._statistics.clustered import Clustered, clustered_rate
+from toolreel.evals._statistics.wilson import wilson
+from toolreel_core.evals._statistics.counts import Count
+
+CELLS = [Count(5, 5), Count(4, 5), Count(1, 4), Count(0, 2), Count(5, 5), Count(3, 6)]
+
+
+def clustered(cells: list[Count]) -> Clustered:
+    found = clustered_rate(cells)
+    assert found
+    return found
+
+
+def rows(cells: list[Count]) -> tuple[np.ndarray, np.ndarray]:
+    """One run a row: whether it passed, and its cluster."""
+    passed = [run < cell.passed for cell in cells for run in range(cell.runs)]
+    cluster = [at for at, cell in enumerate(cells) for _ in range(cell.runs)]
+    return np.array(passed, dtype=float), np.array(cluster)
+
+
+def test_the_interval_is_that_of_a_logistic_regression_with_clusters() -> None:
+    passed, cluster = rows(CELLS)
+    # statsmodels' own factor has (N - 1) / (N - K) too, which is 1 for one constant.
+    fitted = sm.GLM(passed, np.ones(len(passed)), family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": cluster}, use_t=True
+    )
+    low, high = 1 / (1 + np.exp(-fitted.conf_int()[0]))
+    found = clustered(CELLS)
+    assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
+    assert found.interval.method == "cluster-robust logit"
+
+
+def test_the_variance_is_that_of_least_squares_with_clusters() -> None:
+    passed, cluster = rows(CELLS)
+    fitted = sm.OLS(passed, np.ones(len(passed))).fit(cov_type="cluster", cov_kwds={"groups": cluster})
+    found = clustered(CELLS)
+    assert found.rate == pytest.approx(fitted.params[0])
+    assert found.design_effect
+    independent = found.rate * (1 - found.rate) / found.count.runs
+    assert found.design_effect * independent == pytest.approx(fitted.bse[0] ** 2)
+
+
+def test_cells_that_pass_or_fail_as_one_take_more_runs_than_mixed_ones() -> None:
+    alike, mixed = clustered([Count(5, 5), Count(0, 5)] * 10), clustered([Count(2, 5), Count(3, 5)] * 10)
+    plain = wilson(Count(50, 100))
+    assert plain
+    assert alike.interval.width > 2 * plain.width > 4 * mixed.interval.width
+    assert alike.design_effect == pytest.approx(5 * 20 / 19)
+
+
+def test_one_cluster_stands_for_itself_alone() -> None:
+    found, plain = clustered([Count(15, 20), Count(0, 0)]), wilson(Count(15, 20))
+    assert plain
+    assert str(found.interval) == str(plain)
+    assert found.interval.method == "Wilson of the runs: there is one cluster"
+    assert (found.clusters, found.design_effect) == (1, None)
+
+
+@pytest.mark.parametrize(("passed", "shown"), [(5, "83.9 to 100 %"), (0, "0 to 16.1 %")])
+def test_where_all_runs_came_to_the_same_each_cluster_is_one_trial(passed: int, shown: str) -> None:
+    found = clustered([Count(passed, 5)] * 20)
+    assert str(found.interval) == shown
+    assert found.interval.method == "Wilson of the clusters: all runs came to the same"
+    assert found.design_effect is None
+
+
+def test_clusters_without_a_difference_are_counted_by_their_runs() -> None:
+    found, plain = clustered([Count(1, 3), Count(2, 6), Count(1, 3)]), wilson(Count(4, 12))
+    assert plain
+    assert str(found.interval) == str(plain)
+    assert found.interval.method == "Wilson of the runs: all clusters have the same rate"
+    assert found.design_effect == 0
+
+
+def test_an_interval_stays_between_0_and_1_however_few_clusters_there_are() -> None:
+    found = clustered([Count(1, 1), Count(999, 1000)])
+    assert 0 <= found.interval.low <= found.rate <= found.interval.high <= 1
+    wide = clustered([Count(10, 10), Count(0, 10)])
+    assert wide.interval.width > 0.99
+
+
+def test_nothing_is_known_of_no_runs() -> None:
+    assert clustered_rate([]) is None
+    assert clustered_rate([Count(0, 0)]) is None

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from statsmodels.stats.contingency_tables import mcnemar
+
+from toolreel.evals._statistics.paired import Paired, compare_clustered, compare_paired
+from toolreel_core.evals._statistics.counts import Pairs
+
+
+def paired(pairs: Pairs) -> Paired:
+    found = compare_paired(pairs)
+    assert found
+    return found
+
+
+def clustered(*cells: Pairs) -> Paired:
+    found = compare_clustered(cells)
+    assert found
+    return found
+
+
+def statsmodels_p(lost: int, gained: int) -> float:
+    tested = mcnemar([[7, lost], [gained, 2]], exact=True)
+    return float(tested.pvalue) if lost + gained else 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def apart(pairs: Pairs) -> list[Pairs]:
+    """Each pair in a cell of its own."""
+    ones = Pairs(1, 0, 0, 0), Pairs(0, 1, 0, 0), Pairs(0, 0, 1, 0), Pairs(0, 0, 0, 1)
+    counts = pairs.both, pairs.lost, pairs.gained, pairs.neither
+    return [one for one, count in zip(ones, counts, strict=True) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "exact_p", "mid_p"),
+    [(10, 2, 0.0386, 0.0225), (2, 10, 0.0386, 0.0225), (5, 0, 0.0625, 0.03125), (6, 0, 0.03125, 0.015625)],
+)
+def test_discordant_pairs_tell_two_apart(gained: int, lost: int, exact_p: float, mid_p: float) -> None:
+    found = paired(Pairs(both=50, lost=lost, gained=gained, neither=3))
+    assert (found.exact_p, found.mid_p) == pytest.approx((exact_p, mid_p), abs=5e-5)
+    assert (found.test, found.clusters) == ("exact McNemar", None)
+
+
+def test_six_recoveries_and_no_loss_are_exactly_one_in_thirty_two() -> None:
+    assert paired(Pairs(4, 0, 6, 0)).exact_p == pytest.approx(0.03125, abs=1e-12)
+
+
+@pytest.mark.parametrize(("gained", "lost"), [*product(range(5), repeat=2), (40, 25), (600, 500)])
+def test_the_exact_test_is_that_of_statsmodels(gained: int, lost: int) -> None:
+    found, cells = paired(Pairs(7, lost, gained, 2)), clustered(*apart(Pairs(7, lost, gained, 2)))
+    expected = statsmodels_p(lost, gained)
+    assert found.exact_p == pytest.approx(expected)
+    assert cells.exact_p == pytest.approx(expected)
+    assert cells.mid_p == pytest.approx(found.mid_p)
+
+
+def test_without_discordant_pairs_there_is_no_difference() -> None:
+    found = paired(Pairs(18, 0, 0, 2))
+    assert (found.difference, found.exact_p, found.mid_p) == (0, 1, 1)
+    assert found.interval.holds(0)
+
+
+def test_the_interval_is_the_published_one() -> None:
+    # Fagerland, Lydersen and Laake 2014, BMC Med Res Methodol 14: hyper-responsive airways before and after.
+    found = paired(Pairs(both=1, lost=1, gained=7, neither=12))
+    assert (round(found.interval.low, 3), round(found.interval.high, 3)) == (0.026, 0.507)
+
+
+def test_the_interval_covers_what_it_says() -> None:
+    """Summed over all tables of 20 pairs, for a few truths."""
+    pairs = 20
+    for lost, gained, both in ((0.1, 0.1, 0.7), (0.02, 0.12, 0.8), (0.2, 0.35, 0.3)):
+        neither, covered = 1 - lost - gained - both, 0.0
+        for b, c in product(range(16), repeat=2):
+            for a in range(max(0, pairs - b - c + 1)):
+                d = pairs - a - b - c
+                chance = comb(pairs, a) * comb(pairs - a, b) * comb(pairs - a - b, c)
+                weight = chance * both**a * lost**b * gained**c * neither**d
+                if weight > 1e-6 and paired(Pairs(a, b, c, d)).interval.holds(gained - lost):
+                    covered += weight
+        assert covered > 0.93
+
+
+def test_cells_are_flipped_as_a_whole() -> None:
+    cells = [Pairs(0, 0, 5, 0), Pairs(1, 0, 4, 0), Pairs(2, 1, 0, 2), Pairs(3, 0, 2, 0)]
+    differences = [5, 4, -1, 2]
+    sums = [
+        abs(sum(sign * one for sign, one in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=4)
+    ]
+    found = clustered(*cells)
+    assert found.exact_p == sum(one >= 10 for one in sums) / 16 == 4 / 16
+    assert found.mid_p == sum((one > 10) + (one == 10) / 2 for one in sums) / 16
+    assert (found.test, found.clusters) == ("exact sign flips of clusters", 4)
+
+
+def test_trials_that_go_together_prove_less_than_as_many_that_do_not() -> None:
+    together = clustered(*[Pairs(0, 0, 5, 0)] * 3, Pairs(5, 0, 0, 0))
+    assert together.exact_p == 0.25
+    assert paired(together.pairs).exact_p < 0.0001
+    assert together.interval.width > paired(together.pairs).interval.width
+
+
+def test_the_clustered_interval_is_that_of_least_squares_with_clusters() -> None:
+    cells = [Pairs(1, 1, 2, 1), Pairs(3, 0, 1, 0), Pairs(0, 0, 3, 1), Pairs(2, 1, 0, 3), Pairs(1, 0, 0, 1)]
+    differences = [
+        value
+        for cell in cells
+        for value in [1.0] * cell.gained + [-1.0] * cell.lost + [0.0] * (cell.both + cell.neither)
+    ]
+    groups = np.array([at for at, cell in enumerate(cells) for _ in range(cell.runs)])
+    fitted = sm.OLS(np.array(differences), np.ones(len(differences))).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}, use_t=True
+    )
+    found = clustered(*cells)
+    assert found.difference == pytest.approx(fitted.params[0])
+    assert (found.interval.low, found.interval.high) == pytest.approx(tuple(fitted.conf_int()[0]))
+    assert found.interval.method == "cluster-robust"
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([Pairs(3, 1, 2, 1), Pairs(0, 0, 0, 0)], "there is one cluster"),
+        ([Pairs(1, 0, 1, 0), Pairs(2, 0, 2, 0)], "all clusters have the same difference"),
+        ([Pairs(5, 0, 0, 0), Pairs(2, 0, 0, 1)], "all clusters have the same difference"),
+    ],
+)
+def test_where_cells_do_not_differ_the_pairs_are_counted(cells: list[Pairs], why: str) -> None:
+    found = clustered(*cells)
+    assert found.interval.method == f"Newcombe's square-and-add of the pairs: {why}"
+    assert str(found.interval) == str(paired(found.pairs).interval)
+
+
+def test_a_clustered_interval_ends_where_differences_do() -> None:
+    found = clustered(Pairs(0, 0, 9, 0), Pairs(1, 0, 3, 1))
+    assert found.interval.high == 1
+
+
+def test_nothing_is_compared_without_pairs() -> None:
+    assert compare_paired(Pairs(0, 0, 0, 0)) is None
+    assert compare_clustered([]) is None
+    assert compare_clustered([Pairs(0, 0, 0, 0)]) is None

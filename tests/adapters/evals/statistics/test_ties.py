@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+from tests.samples import complaint
+from toolreel.evals._statistics.ties import holm, paired_ties, unpaired_ties
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals._statistics.counts import Count
+
+TASKS = [(scenario, trial) for scenario in range(8) for trial in range(5)]
+
+
+def passing(*failed: int) -> dict[tuple[int, int], bool]:
+    """All trials of a scenario pass, or none does."""
+    return {task: task[0] not in failed for task in TASKS}
+
+
+@pytest.mark.parametrize(
+    "values", [[0.01, 0.04, 0.03], [0.04, 0.04, 0.04], [0.9, 0.0001, 0.02, 0.6], [1.0], [0.3, 0.3]]
+)
+def test_holm_is_that_of_statsmodels_and_keeps_the_names(values: list[float]) -> None:
+    named = {("a", str(at)): value for at, value in enumerate(values)}
+    adjusted = holm(named)
+    assert [*adjusted] == [*named]
+    assert [*adjusted.values()] == pytest.approx(multipletests(values, method="holm")[1])
+
+
+def test_holm_multiplies_the_smallest_by_all_and_never_falls_after_it() -> None:
+    assert holm({("a", "b"): 0.01, ("a", "c"): 0.04, ("b", "c"): 0.03}) == pytest.approx(
+        {("a", "b"): 0.03, ("a", "c"): 0.06, ("b", "c"): 0.06}
+    )
+    assert holm({}) == {}
+
+
+def test_what_is_no_probability_is_named() -> None:
+    told = complaint(ConfigError, lambda: holm({("a", "b"): 3.86}))
+    assert told == "a and b: expected a p-value from 0 to 1, got 3.86"
+
+
+def test_candidates_with_different_tasks_are_tied_by_their_rates() -> None:
+    found = unpaired_ties({"raw": Count(60, 100), "baseline": Count(70, 100), "production": Count(85, 100)})
+    assert found.ties.sets == (("production",), ("baseline", "raw"))
+    assert [*found.p_values] == [("raw", "baseline"), ("raw", "production"), ("baseline", "production")]
+    assert found.p_values["baseline", "production"] == pytest.approx(2 * 0.0111, rel=0.05)
+
+
+def test_the_correction_can_tie_what_one_test_would_separate() -> None:
+    counts = {"a": Count(60, 100), "b": Count(74, 100)}
+    alone, among = unpaired_ties(counts), unpaired_ties(counts | {name: Count(67, 100) for name in "cdef"})
+    assert alone.ties.letters == {"b": "a", "a": "b"}
+    assert set(among.ties.letters.values()) == {"a"}
+
+
+def test_a_candidate_without_a_valid_run_has_no_place() -> None:
+    found = unpaired_ties({"a": Count(5, 5), "void": Count(0, 0)})
+    assert (found.ties.names, found.left_out, found.p_values) == (("a",), ("void",), {})
+    assert paired_ties({"void": {}, "a": {1: True}}).left_out == ("void",)
+
+
+def test_candidates_with_the_same_tasks_are_tied_by_their_pairs() -> None:
+    found = paired_ties({"raw": passing(1, 2, 3), "baseline": passing(1), "production": passing()})
+    assert found.ties.names == ("production", "baseline", "raw")
+    assert found.ties.letters == {"production": "a", "baseline": "a", "raw": "b"}
+    assert found.p_values["baseline", "production"] == 0.0625
+
+
+def test_trials_of_a_scenario_are_one_piece_of_evidence() -> None:
+    runs = {"raw": passing(1, 2, 3), "production": passing()}
+    assert paired_ties(runs, cluster=lambda task: task[0]).p_values == {("raw", "production"): 0.25}
+    assert paired_ties(runs).p_values["raw", "production"] < 0.001
+
+
+def test_only_tasks_that_both_have_run_are_compared() -> None:
+    half = {task: passed for task, passed in passing(1).items() if task[0] < 4}
+    found = paired_ties({"a": half, "b": passing(5)})
+    assert found.p_values["a", "b"] == 0.0625
+    assert paired_ties({"a": {1: True}, "b": {2: False}}).p_values == {("a", "b"): 1.0}
+
+
+def test_the_level_is_a_share() -> None:
+    assert complaint(ConfigError, lambda: unpaired_ties({}, 5)).startswith("alpha: expected")

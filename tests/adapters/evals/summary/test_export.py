@@ -1,0 +1,364 @@
+"""Summaries on disk: the reference's files with intervals beside the rates, the same live and read again."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.evals.directories import evaluated, plan_with, read, recorded
+from tests.evals.made import CELL, cell, record
+from tests.servers.chat_server import replying, serving
+from toolreel._errors import ResultsError
+from toolreel.evals._store.atomic_write import written
+from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.results import Results
+from toolreel.evals._store.run_files import write_run_files
+from toolreel.evals._summary.comparison import compare
+from toolreel.evals._summary.export import write_summaries
+from toolreel.evals._summary.figures import findings_of
+from toolreel.evals._summary.gates import gates_of, judged_gates
+from toolreel.evals._summary.sides import sides_of
+from toolreel.evals._tables.junit import as_junit
+from toolreel.evals._tables.junit_cases import cell_cases, gate_cases
+from toolreel.evals._tables.markdown import as_markdown
+from toolreel.evals._tables.summary import incompleteness, summary_tables
+from toolreel.testing._scripted import saying
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals._oracles.verdict import Result
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._statistics.gate_check import Judged
+
+FILES = (
+    "summary.json",
+    "summary_by_scenario.json",
+    "summary_by_scenario_and_language_policy.json",
+    "summary_by_scenario_and_strategy.json",
+)
+SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
+
+
+def runs(strategy: str, results: str, scenario: str = "happy_path", **axes: str) -> list[Record]:
+    """Trials of one cell: a letter each for pass, unexercised, fail, refused and void."""
+    names: dict[str, Result] = {
+        "p": "pass",
+        "x": "pass_unexercised",
+        "f": "fail",
+        "r": "unsupported",
+        "v": "void",
+    }
+    at = cell(strategy=strategy, scenario=scenario, **axes)
+    return [record(names[each], at, trial) for trial, each in enumerate(results, 1)]
+
+
+def summed(out: Path) -> tuple[dict[str, Any], Results]:
+    results = Results.open(out)
+    write_summaries(results, plan_in(results.header))
+    return read(out / "summary.json"), results
+
+
+def judged(out: Path) -> tuple[Judged, ...]:
+    results = Results.open(out)
+    plan = plan_in(results.header)
+    return judged_gates(gates_of(plan), write_summaries(results, plan), plan)
+
+
+def test_what_is_written_live_is_written_again_byte_for_byte(tmp_path: Path) -> None:
+    plan = plan_with("scripted:good", "scripted:bad", strategies=["raw", "production"], trials=2)
+    out = evaluated(tmp_path / "one", plan)
+    write_summaries(Results.open(out), plan)
+    live = {name: (out / name).read_bytes() for name in FILES}
+    journal = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "journal.jsonl").write_bytes(b"".join(reversed(journal)))
+    summed(out)
+    assert {name: (out / name).read_bytes() for name in FILES} == live
+    assert not [*out.glob(".*")], "no draft is left behind"
+
+
+def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=[*SCENARIOS], trials=2)
+    records = [
+        *(one for name in SCENARIOS for one in runs("raw", "pp" if name != "happy_path" else "pf", name)),
+        *(
+            one
+            for name in SCENARIOS
+            for one in runs("production", "px" if name != "happy_path" else "pv", name)
+        ),
+    ]
+    tree, _ = summed(recorded(tmp_path, plan, records))
+    raw, production = tree["models"]
+    assert (raw["tool_ok"], raw["tool_valid"], raw["control_ok"]) == (5, 6, 2)
+    assert round(raw["tool_interval"]["low"], 3) == 0.436
+    assert raw["tool_interval"]["method"] == "Wilson"
+    assert raw["cells"]["happy_path"]["interval"]["confidence"] == 0.95
+    assert production["cells"]["happy_path"]["void"] == 1
+    strategies = tree["figures"]["strategies"]
+    assert strategies["raw"]["pass_hat_k"] == {"k": 2, "rate": 2 / 3, "cells": 3, "left_out": 0}
+    assert strategies["production"]["pass_hat_k"] == {"k": 2, "rate": 1.0, "cells": 2, "left_out": 1}
+    assert strategies["production"]["exercised_rate"] == 3 / 5
+    assert strategies["production"]["rate"] == 1.0
+    assert strategies["raw"]["clusters"] == 3
+    assert tree["figures"]["strategy_ties"]["letters"] == {"production": "a", "raw": "a"}
+    assert tree["figures"]["taxonomy"]["production"] == {
+        "task.exercise:state_get_first": 3,
+        "transport.rate_limit": 1,
+    }
+    assert tree["figures"]["notes"] == [
+        "strategies are compared on 3 groups of runs (models by scenarios); "
+        "with fewer than 6, no difference is significant"
+    ]
+
+
+def test_the_tables_by_scenario_add_up_to_the_totals(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=[*SCENARIOS], trials=3)
+    records = [one for name in SCENARIOS for way in ("raw", "production") for one in runs(way, "pfr", name)]
+    out = recorded(tmp_path, plan, records)
+    tree, _ = summed(out)
+    by_scenario = read(out / "summary_by_scenario.json")
+    assert [*by_scenario] == [*SCENARIOS]
+    assert sum(row["ok"] for row in by_scenario.values()) == tree["ok"] == 8
+    assert by_scenario["happy_path"]["interval"]["method"].startswith("Wilson of the runs")
+    by_strategy = read(out / "summary_by_scenario_and_strategy.json")
+    assert sum(row["runs"] for rows in by_strategy.values() for row in rows.values()) == tree["runs"] == 24
+    by_language = read(out / "summary_by_scenario_and_language_policy.json")
+    assert by_language["off"] == by_scenario
+
+
+def test_a_summary_opens_with_what_was_asked_for(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model)
+    tree, _ = summed(recorded(tmp_path / "results", plan, runs("production", "p")))
+    assert (tree["ts"], tree["output_dir"]) == ("2026-11-22T08:30:00Z", "results")
+    assert (tree["base_url"], tree["trials_per_model"]) == ("http://127.0.0.1:9/v1", 1)
+    assert (tree["selected_models"], tree["strategies"]) == ([CELL.model], ["production"])
+    assert (tree["complete"], tree["missing"]) == (False, 4)
+
+
+def test_models_with_several_profiles_are_candidates_with_each(tmp_path: Path) -> None:
+    model = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
+    plan = plan_with("scripted:good", model, profiles=["default", "qwen_recommended"])
+    records = [
+        *runs("production", "p", model=model),
+        *runs("production", "f", model=model, profile="qwen_recommended"),
+        *runs("production", "p", model="scripted:good"),
+    ]
+    tree, _ = summed(recorded(tmp_path, plan, records))
+    assert [*tree["figures"]["models"]] == ["scripted:good", f"{model}:default", f"{model}:qwen_recommended"]
+
+
+def test_models_that_differ_on_enough_cells_are_told_apart(tmp_path: Path) -> None:
+    names = ("happy_path", "missing_workspace_id", "type_error_recovery", "long_arguments_guard")
+    plan = plan_with("a/good", "a/bad", strategies=["raw", "production"], scenarios=[*names])
+    records = [
+        one
+        for name in names
+        for way in ("raw", "production")
+        for model, how in (("a/good", "p"), ("a/bad", "f"))
+        for one in runs(way, how, name, model=model)
+    ]
+    tree, _ = summed(recorded(tmp_path, plan, records))
+    assert tree["figures"]["model_ties"]["sets"] == [["a/good"], ["a/bad"]]
+
+
+def test_a_cell_that_was_stopped_by_the_plan_lacks_nothing(tmp_path: Path) -> None:
+    rule = {"adaptive": {"until": "narrow", "width": 0.6, "looks": [4, 8]}}
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"], trials=8, tables=rule)
+    tree, results = summed(recorded(tmp_path, plan, runs("raw", "pppp")))
+    assert (tree["missing"], tree["complete"]) == (0, True)
+    stopped = tree["models"][0]["cells"]["happy_path"]["stopped"]
+    assert stopped["runs"] == 4
+    summary = write_summaries(results, plan)
+    titles = [table.title for table in summary_tables(summary, findings_of(summary, plan))]
+    assert "cells that need no more trials" in titles
+
+
+def test_gates_pass_fail_or_stay_undecided(tmp_path: Path) -> None:
+    gates = [
+        {"metric": "rate", "strategy": "production", "at_least": 0.9},
+        {"metric": "lower_bound", "strategy": "raw", "at_least": 0.85},
+        {"metric": "rate", "scenario": "chat_only", "at_least": 0.5},
+        {"no_regression_of": "production", "against": "raw"},
+        {"no_regression_of": "raw", "against": "production", "margin": 0.02},
+    ]
+    plan = plan_with(
+        *(CELL.model,),
+        strategies=["raw", "production"],
+        scenarios=["simple"],
+        trials=2,
+        tables={"gate": gates},
+    )
+    records = [*runs("raw", "pf"), *runs("production", "pp"), *runs("raw", "pp", "chat_only")]
+    standings = [one.standing for one in judged(recorded(tmp_path, plan, records))]
+    assert standings == ["passed", "failed", "undecided", "passed", "failed"]
+
+
+def test_a_gate_about_what_is_not_in_the_plan_is_a_mistake(tmp_path: Path) -> None:
+    gate = {"gate": [{"no_regression_of": "production", "against": "naked"}]}
+    plan = plan_with(CELL.model, strategies=["raw", "production"], tables=gate)
+    with pytest.raises(ConfigError, match="naked"):
+        judged(recorded(tmp_path, plan, runs("raw", "p")))
+
+
+def test_runs_that_a_comparison_does_not_need_leave_its_gates_decided(tmp_path: Path) -> None:
+    tables = {
+        "adaptive": {"until": "decided", "looks": [8, 12]},
+        "gate": [
+            {"metric": "rate", "strategy": "production", "at_least": 0.9},
+            {"no_regression_of": "production", "against": "raw"},
+        ],
+    }
+    plan = plan_with(
+        CELL.model, strategies=["raw", "production"], scenarios=["happy_path"], trials=20, tables=tables
+    )
+    told_apart = recorded(tmp_path / "apart", plan, [*runs("raw", "f" * 8), *runs("production", "p" * 8)])
+    assert [one.standing for one in judged(told_apart)] == ["passed", "passed"]
+    assert [side.side.lacking for side in sides_of(told_apart, ["raw", "production"], "strategy")] == [0, 0]
+    tree, _ = summed(told_apart)
+    assert [row["cells"]["happy_path"]["stopped"]["runs"] for row in tree["models"]] == [8, 8]
+    going_on = recorded(tmp_path / "going on", plan, [*runs("raw", "p" * 8), *runs("production", "p" * 8)])
+    assert [one.standing for one in judged(going_on)] == ["undecided", "undecided"]
+    given_up = recorded(tmp_path / "given up", plan, [*runs("raw", "p" * 12), *runs("production", "p" * 12)])
+    assert [one.standing for one in judged(given_up)] == ["passed", "passed"]
+
+
+def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> None:
+    gates = [
+        {"metric": "rate", "model": "b/missing", "at_least": 0.5},
+        {"no_regression_of": "production", "against": "raw"},
+    ]
+    plan = plan_with(CELL.model, "b/missing", strategies=["raw", "production"], tables={"gate": gates})
+    found = judged(recorded(tmp_path, plan, runs("raw", "p")))
+    assert [one.standing for one in found] == ["undecided", "undecided"]
+
+
+def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, scenarios=["happy_path"], trials=3)
+    results = Results.open(recorded(tmp_path, plan, runs("production", "pv")))
+    assert incompleteness(write_summaries(results, plan)) == (
+        "Incomplete: 1 runs were not made, 1 are void; "
+        "`toolreel eval run` with the same plan and directory goes on."
+    )
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        written(tmp_path / "file" / "summary.json", "")
+
+
+def test_junit_has_a_case_for_each_cell_and_gate_whatever_a_model_wrote(tmp_path: Path) -> None:
+    plan = plan_with(
+        CELL.model,
+        strategies=["raw", "production"],
+        scenarios=["all"],
+        tables={
+            "gate": [
+                {"metric": "rate", "model": CELL.model, "at_least": 0.9},
+                {"no_regression_of": "raw", "against": "production"},
+                {"no_regression_of": "raw", "against": "production", "margin": 0.1},
+            ]
+        },
+    )
+    odd = record("fail", cell(scenario="missing_workspace_id"), reasons=('\x1b[31m]]> \ufffe <&"',))
+    records = [
+        *runs("raw", "p"),
+        odd,
+        *runs("raw", "v", "type_error_recovery"),
+        *runs("raw", "r", "long_arguments_guard"),
+    ]
+    results = Results.open(recorded(tmp_path, plan, records))
+    summary = write_summaries(results, plan)
+    found = judged_gates(gates_of(plan), summary, plan)
+    text = as_junit([("cells", cell_cases(summary)), ("gates", gate_cases(found)), ("none", ())])
+    root = ET.fromstring(text.encode())  # noqa: S314 - it is our own
+    assert [suite.get("name") for suite in root] == ["cells", "gates"]
+    assert {key: root[0].get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    failure = root[0].find("testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "0 of 1 valid runs passed"
+    assert r"\x1b[31m]]> \ufffe <&" in (failure.text or "")
+    assert [(case.get("name"), case[0].tag) for case in root[1]] == [
+        ("rate of vendor/model at least 0.9", "error"),
+        ("no regression of raw against production", "error"),
+        ("raw at most 0.1 worse than production", "error"),
+    ], "all of them are undecided"
+
+
+def test_markdown_shows_what_a_model_wrote_and_obeys_nothing(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"])
+    odd = record("fail", reasons=("a|b <script>\n# big `code` [x](http://evil)",))
+    results = Results.open(recorded(tmp_path, plan, [odd]))
+    summary = write_summaries(results, plan)
+    page = as_markdown("Runs", ["one_line"], summary_tables(summary, findings_of(summary, plan)))
+    assert "# Runs\n\none_line\n\n## model profiles\n\n| model |" in page
+    assert r"a\|b \<script\> \# big \`code\` \[x\](http://evil) |" in page
+    widths = {line.replace(r"\|", "").count("|") for line in page.splitlines() if line.startswith("| vendor")}
+    assert widths == {13, 19}
+
+
+def test_each_run_has_a_file_with_its_conversation(tmp_path: Path) -> None:
+    plan = plan_with("scripted:good", "scripted:skipping", strategies=["raw"], scenarios=["simple"])
+    out = evaluated(tmp_path, plan)
+    results = Results.open(out)
+    assert write_run_files(results, plan, write_summaries(results, plan)) == 4
+    one = read(out / "runs" / "scripted__good__lang_off__happy_path__trial_01.json")
+    assert (one["ok"], one["draft"], one["assistant_text"]) == (True, {"foo": "bar"}, "Done.")
+    assert [message["role"] for message in one["history"]][:3] == ["system", "user", "assistant"]
+    assert [call["name"] for turn in one["trace"] for call in turn["tool_results"]] == [
+        "state_get",
+        "state_patch",
+    ]
+    assert one["trace"][0]["request"]["tool_use_mode"] == "enforced"
+
+
+def test_the_file_of_a_run_without_a_recording_says_why_it_has_no_conversation(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"])
+    lost = record("fail", hint="Acme: no", status=500, digest=plan.configuration(CELL).digest)
+    results = Results.open(recorded(tmp_path, plan, [lost]))
+    write_run_files(results, plan, write_summaries(results, plan))
+    (path,) = (tmp_path / "runs").iterdir()
+    one = read(path)
+    assert one["history"] is None
+    assert "was not recorded" in one["history_error"]
+    assert (one["error_hint"], one["error_status"]) == ("Acme: no", 500)
+
+
+def test_a_recorded_run_has_the_conversation_of_its_last_attempt(tmp_path: Path) -> None:
+    silent, done = replying(saying("")), replying(saying("Done."))
+    with serving(silent, done) as server:
+        plan = plan_with(
+            "a/model",
+            base_url=f"{server.url}/v1",
+            strategies=["raw"],
+            scenarios=["chat_only"],
+            fix_empty_final=False,
+        )
+        out = evaluated(tmp_path, plan)
+    results = Results.open(out)
+    write_run_files(results, plan, write_summaries(results, plan))
+    (path,) = (out / "runs").iterdir()
+    one = read(path)
+    assert one["empty_response_retry"] == {"max_retries": 1, "attempts": 2}
+    assert [message["role"] for message in one["history"]][-1] == "assistant"
+    assert one["history"][-1]["content"] == "Done."
+    assert [turn["turn"] for turn in one["trace"]] == [1]
+    (out / one["cassette"]).unlink()
+    write_run_files(results, plan, write_summaries(results, plan))
+    assert "history_error" in read(path)
+
+
+def test_an_evaluation_of_controls_alone_is_summed_up_and_compared_by_them(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=["chat_only"])
+    records = [*runs("raw", "p", "chat_only"), *runs("production", "f", "chat_only")]
+    out = recorded(tmp_path, plan, records)
+    tree, _ = summed(out)
+    assert tree["figures"]["whole"]["valid"] == 2
+    assert tree["models"][0]["tool_interval"] is None
+    first, second = sides_of(out, ["raw", "production"], "strategy")
+    assert compare(first.side, second.side, "strategy").whole.pairs.lost == 1

@@ -1,0 +1,312 @@
+"""The network under connections of our own, over real sockets: with the manners of servers, good and bad."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import Final, TypeAlias
+
+import anyio
+import httpx
+import pytest
+
+from tests.servers.chat_server import Answer, asking, replying, serving
+from tests.servers.http2_server import certificate_in
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.testing._scripted import saying
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+HELLO: Final = replying(saying("hello")).body
+PATIENCE: Final = httpx.Timeout(5.0)
+HURRIED: Final = httpx.Timeout(5.0, connect=0.3, read=0.3, write=0.3)
+Said: TypeAlias = ReplyReceived | RequestFailed
+Talk: TypeAlias = Callable[..., list[Said]]
+
+
+def sync(url: str, *asked: SendRequest, patience: httpx.Timeout = PATIENCE, pause: float = 0.0) -> list[Said]:
+    """Ask one request after another, with a pause in which nothing else happens."""
+    said: list[Said] = []
+    with HttpEndpoint(url, timeout=patience) as endpoint:
+        for effect in asked:
+            said.append(endpoint.send(effect))
+            time.sleep(pause)
+    return said
+
+
+def on(backend: str) -> Talk:
+    """The same, awaited; the pause holds up the loop too."""
+
+    def talk(
+        url: str, *asked: SendRequest, patience: httpx.Timeout = PATIENCE, pause: float = 0.0
+    ) -> list[Said]:
+        async def conversation() -> list[Said]:
+            said: list[Said] = []
+            async with AsyncHttpEndpoint(url, timeout=patience) as endpoint:
+                for effect in asked:
+                    said.append(await endpoint.send(effect))
+                    time.sleep(pause)
+            return said
+
+        return anyio.run(conversation, backend=backend)
+
+    return talk
+
+
+TALKS: Final[dict[str, Talk]] = {"sync": sync, "asyncio": on("asyncio"), "trio": on("trio")}
+each = pytest.mark.parametrize("talk", TALKS.values(), ids=TALKS)
+ours = pytest.mark.parametrize("talk", [sync, on("asyncio")], ids=["sync", "asyncio"])
+
+
+@contextmanager
+def listening(manners: Callable[[socket.socket], None]) -> Generator[str]:
+    """A server that treats each connection in the same way, and closes it."""
+
+    def treat(client: socket.socket) -> None:
+        with client, suppress(OSError):
+            manners(client)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = server.accept()
+                treated.append(Thread(target=treat, args=(client,)))
+                treated[-1].start()
+
+    treated: list[Thread] = []
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_PROXY", "*")
+        thread = Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for each_ in treated:
+            each_.join()
+
+
+def answer(body: bytes, status: str = "200 OK", headers: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\n{headers}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+def taken(client: socket.socket) -> bytes:
+    """A whole request."""
+    data = b""
+    while not (found := re.search(rb"(?s)content-length: (\d+).*?\r\n\r\n", data)) or (
+        len(data) < found.end() + int(found[1])
+    ):
+        more = client.recv(1_048_576)
+        if not more:
+            raise OSError("the client hung up")
+        data += more
+    return data
+
+
+@ours
+def test_the_head_of_a_request_and_its_body_come_at_once(talk: Talk) -> None:
+    came: list[bytes] = []
+
+    def manners(client: socket.socket) -> None:
+        came.append(client.recv(65_536))
+        client.sendall(answer(HELLO))
+
+    with listening(manners) as url:
+        assert talk(url, asking()) == [ReplyReceived(1, 200, HELLO.decode())]
+    assert came[0].endswith(asking().request.body.encode())
+
+
+@each
+def test_megabytes_go_out_and_come_in_whole(talk: Talk) -> None:
+    effect, told = asking("é" * 2_000_000), b'{"told":"' + b"x" * 3_000_000 + b'"}'
+    came: list[bytes] = []
+
+    def manners(client: socket.socket) -> None:
+        came.append(taken(client))
+        client.sendall(answer(told))
+
+    with listening(manners) as url:
+        assert talk(url, effect) == [ReplyReceived(1, 200, told.decode())]
+    assert came[0].endswith(effect.request.body.encode())
+
+
+@each
+def test_a_far_side_that_reads_nothing_is_given_up(talk: Talk) -> None:
+    over: list[bool] = []
+
+    def manners(client: socket.socket) -> None:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        while not over:
+            time.sleep(0.01)
+
+    with listening(manners) as url:
+        (event,) = talk(url, asking("x" * 20_000_000), patience=HURRIED)
+        over.append(True)
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, event.message.partition(":")[0]) == ("timeout", "WriteTimeout")
+
+
+@each
+def test_a_refusal_that_comes_before_the_whole_request_is_heard(talk: Talk) -> None:
+    def manners(client: socket.socket) -> None:
+        client.recv(1_000)
+        client.sendall(answer(b"no", "413 Content Too Large", "connection: close\r\n"))
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(1_048_576):
+            pass
+
+    with listening(manners) as url:
+        assert talk(url, asking("x" * 1_000_000)) == [
+            RequestFailed(1, "status", "HTTP 413: no", 413, "no"),
+        ]
+
+
+@each
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc"])
+def test_a_connection_that_is_reset_is_broken(talk: Talk, said: bytes) -> None:
+    def manners(client: socket.socket) -> None:
+        taken(client)
+        client.sendall(said)
+        time.sleep(0.05)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with listening(manners) as url:
+        (event,) = talk(url, asking())
+    assert isinstance(event, RequestFailed)
+    assert event.failure == "broken"
+
+
+@each
+def test_a_connection_that_the_far_side_has_closed_in_the_meantime_is_not_asked(talk: Talk) -> None:
+    def manners(client: socket.socket) -> None:
+        taken(client)
+        client.sendall(answer(HELLO))
+        time.sleep(0.05)  # so that it looks like one that stays open
+
+    with listening(manners) as url:
+        said = talk(url, *[asking(ref=ref) for ref in (1, 2, 3)], pause=0.15)
+    assert [type(event) for event in said] == [ReplyReceived] * 3
+
+
+@each
+def test_a_name_that_nobody_knows_is_no_place_to_connect_to(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    assert talk("http://nobody.invalid", asking()) == [
+        RequestFailed(1, "connect", f"ConnectError: [Errno {socket.EAI_NONAME}] Name or service not known")
+    ]
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> ssl.SSLContext:
+    """What a server needs whose certificate stands in a file of the test."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_in(tmp_path))
+    return context
+
+
+@each
+def test_a_server_with_a_certificate_of_the_environment_is_spoken_to(
+    talk: Talk, tls: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = b'{"told":"' + b"x" * 1_000_000 + b'"}'
+
+    def manners(client: socket.socket) -> None:
+        with tls.wrap_socket(client, server_side=True) as wrapped:
+            for _ in range(2):
+                data = b""
+                while not data.endswith(b"}"):
+                    data += wrapped.recv(65_536)
+                wrapped.sendall(answer(told))
+
+    asked = [asking("x" * 1_000_000, ref=ref) for ref in (1, 2)]
+    with listening(manners) as plain:
+        url = plain.replace("http:", "https:")
+        (event,) = talk(url, asked[0])
+        assert isinstance(event, RequestFailed)
+        # httpcore does not say on trio what was wrong.
+        assert re.match(r"ConnectError(: .*certificate verify failed|$)", event.message)
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
+        assert talk(url, *asked) == [ReplyReceived(ref, 200, told.decode()) for ref in (1, 2)]
+
+
+@each
+def test_a_server_that_shakes_no_hands_is_given_up(talk: Talk) -> None:
+    over: list[bool] = []
+
+    def silent(client: socket.socket) -> None:
+        while client.recv(4_096) and not over:
+            pass
+
+    def rude(client: socket.socket) -> None:
+        client.recv(4_096)
+
+    for manners, name in ((silent, "ConnectTimeout"), (rude, "ConnectError")):
+        with listening(manners) as url:
+            (event,) = talk(url.replace("http:", "https:"), asking(), patience=HURRIED)
+        assert isinstance(event, RequestFailed)
+        assert (event.failure, event.message.partition(":")[0]) == ("connect", name)
+
+
+@pytest.mark.anyio
+async def test_a_request_that_is_cancelled_leaves_no_connection_open() -> None:
+    closed: list[bytes] = []
+
+    def manners(client: socket.socket) -> None:
+        taken(client)
+        closed.append(client.recv(1))
+
+    with listening(manners) as url:
+        endpoint = AsyncHttpEndpoint(url)
+        with anyio.move_on_after(0.1):
+            await endpoint.send(asking())
+        with anyio.fail_after(5):
+            while not closed:
+                await anyio.sleep(0.01)
+        await endpoint.aclose()
+    assert closed == [b""]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_handshake_that_is_cancelled_leaves_no_connection_open() -> None:
+    closed: list[bytes] = []
+
+    def manners(client: socket.socket) -> None:
+        client.recv(65_536)
+        closed.append(client.recv(1))
+
+    with listening(manners) as url:
+        endpoint = AsyncHttpEndpoint(url.replace("http:", "https:"))
+        with anyio.move_on_after(0.1):
+            await endpoint.send(asking())
+        with anyio.fail_after(5):
+            while not closed:
+                await anyio.sleep(0.01)
+    assert closed == [b""]
+
+
+@pytest.mark.anyio
+async def test_many_connections_are_all_closed_in_the_end() -> None:
+    answers = [Answer(HELLO, delay=0.05)] * 8
+    with serving(*answers) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint, anyio.create_task_group() as tasks:
+            for _ in answers:
+                tasks.start_soon(partial(endpoint.send, asking()))
+        with anyio.fail_after(5):
+            while server.closed < server.connections:
+                await anyio.sleep(0.01)
+    assert server.connections == 8

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx
+import pytest
+
+from tests.samples import complaint
+from tests.servers.chat_server import (
+    FAR_SIDES,
+    LIMIT,
+    STALL,
+    Answer,
+    FarSide,
+    asking,
+    bomb,
+    nobody_listens,
+    packed,
+    replying,
+    serving,
+)
+from toolreel._driver.performer import Ports
+from toolreel._driver.sync import run
+from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel._journal.record import MemoryJournal
+from toolreel.cassette._transports import RecordTransport, recording
+from toolreel.http import _endpoint as http
+from toolreel.http._connections import async_network as anetwork
+from toolreel.http._connections import carriers, network, target
+from toolreel.http._connections import connection as httpcore_connections
+from toolreel.http._connections import errors as httpx_exchange
+from toolreel.http._connections import pool as connections
+from toolreel.http._connections import transports as httpx_transports
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.testing._scripted import ScriptedTools, saying
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+KEY = "not-a-real-key-4711"
+
+Kind: TypeAlias = type[HttpEndpoint] | type[FastEndpoint]
+either = pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint], ids=["httpx", "fast"])
+
+
+def patient(seconds: float, kind: Kind) -> Any:  # noqa: ANN401
+    """Timeouts with this much patience for a reply."""
+    return httpx.Timeout(5, read=seconds) if kind is HttpEndpoint else seconds
+
+
+@either
+def test_a_request_is_posted_with_the_headers_of_a_chat_completion(kind: Kind) -> None:
+    with serving(replying(saying("hello"))) as server, kind(server.url) as endpoint:
+        endpoint.send(asking())
+    (seen,) = server.seen
+    assert seen.path == "/v1/chat/completions"
+    assert seen.body == b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
+    assert seen.headers["content-type"] == seen.headers["accept"] == "application/json"
+    assert seen.headers["accept-encoding"] == "gzip, deflate"
+    assert "authorization" not in seen.headers
+
+
+@pytest.mark.parametrize("below", ["", "/v1", "/v1/", "/v1/chat/completions"])
+def test_every_way_to_give_the_base_url_leads_to_the_same_place(below: str) -> None:
+    with serving(replying(saying("hello"))) as server, HttpEndpoint(server.url + below) as endpoint:
+        endpoint.send(asking())
+    assert server.seen[0].path == "/v1/chat/completions"
+
+
+@either
+def test_a_deeper_path_and_a_query_are_kept(kind: Kind) -> None:
+    with serving(Answer(b"{}")) as server, kind(server.url + "/a/v2?version=3") as endpoint:
+        endpoint.send(asking())
+    assert server.seen[0].path == "/a/v2/chat/completions?version=3"
+
+
+@either
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw"])
+def test_a_packed_reply_is_unpacked(encoding: str, kind: Kind) -> None:
+    with serving(packed(b'{"ok":1}', encoding)) as server, kind(server.url) as endpoint:
+        assert endpoint.send(asking()) == ReplyReceived(1, 200, '{"ok":1}')
+
+
+@either
+def test_a_body_of_exactly_the_limit_is_taken_in(kind: Kind) -> None:
+    with serving(Answer(b"x" * 10)) as server, kind(server.url, max_response_bytes=10) as endpoint:
+        assert endpoint.send(asking()) == ReplyReceived(1, 200, "x" * 10)
+
+
+@either
+@pytest.mark.parametrize("far_side", FAR_SIDES.values(), ids=FAR_SIDES)
+def test_whatever_the_far_side_does_is_an_event(far_side: FarSide, kind: Kind) -> None:
+    patience = patient(0.05 if far_side.answer.delay else 5, kind)
+    with (
+        serving(far_side.answer) as server,
+        kind(server.url, timeout=patience, max_response_bytes=LIMIT, stall_timeout=STALL) as endpoint,
+    ):
+        event = endpoint.send(asking(ref=7))
+    assert event == far_side.failed(7, event)
+
+
+@either
+def test_a_server_that_is_not_there_is_an_event(kind: Kind) -> None:
+    with nobody_listens() as url, kind(url) as endpoint:
+        event = endpoint.send(asking())
+    assert isinstance(event, RequestFailed)
+    assert event.failure == "connect"
+    assert re.match("ConnectError: |could not connect: ", event.message)
+
+
+@either
+def test_after_a_failure_the_endpoint_goes_on(kind: Kind) -> None:
+    answers = [Answer(raw=b""), Answer(bytes(LIMIT + 1)), replying(saying("hello"))]
+    with serving(*answers) as server, kind(server.url, max_response_bytes=LIMIT) as endpoint:
+        events = [endpoint.send(asking(ref=ref)) for ref in (1, 2, 3)]
+    assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
+
+
+@either
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(encoding: str, kind: Kind) -> None:
+    cap = 4 * 1024 * 1024
+    with (
+        serving(bomb(1024, encoding)) as server,
+        kind(server.url, max_response_bytes=cap) as endpoint,
+    ):
+        tracemalloc.start()
+        try:
+            event = endpoint.send(asking())
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert isinstance(event, RequestFailed)
+    assert event.failure == "too_large"
+    assert peak < 4 * cap
+
+
+def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
+    with serving(Answer(bytes(LIMIT + 1))) as server, recording(tmp_path / "a.yaml") as tape:
+        transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+        with HttpEndpoint(server.url, transport=transport) as endpoint:
+            event = endpoint.send(asking())
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, event.status) == ("too_large", None)
+    assert tape.total == 0
+
+
+def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model() -> None:
+    def stale(request: httpx.Request) -> httpx.Response:
+        raise LookupError(f"nothing was recorded for {request.url}")
+
+    with HttpEndpoint("http://127.0.0.1", transport=httpx.MockTransport(stale)) as endpoint:
+        assert complaint(LookupError, lambda: endpoint.send(asking())) == (
+            "nothing was recorded for http://127.0.0.1/v1/chat/completions"
+        )
+
+
+@either
+def test_the_key_is_sent_and_stands_in_no_record(kind: Kind) -> None:
+    plan = Plan.of(model="m", messages="hi")
+    journal = MemoryJournal(plan)
+    with (
+        serving(replying({"error": {"message": "Forbidden"}}, 403)) as server,
+        kind(server.url, api_key_env="API_KEY", environ={"API_KEY": KEY}) as endpoint,
+    ):
+        ended = run(plan, Ports(endpoint, ScriptedTools({})), journal=journal)
+        shown = f"{endpoint!r} {endpoint.address!r} {endpoint.address} {ended!r} {journal.text}"
+    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "HTTP 403: Forbidden" in shown
+    assert KEY not in shown
+
+
+def test_the_key_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLREEL_TEST_KEY", KEY)
+    with (
+        serving(Answer(b"{}")) as server,
+        HttpEndpoint(server.url, api_key_env="TOOLREEL_TEST_KEY") as endpoint,
+    ):
+        endpoint.send(asking())
+    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@either
+def test_a_missing_key_is_found_before_anything_is_sent(kind: Kind) -> None:
+    assert complaint(
+        EndpointConfigError, lambda: kind("http://127.0.0.1", api_key_env="API_KEY", environ={})
+    ) == ("the environment variable API_KEY is not set; put the API key into it")
+
+
+@either
+def test_a_closed_endpoint_sends_nothing(kind: Kind) -> None:
+    with kind("http://127.0.0.1") as endpoint:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        endpoint.send(asking())
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        http,
+        httpx_exchange,
+        httpx_transports,
+        connections,
+        carriers,
+        httpcore_connections,
+        target,
+        network,
+        anetwork,
+    ],
+)
+def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpcore", None)  # which comes with it
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (
+        "httpx is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
+    )

@@ -1,0 +1,417 @@
+"""One contract for everything that answers requests: live, recording, replaying and scripted endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import anyio
+import httpx
+import pytest
+
+from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
+from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
+from toolreel._driver.sync_as_async import ImmediateEndpoint
+from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette._transports import (
+    AsyncRecordTransport,
+    AsyncReplayTransport,
+    RecordTransport,
+    ReplayTransport,
+    recording,
+    replaying,
+)
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
+from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
+from toolreel_core._conversation.message import UserMessage
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._loop.reducer import start
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import Event, ReplyReceived, RequestFailed
+from toolreel_core._replies.streaming.stream import Delta
+
+HELLO: Final = replying(saying("hello"))
+BYE: Final = replying(saying("bye"))
+ELSEWHERE: Final = "http://elsewhere.invalid/v1"
+BUSY: Final = replying({"error": {"message": "Slow down."}}, 429)
+
+
+@dataclass(slots=True)
+class Scene:
+    """What the far side says to which request, and what has arrived there."""
+
+    folder: Path
+    script: Sequence[tuple[SendRequest, Answer]]
+    arrived: list[bytes] = field(default_factory=list)
+    heard: list[Delta] = field(default_factory=list)
+    """What was shown of the replies on their way."""
+
+    @property
+    def cassette(self) -> Path:
+        return self.folder / "session.yaml"
+
+
+class Tap(httpx.BaseTransport):
+    """Notes every body on its way."""
+
+    def __init__(self, scene: Scene, inner: httpx.BaseTransport) -> None:
+        self._scene, self._inner = scene, inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._scene.arrived.append(request.read())
+        return self._inner.handle_request(request)
+
+
+class AsyncTap(httpx.AsyncBaseTransport):
+    """The same, awaited."""
+
+    def __init__(self, scene: Scene, inner: httpx.AsyncBaseTransport) -> None:
+        self._scene, self._inner = scene, inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._scene.arrived.append(await request.aread())
+        return await self._inner.handle_async_request(request)
+
+
+@contextmanager
+def live(scene: Scene) -> Generator[Endpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        with HttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@asynccontextmanager
+async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        async with AsyncHttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@contextmanager
+def fast(scene: Scene) -> Generator[Endpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        with FastEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@asynccontextmanager
+async def afast(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server:
+        async with AsyncFastEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@contextmanager
+def recorded(scene: Scene) -> Generator[Endpoint]:
+    with (
+        serving(*(answer for _, answer in scene.script)) as server,
+        recording(scene.cassette) as tape,
+        HttpEndpoint(
+            server.url,
+            transport=RecordTransport(tape, httpx.HTTPTransport()),
+            on_delta=scene.heard.append,
+        ) as endpoint,
+    ):
+        yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+@asynccontextmanager
+async def arecorded(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with serving(*(answer for _, answer in scene.script)) as server, recording(scene.cassette) as tape:
+        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
+        async with AsyncHttpEndpoint(
+            server.url, transport=transport, on_delta=scene.heard.append
+        ) as endpoint:
+            yield endpoint
+        scene.arrived += [seen.body for seen in server.seen]
+
+
+def record(scene: Scene) -> None:
+    with recorded(replace(scene, arrived=[], heard=[])) as endpoint:
+        for effect, _ in scene.script:
+            endpoint.send(effect)
+
+
+@contextmanager
+def replayed(scene: Scene) -> Generator[Endpoint]:
+    record(scene)
+    with replaying(scene.cassette) as tape:
+        transport = Tap(scene, ReplayTransport(tape))
+        with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+
+
+@contextmanager
+def taped(scene: Scene) -> Generator[Endpoint]:
+    record(scene)
+    with replaying(scene.cassette) as tape:
+        yield TapedEndpoint(tape, on_delta=scene.heard.append)
+
+
+@asynccontextmanager
+async def areplayed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    record(scene)
+    with replaying(scene.cassette) as tape:
+        transport = AsyncTap(scene, AsyncReplayTransport(tape))
+        async with AsyncHttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
+
+
+@contextmanager
+def scripted(scene: Scene) -> Generator[ScriptedEndpoint]:
+    lines = [
+        answer.body.decode()
+        if answer.status == 200
+        else Lost("status", "HTTP 429: Slow down.", answer.status)
+        for _, answer in scene.script
+    ]
+    endpoint = ScriptedEndpoint(lines, on_delta=scene.heard.append)
+    yield endpoint
+    scene.arrived += [effect.request.body.encode() for effect in endpoint.asked]
+    endpoint.finish()
+
+
+@asynccontextmanager
+async def immediate(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with scripted(scene) as endpoint:
+        yield ImmediateEndpoint(endpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class Performing:
+    """A performer that is asked for requests only."""
+
+    performer: Performer
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return _answer(self.performer.perform(effect))
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncPerforming:
+    """The same, awaited."""
+
+    performer: AsyncPerformer
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return _answer(await self.performer.perform(effect))
+
+
+def _answer(event: Event | None) -> ReplyReceived | RequestFailed:
+    assert isinstance(event, ReplyReceived | RequestFailed)
+    return event
+
+
+def journal_of(scene: Scene) -> str:
+    journal = MemoryJournal(Plan.of(model="m", messages="hi"))
+    with live(replace(scene, arrived=[], heard=[])) as endpoint:
+        for effect, _ in scene.script:
+            journal.record(effect, endpoint.send(effect))
+    return journal.text
+
+
+@contextmanager
+def rehearsed(scene: Scene) -> Generator[Endpoint]:
+    rehearsal = Rehearsal(parse_journal(journal_of(scene)))
+    yield Performing(rehearsal)
+    rehearsal.finish()
+
+
+@asynccontextmanager
+async def arehearsed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    rehearsal = AsyncRehearsal(parse_journal(journal_of(scene)))
+    yield AsyncPerforming(rehearsal)
+    rehearsal.finish()
+
+
+Talk: TypeAlias = Callable[[Scene, Sequence[SendRequest]], "list[ReplyReceived | RequestFailed]"]
+"""Ask an endpoint one request after another, and let it go."""
+
+
+def sync(opened: Callable[[Scene], AbstractContextManager[Endpoint]]) -> Talk:
+    def talk(scene: Scene, asked: Sequence[SendRequest]) -> list[ReplyReceived | RequestFailed]:
+        with opened(scene) as endpoint:
+            return [endpoint.send(effect) for effect in asked]
+
+    return talk
+
+
+def on(backend: str, opened: Callable[[Scene], AbstractAsyncContextManager[AsyncEndpoint]]) -> Talk:
+    def talk(scene: Scene, asked: Sequence[SendRequest]) -> list[ReplyReceived | RequestFailed]:
+        async def conversation() -> list[ReplyReceived | RequestFailed]:
+            async with opened(scene) as endpoint:
+                return [await endpoint.send(effect) for effect in asked]
+
+        return anyio.run(conversation, backend=backend)
+
+    return talk
+
+
+LIVE: Final[dict[str, Talk]] = {
+    "http": sync(live),
+    "http on asyncio": on("asyncio", alive),
+    "http on trio": on("trio", alive),
+    "fast": sync(fast),
+    "fast on asyncio": on("asyncio", afast),
+    "recording": sync(recorded),
+    "recording on asyncio": on("asyncio", arecorded),
+    "recording on trio": on("trio", arecorded),
+}
+SCRIPTED: Final[dict[str, Talk]] = {
+    "scripted": sync(scripted),
+    "immediate on asyncio": on("asyncio", immediate),
+    "immediate on trio": on("trio", immediate),
+}
+REPLAYED: Final[dict[str, Talk]] = {
+    "replaying": sync(replayed),
+    "replaying on asyncio": on("asyncio", areplayed),
+    "replaying on trio": on("trio", areplayed),
+}
+TAPED: Final[dict[str, Talk]] = {"taped": sync(taped)}
+REHEARSED: Final[dict[str, Talk]] = {
+    "rehearsal": sync(rehearsed),
+    "rehearsal on asyncio": on("asyncio", arehearsed),
+    "rehearsal on trio": on("trio", arehearsed),
+}
+
+
+def each(*groups: dict[str, Talk]) -> pytest.MarkDecorator:
+    cases = [pytest.param(talk, id=name) for group in groups for name, talk in group.items()]
+    return pytest.mark.parametrize("talk", cases)
+
+
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
+def test_a_reply_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking(), HELLO)])
+    assert talk(scene, [asking()]) == [ReplyReceived(1, 200, HELLO.body.decode())]
+
+
+DONE: Final = "data: [DONE]\n\n"
+HELLO_STREAMED: Final = (chunk("Hel"), ": alive\n\n", chunk("lo"), chunk(None, "stop"), DONE)
+STREAMS: Final = {
+    "streamed": streaming(*HELLO_STREAMED),
+    "as another type": streaming(*HELLO_STREAMED, content_type="application/json"),
+    "without a last word": streaming(*HELLO_STREAMED[:-1]),
+    "without a last line end": streaming(*HELLO_STREAMED[:-2], chunk(None, "stop").strip()),
+    "in one piece": streaming("".join(HELLO_STREAMED)),
+    "cut in letters": streaming(chunk("Hel"), *chunk("lo", "stop"), DONE),
+    "cut": streaming(chunk("Hel"), chunk("lo")),
+    "packed": streaming(*HELLO_STREAMED, encoding="gzip"),
+    "packed, and left open": streaming(*HELLO_STREAMED, 60.0, encoding="gzip"),
+    "left open": streaming(*HELLO_STREAMED, 60.0),
+}
+
+
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
+@pytest.mark.parametrize("way", STREAMS)
+def test_a_streamed_reply_is_one_event_which_has_the_stream_as_it_came(
+    talk: Talk, way: str, tmp_path: Path
+) -> None:
+    """Asked for or not, and what was heard of it on the way is what it says."""
+    answer = STREAMS[way]
+    asked = [asking(), asking(stream=True, ref=2)]
+    scene = Scene(tmp_path, [(effect, answer) for effect in asked])
+    body = answer.body.decode()
+    assert talk(scene, asked) == [ReplyReceived(1, 200, body), ReplyReceived(2, 200, body)]
+    heard = [Delta("content", "Hel"), Delta("content", "lo")] * 2
+    assert scene.heard == (heard if talk not in REHEARSED.values() else [])
+
+
+@each(LIVE, SCRIPTED, REPLAYED, TAPED)
+def test_a_reply_that_came_whole_is_heard_at_once_where_a_stream_was_asked_for(
+    talk: Talk, tmp_path: Path
+) -> None:
+    asked = [asking(), asking(stream=True)]
+    scene = Scene(tmp_path, [*zip(asked, (HELLO, BYE), strict=True)])
+    talk(scene, asked)
+    assert scene.heard == [Delta("content", "bye")]
+
+
+@each(LIVE, SCRIPTED, REPLAYED, TAPED)
+def test_nothing_is_heard_of_a_refusal(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking(stream=True), replace(STREAMS["streamed"], status=429))])
+    (event,) = talk(scene, [asking(stream=True)])
+    assert isinstance(event, RequestFailed)
+    assert scene.heard == []
+
+
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
+def test_a_refusal_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
+    (event,) = talk(Scene(tmp_path, [(asking(), BUSY)]), [asking()])
+    assert isinstance(event, RequestFailed)
+    assert replace(event, body="") == RequestFailed(1, "status", "HTTP 429: Slow down.", 429)
+
+
+@each(LIVE, SCRIPTED, REPLAYED, TAPED, REHEARSED)
+def test_every_event_carries_the_ref_of_its_request(talk: Talk, tmp_path: Path) -> None:
+    asked = [asking("one", ref=3), asking("two", ref=8), asking("three", ref=5)]
+    scene = Scene(tmp_path, [*zip(asked, (HELLO, BUSY, BYE), strict=True)])
+    assert [event.ref for event in talk(scene, asked)] == [3, 8, 5]
+
+
+@each(LIVE, SCRIPTED, REPLAYED)
+def test_the_body_arrives_byte_for_byte(talk: Talk, tmp_path: Path) -> None:
+    asked = [asking('\u2028 "é" \\ 🙂\n\x85'), asking("a" * 100_000)]
+    scene = Scene(tmp_path, [*zip(asked, (HELLO, BYE), strict=True)])
+    talk(scene, asked)
+    assert scene.arrived == [effect.request.body.encode() for effect in asked]
+
+
+@each(SCRIPTED, REPLAYED, TAPED, REHEARSED)
+def test_asking_for_more_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking(), HELLO)])
+    with pytest.raises(ReplayMismatch):
+        talk(scene, [asking(), asking()])
+
+
+@each(SCRIPTED, REPLAYED, TAPED, REHEARSED)
+def test_asking_for_less_than_was_recorded_is_found_at_the_end(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking("one"), HELLO), (asking("two"), BYE)])
+    with pytest.raises(ReplayMismatch):
+        talk(scene, [asking("one")])
+
+
+@each(REPLAYED, TAPED, REHEARSED)
+def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [(asking("hi"), HELLO)])
+    with pytest.raises(ReplayMismatch):
+        talk(scene, [asking("hi!")])
+
+
+def telling_a_lot() -> SendRequest:
+    """A request of more than a megabyte, in many messages."""
+    told = [UserMessage(f"{number}: é" * 100) for number in range(2_000)]
+    match start(Plan.of(model="m", messages=told)).effects:
+        case (SendRequest() as effect,):
+            return effect
+        case effects:
+            raise AssertionError(effects)
+
+
+@each(LIVE, REPLAYED)
+def test_a_body_that_is_sent_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
+    asked = telling_a_lot()
+    scene = Scene(tmp_path, [(asked, HELLO)])
+    assert talk(scene, [asked]) == [ReplyReceived(1, 200, HELLO.body.decode())]
+    assert len(asked.request.pieces()) > 5
+    assert b"".join(asked.request.pieces()) == asked.request.body.encode()
+    assert asked.request.body.encode() in scene.arrived

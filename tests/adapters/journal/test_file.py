@@ -1,0 +1,192 @@
+"""The journal on disk of a run that was interrupted: reopened, gone on with, and held by one process."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.samples import complaint
+from toolreel._driver.approvers import Always
+from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.run import Run
+from toolreel._driver.sync import run
+from toolreel._driver.sync_as_async import ImmediateApprover, ImmediateEndpoint, ImmediateTools
+from toolreel._errors import JournalError
+from toolreel._journal.file import FileJournal, ReopenedJournal
+from toolreel._journal.record import MemoryJournal, read_journal, unfinished
+from toolreel._replay.resume import aresume, resume
+from toolreel.testing._scripted import ScriptedEndpoint
+from toolreel.tools._python.host import PythonTools, Tool, Toolbox
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.outcome import Completed
+
+
+def whole() -> str:
+    """The journal of a run that was not interrupted."""
+    journal = MemoryJournal(PLAN)
+    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    return journal.text
+
+
+def killed(folder: Path, lines: int, torn: bytes = b"") -> Path:
+    """The journal of a run of which so many lines were written, and a part of the next one."""
+    path = folder / "sum.journal.jsonl"
+    written = whole().splitlines(keepends=True)[:lines]
+    unfinished(path).write_bytes("".join(written).encode() + torn)
+    return path
+
+
+def on_sync(path: Path | str, ports: Ports) -> Run:
+    return resume(path, ports)
+
+
+def on_asyncio(path: Path | str, ports: Ports) -> Run:
+    awaited = AsyncPorts(
+        ImmediateEndpoint(ports.endpoint), ImmediateTools(ports.tools), ImmediateApprover(ports.approver)
+    )
+    return asyncio.run(aresume(path, awaited))
+
+
+each_driver = pytest.mark.parametrize("resumed", [on_sync, on_asyncio])
+
+
+@each_driver
+@pytest.mark.parametrize("lines", [1, 2, 3, 4])
+def test_a_run_that_was_killed_goes_on_where_it_was(
+    lines: int, resumed: Callable[[Path, Ports], Run], tmp_path: Path
+) -> None:
+    path, calls = killed(tmp_path, lines), list[str]()
+
+    def counted(a: int, b: int) -> int:
+        calls.append(f"{a} + {b}")
+        return add(a, b)
+
+    answers_left = SUM[{1: 0, 2: 1, 3: 1, 4: 2}[lines] :]
+    endpoint = ScriptedEndpoint(answers_left)
+    done = resumed(path, Ports(endpoint, PythonTools([Tool.of(counted, name="add")])))
+    assert isinstance(done.outcome, Completed)
+    assert len(calls) == (1 if lines < 3 else 0)
+    assert path.read_text("utf-8") == whole()
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_last_line_that_was_cut_anywhere_is_taken_away_and_kept(tmp_path: Path) -> None:
+    third = whole().splitlines(keepends=True)[2].encode()
+    for end in (*range(1, len(third) - 1, 20), len(third) - 2):
+        folder = tmp_path / str(end)
+        folder.mkdir()
+        path = killed(folder, 2, third[:end])
+        with ReopenedJournal(path) as journal:
+            assert journal.cut == folder / "sum.journal.jsonl.cut"
+            assert (folder / "sum.journal.jsonl.cut").read_bytes() == third[:end] + b"\n"
+            assert len(journal.recorded.records) == 1
+        assert path.read_text("utf-8") == "".join(whole().splitlines(keepends=True)[:2])
+
+
+def test_a_last_line_that_lacks_only_its_end_stands(tmp_path: Path) -> None:
+    third = whole().splitlines(keepends=True)[2].encode()
+    path = killed(tmp_path, 2, third[:-1])
+    with ReopenedJournal(path) as journal:
+        assert journal.cut is None
+        assert len(journal.recorded.records) == 2
+    resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools([add])))
+    assert path.read_text("utf-8") == whole()
+
+
+@pytest.mark.parametrize("torn", [b'{"n":3,"kind"', b'{"n":3}', b"\x00\x00\xff", b"\xe2\x80"])
+def test_whatever_a_cut_line_holds_the_run_goes_on_to_the_same_end(torn: bytes, tmp_path: Path) -> None:
+    path = killed(tmp_path, 3, torn)
+    resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools([add])))
+    assert path.read_text("utf-8") == whole()
+    assert path.with_name(f"{path.name}.cut").read_bytes() == torn + b"\n"
+
+
+@each_driver
+def test_a_run_that_has_ended_is_given_back_and_nothing_is_done(
+    resumed: Callable[[str, Ports], Run], tmp_path: Path
+) -> None:
+    path = tmp_path / "sum.journal.jsonl"
+    path.write_text(whole(), "utf-8")
+    done = resumed(f"{path}.part", Ports(ScriptedEndpoint([]), PythonTools([])))
+    assert isinstance(done.outcome, Completed)
+    assert path.read_text("utf-8") == whole()
+
+
+def test_a_run_that_rests_goes_on_when_somebody_decides(tmp_path: Path) -> None:
+    tools = [Tool.of(add, needs_approval=True)]
+    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=Toolbox(tools).surface)
+    path = tmp_path / "sum.journal.jsonl"
+    with FileJournal(path, plan) as journal:
+        rests = run(plan, Ports(ScriptedEndpoint(SUM[:1]), PythonTools(tools)), journal=journal)
+    for _ in range(2):
+        still = resume(path, Ports(ScriptedEndpoint([]), PythonTools(tools)))
+        assert still == rests
+    done = resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools(tools), Always()))
+    assert isinstance(done.outcome, Completed)
+    assert [type(event).__name__ for event in read_journal(path).events] == [
+        "ReplyReceived",
+        "ApprovalGiven",
+        "ToolReturned",
+        "ReplyReceived",
+    ]
+
+
+def test_a_journal_of_which_nothing_is_whole_cannot_be_gone_on_with(tmp_path: Path) -> None:
+    for torn in (b"", b'{"toolreel_journal"'):
+        path = killed(tmp_path, 0, torn)
+        told = complaint(JournalError, lambda: ReopenedJournal(path))  # noqa: B023
+        assert told == f"{path}.part: not even its first line was written; start the run anew"
+        assert unfinished(path).read_bytes() == torn
+
+
+def test_damage_elsewhere_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
+    path = killed(tmp_path, 4, b"\xff\n")
+    before = unfinished(path).read_bytes()
+    assert complaint(JournalError, lambda: ReopenedJournal(path)).startswith(
+        f"{path}.part: not a readable journal: "
+    )
+    assert unfinished(path).read_bytes() == before
+    unfinished(path).unlink()
+    assert complaint(JournalError, lambda: ReopenedJournal(path)).startswith(
+        f"{path}: there is no such journal; "
+    )
+
+
+HOLDING = """
+import sys
+from pathlib import Path
+from toolreel._journal.file import ReopenedJournal
+with ReopenedJournal(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
+    path = killed(tmp_path, 2)
+    before = unfinished(path).read_bytes()
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "held\n"
+        told = f"{path}.part: another process is writing it; wait until it has ended, or stop it"
+        assert complaint(JournalError, lambda: ReopenedJournal(path)) == told
+        assert complaint(JournalError, lambda: FileJournal(path, PLAN, overwrite=True)) == told
+        assert unfinished(path).read_bytes() == before
+        other.kill()
+    with ReopenedJournal(path) as journal:
+        assert len(journal.recorded.records) == 1
+
+
+def test_a_durable_journal_is_the_same_journal(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "sum.journal.jsonl"
+    with FileJournal(path, PLAN, durable=True) as journal:
+        run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    assert path.read_text("utf-8") == whole()

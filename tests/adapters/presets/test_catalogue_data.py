@@ -1,0 +1,257 @@
+"""The shipped catalogues: whole, evidenced, and with the facts of the case study of 2026-02-08."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Final
+
+import pytest
+
+from tests.samples import ECHO, printed_under
+from toolreel.presets._catalogues import shipped
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._plan.presets.diff import changes
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+
+SHIPPED: Final = shipped()
+
+DEEPSEEK, GEMINI, TAGS, OFF = (
+    "deepseek_openrouter_compat",
+    "gemini_openrouter_compat",
+    "content_tag_tool_call_fallback",
+    "tool_use_disabled",
+)
+
+# model: workaround, verdict, recommended profiles, best profile, successes of 20 runs, p95 in ms
+STUDY: Final[Mapping[str, tuple[str, str, tuple[str, ...], str, int, int]]] = {
+    "anthropic/claude-opus-4.6:nitro": ("", "yes", ("default",), "default", 20, 13474),
+    "deepseek/deepseek-chat-v3-0324:nitro": (DEEPSEEK, "yes", ("default",), "default", 20, 18109),
+    "deepseek/deepseek-v3.2:nitro": (
+        *(DEEPSEEK, "conditional", ("deepseek_v3_2_general_conversation",)),
+        *("deepseek_v3_2_general_conversation", 19, 47625),
+    ),
+    "google/gemini-2.5-flash:nitro": (GEMINI, "yes", ("default",), "default", 20, 9842),
+    "google/gemini-3-flash-preview:nitro": (GEMINI, "yes", ("default",), "default", 20, 9807),
+    "google/gemini-3-pro-preview:nitro": (GEMINI, "conditional", ("default",), "default", 18, 23951),
+    "moonshotai/kimi-k2.5:nitro": (
+        *("", "yes_for_tools", ("kimi_k2_5_instant",)),
+        *("kimi_k2_5_instant", 20, 15550),
+    ),
+    "openai/gpt-5.2:nitro": ("", "yes", ("default",), "default", 20, 13648),
+    "openai/gpt-5.2-chat:nitro": ("", "yes_for_tools", ("default",), "default", 20, 13873),
+    "qwen/qwen3-235b-a22b-2507:nitro": (TAGS, "yes", ("default",), "default", 20, 8119),
+    "qwen/qwen3-30b-a3b-instruct-2507:nitro": (
+        *("", "yes", ("default", "qwen_recommended")),
+        *("default", 20, 15635),
+    ),
+    "qwen/qwen3-next-80b-a3b-instruct:nitro": (
+        *("", "yes", ("default", "qwen_recommended")),
+        *("default", 20, 11090),
+    ),
+    "x-ai/grok-4.1-fast": ("", "conditional", ("grok_default",), "default", 20, 29065),
+    "z-ai/glm-4.7:nitro": (TAGS, "yes_for_tools", ("default",), "default", 20, 16992),
+    "z-ai/glm-4.7-flash:nitro": (
+        *(TAGS, "no", ("glm_4_7_flash_tool_calling",)),
+        *("glm_4_7_flash_tool_calling", 12, 13041),
+    ),
+    "minimax/minimax-m2.1:nitro": (
+        *(TAGS, "no", ("minimax_m2_1_recommended",)),
+        *("minimax_m2_1_recommended", 17, 95212),
+    ),
+    "minimax/minimax-m2-her": (OFF, "no", ("default",), "default", 0, 28797),
+}
+
+# profile: a model that it is for, its options
+PROFILES: Final[Mapping[str, tuple[str, Json]]] = {
+    "default": ("any/model", {}),
+    "deepseek_v3_2_local_recommended": (
+        "deepseek/deepseek-v3.2:nitro",
+        {"temperature": 1.0, "top_p": 0.95},
+    ),
+    "deepseek_v3_2_general_conversation": (
+        "deepseek/deepseek-v3.2-exp",
+        {"temperature": 1.3, "top_p": 0.95},
+    ),
+    "deepseek_v3_2_creative_writing": ("deepseek/deepseek-v3.2", {"temperature": 1.5, "top_p": 0.95}),
+    "deepseek_chat_t0_8": ("deepseek/deepseek-chat-v3-0324:nitro", {"temperature": 0.8}),
+    "deepseek_chat_t1_0": ("deepseek/deepseek-chat-v3-0324", {"temperature": 1.0}),
+    "grok_default": ("x-ai/grok-4.1-fast", {"temperature": 0.3}),
+    "gemini_2_5_flash_default": ("google/gemini-2.5-flash:nitro", {"temperature": 1.0}),
+    "gemini_2_5_flash_creative": ("google/gemini-2.5-flash-lite", {"temperature": 1.5}),
+    "minimax_m2_1_recommended": (
+        "minimax/minimax-m2.1:nitro",
+        {"temperature": 1.0, "top_p": 0.95, "top_k": 40},
+    ),
+    "qwen_recommended": (
+        "qwen/qwen3-next-80b-a3b-instruct:nitro",
+        {"temperature": 0.7, "top_p": 0.8, "top_k": 20, "min_p": 0},
+    ),
+    "glm_4_7_recommended": ("z-ai/glm-4.7:nitro", {"temperature": 1.0, "top_p": 0.95}),
+    "glm_4_7_t0_85": ("z-ai/glm-4.7", {"temperature": 0.85, "top_p": 0.95}),
+    "glm_4_7_flash_general": ("z-ai/glm-4.7-flash:nitro", {"temperature": 1.0, "top_p": 0.95}),
+    "glm_4_7_flash_tool_calling": ("z-ai/glm-4.7-flash", {"temperature": 0.7, "top_p": 1.0}),
+    "kimi_k2_5_instant": ("moonshotai/kimi-k2.5:nitro", {"temperature": 0.6, "top_p": 0.95}),
+}
+
+PROVIDERS: Final = (
+    *("openrouter", "openai", "volcengine", "llama_cpp", "vllm", "ollama"),
+    *("deepseek", "mistral", "gemini", "moonshot"),
+)
+
+
+@pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
+def test_every_preset_says_what_it_does_and_what_for(preset: Preset) -> None:
+    assert preset.about.endswith(".")
+    assert preset.evidence
+    assert date.fromisoformat(preset.verified_on).isoformat() == preset.verified_on
+
+
+@pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
+def test_every_preset_can_be_applied(preset: Preset) -> None:
+    plan = preset.plan(model="m", messages="hi", tools=[ECHO])
+    declared = preset.changes()
+    assert plan.config == LoopConfig.of(declared["config"])
+    assert plan.provider == Provider.of(declared["provider"])
+    assert plan.presets == (preset.name,)
+
+
+@pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
+def test_every_quirk_has_its_reason_and_what_is_no_quirk_only_says_what_is_taken(preset: Preset) -> None:
+    reasons = dict(preset.because)
+    unreasoned = [change.key for change in changes(preset) if change.key.split(".")[1] not in reasons]
+    plain = r"provider\.(name|supports_\w+|reasoning_(field|replay))|config\.\w+|request\.\w+"
+    assert [key for key in unreasoned if not re.fullmatch(plain, key)] == []
+
+
+@pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
+def test_a_reason_names_evidence_in_a_form_that_can_be_looked_up(preset: Preset) -> None:
+    threads = [source for source in preset.evidence if "#" in source]
+    assert [source for source in threads if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", source)] == []
+
+
+def test_the_providers_are_those_that_are_promised() -> None:
+    assert SHIPPED.providers == PROVIDERS
+    for name in PROVIDERS:
+        assert SHIPPED.for_(name).changes()["provider"]["name"] == name
+
+
+TAGS_OF: Final[Mapping[str, str]] = {
+    "deepseek/deepseek-v3.2:nitro": "deepseek ds",
+    "deepseek/deepseek-chat-v3-0324:nitro": "deepseek ds chat",
+    "x-ai/grok-4.1-fast": "x_ai grok",
+    "google/gemini-2.5-flash:nitro": "google gemini stable",
+    "google/gemini-3-flash-preview:nitro": "google gemini",
+    "google/gemini-3-pro-preview:nitro": "google gemini",
+    "anthropic/claude-opus-4.6:nitro": "anthropic claude stable",
+    "openai/gpt-5.2-chat:nitro": "openai gpt",
+    "openai/gpt-5.2:nitro": "openai gpt stable",
+    "minimax/minimax-m2-her": "minimax",
+    "minimax/minimax-m2.1:nitro": "minimax",
+    "qwen/qwen3-30b-a3b-instruct-2507:nitro": "qwen stable",
+    "qwen/qwen3-next-80b-a3b-instruct:nitro": "qwen stable",
+    "qwen/qwen3-235b-a22b-2507:nitro": "qwen stable",
+    "z-ai/glm-4.7:nitro": "z_ai glm",
+    "z-ai/glm-4.7-flash:nitro": "z_ai glm",
+    "moonshotai/kimi-k2.5:nitro": "moonshot kimi",
+}
+"""In the order in which an evaluation takes them."""
+
+
+def test_the_models_stand_in_the_order_of_evaluations_with_the_tags_of_their_filters() -> None:
+    found = [(model.name, " ".join(model.tags)) for model in SHIPPED.models if not model.family]
+    assert found == [*TAGS_OF.items()]
+
+
+@pytest.mark.parametrize(
+    "model", ["Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", "Qwen/Qwen2.5-Coder-7B-Instruct"]
+)
+def test_a_model_that_writes_its_calls_as_text_has_its_workaround_wherever_it_runs(model: str) -> None:
+    for provider in ("llama_cpp", "ollama"):
+        assert SHIPPED.workaround(provider, model).names == ("qwen2_5_coder",)
+
+
+def test_there_are_17_models_with_what_the_case_study_found() -> None:
+    found = {}
+    for model in SHIPPED.models:
+        if model.family:
+            continue
+        known = model.recommendation
+        assert known is not None
+        assert known.measured.runs == 20
+        assert known.measured_on == "2026-02-08"
+        best = known.measured
+        found[model.name] = (
+            *("".join(model.presets), known.verdict, known.profiles),
+            *(best.profile, best.ok, best.p95_ms),
+        )
+    assert found == STUDY
+    assert len(STUDY) == 17
+
+
+@pytest.mark.parametrize("model", STUDY)
+def test_a_model_on_openrouter_gets_its_workaround_whatever_its_route(model: str) -> None:
+    workaround = STUDY[model][0]
+    expected = ("default_tool_calling", "openrouter", *((workaround,) if workaround else ()))
+    assert SHIPPED.for_("openrouter", model).names == expected
+    assert SHIPPED.for_("openrouter", model.partition(":")[0].upper()).names == expected
+
+
+@pytest.mark.parametrize("model", STUDY)
+def test_recommended_profiles_are_for_their_model(model: str) -> None:
+    known = SHIPPED.recommendation(model)
+    assert known is not None
+    names = [profile.name for profile in SHIPPED.sampling_profiles(model)]
+    assert {*known.profiles, known.measured.profile} <= {*names}
+
+
+def test_there_are_16_sampling_profiles_each_for_its_models() -> None:
+    assert [profile.name for profile in SHIPPED.profiles] == [*PROFILES]
+    assert len(PROFILES) == 16
+    for profile in SHIPPED.profiles:
+        model, options = PROFILES[profile.name]
+        assert parse(profile.options) == options
+        assert profile.fits(model)
+        assert profile.name == "default" or not profile.fits("any/model")
+    assert not SHIPPED.profile("glm_4_7_recommended").fits("z-ai/glm-4.7-flash:nitro")
+
+
+def test_the_production_default_is_one_call_a_turn_said_only_where_it_is_taken() -> None:
+    for provider, options in (
+        ("openrouter", {"parallel_tool_calls": False}),
+        ("ollama", {}),
+        ("elsewhere", {}),
+    ):
+        plan = SHIPPED.for_(provider, "m").plan(model="m", messages="hi", tools=[ECHO])
+        assert parse(plan.options) == options
+        assert plan.calls_per_turn == 1
+        assert plan.config.nudge_no_tool_calls == 1
+
+
+def test_raw_undoes_what_mends_and_keeps_the_guardrails() -> None:
+    raw = SHIPPED.for_("openrouter", "qwen/qwen3-235b-a22b-2507").merged(SHIPPED.get("raw"))
+    config = raw.plan(model="m", messages="hi").config
+    assert config.changes() == {"max_tool_calls_per_turn": 1, "argument_repairs": "strict"}
+    alone = SHIPPED.get("raw").plan(model="m", messages="hi").config
+    assert alone.changes() == {"argument_repairs": "strict"}
+
+
+def test_a_model_without_tools_is_never_sent_any() -> None:
+    plan = SHIPPED.for_("openrouter", "minimax/minimax-m2-her").plan(model="m", messages="hi", tools=[ECHO])
+    assert plan.config.tool_use_mode == "disabled"
+
+
+def test_signatures_of_gemini_go_where_the_provider_reads_them() -> None:
+    model = "google/gemini-3-pro-preview"
+    routed = SHIPPED.for_("openrouter", model).changes()["provider"]
+    direct = SHIPPED.for_("vertex", model).changes()["provider"]
+    assert (routed["signature_channel"], routed["pin_upstream"]) == ("reasoning_details", True)
+    assert (direct["signature_channel"], direct.get("pin_upstream")) == ("extra_content", None)
+
+
+def test_the_catalogue_is_the_same_in_every_process() -> None:
+    program = "from toolreel.presets._catalogues import shipped; print(shipped())"
+    assert printed_under(0, program) == printed_under(1, program)

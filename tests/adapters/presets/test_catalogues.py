@@ -1,0 +1,230 @@
+"""Reading catalogues: the user's own over the shipped one, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.samples import complaint
+from toolreel._errors import CatalogueError
+from toolreel.presets._catalogues import VARIABLE, configured, shipped, with_files
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import parse
+from toolreel_core._settings.config import LoopConfig
+
+OWN: Final = """
+[preset.mine]
+about = "Mine."
+verified_on = 2026-11-22    # a day of TOML's own
+[preset.mine.config]
+max_turns = 4
+
+[model."my/model"]
+presets = ["mine", "deepseek_openrouter_compat"]
+
+[sampling.cold]
+options = { temperature = 0 }
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    return path
+
+
+def test_a_catalogue_of_ones_own_goes_over_the_shipped_one(own: Path) -> None:
+    collection = with_files([own], {})
+    assert collection.names == (*shipped().names, "mine")
+    assert collection.get("mine").verified_on == "2026-11-22"
+    assert parse(collection.profile("cold").options) == {"temperature": 0}
+    assert collection.for_("openrouter", "my/model").names == (
+        *("default_tool_calling", "openrouter"),
+        *("mine", "deepseek_openrouter_compat"),
+    )
+
+
+def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{turns}.toml" for turns in (1, 2, 3)]
+    for turns, path in enumerate(paths, 1):
+        path.write_text(f"[preset.mine.config]\nmax_turns = {turns}\n")
+    environ = {VARIABLE: os.pathsep.join(map(str, paths[:2]))}
+    found = [with_files(given, environ).get("mine").config for given in ([], [paths[2]])]
+    assert found == ['{"max_turns":2}', '{"max_turns":3}']
+
+
+def test_the_environment_of_the_process_counts_unless_another_is_given(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(own))
+    assert "mine" in with_files().names
+    assert "mine" not in with_files(environ={}).names
+
+
+def test_the_shipped_collection_is_read_once() -> None:
+    assert shipped() is shipped()
+    assert with_files([], {}) is shipped()
+
+
+def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
+    assert configured([]) == LoopConfig()
+    assert configured(["content_tag_tool_call_fallback", "qwen2_5_coder"], {"max_turns": 4}) == LoopConfig(
+        text_dialects=("marked", "llama_json", "json_fenced"), max_turns=4
+    )
+    changed = configured(["qwen2_5_coder"], {"text_dialects": ["json_fenced"]})
+    assert changed.text_dialects == ("json_fenced",)
+    assert "did you mean 'qwen2_5_coder'?" in complaint(ConfigError, lambda: configured(["qwen2_5_codr"]))
+
+
+MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
+    "no value": ("[preset.mine]\nabout =\n", "line 2: not TOML: invalid value"),
+    "a table twice": ("[preset.mine]\n[preset.mine]\n", "line 2: not TOML: cannot declare"),
+    "an end too early": ('[preset.mine]\nabout = "x', "line 2: not TOML: "),
+    "a key twice": ("[preset.mine]\nabout = ''\nabout = ''\n", "line 3: not TOML: cannot overwrite"),
+    "a table that is none": (
+        "\n[presets.mine]\n",
+        "line 1: there is no key 'presets'; did you mean 'preset'?",
+    ),
+    "no tables in it": ("preset = 3\n", "line 1: preset: expected a table, got 3"),
+    "a preset that is no table": (
+        "[preset]\n\nmine = 'x'\n",
+        "line 3: preset.mine: expected a table, got 'x'",
+    ),
+    "a key that is none": (
+        "[preset.mine]\nabuot = 'x'\n",
+        "line 1: preset.mine: there is no key 'abuot'; did you mean 'about'?",
+    ),
+    "a number for a text": (
+        "[preset.mine]\n\nabout = 3\n",
+        "line 3: preset.mine.about: expected a text, got 3",
+    ),
+    "a text for a list": (
+        "[preset.mine]\nevidence = 'x'\n",
+        "line 2: preset.mine.evidence: expected a list of texts, got 'x'",
+    ),
+    "no day": (
+        "[preset.mine]\nverified_on = 'today'\n",
+        "line 2: preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'",
+    ),
+    "a day with a time": (
+        "[preset.mine]\nverified_on = 2026-11-22T10:00:00\n",
+        "line 2: preset.mine.verified_on: expected a text, got datetime.datetime(",
+    ),
+    "a setting": (
+        "[preset.mine.config]\nmax_turn = 3\n",
+        "line 1: preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
+    ),
+    "a value out of range": (
+        "[preset.mine]\n[preset.mine.config]\nmax_turns = 0\n",
+        "line 3: preset.mine.config.max_turns: expected a whole number of at least 1, got 0",
+    ),
+    "a value in a table of one line": (
+        "[preset.mine]\nabout = ''\nconfig = { max_turns = 0 }\n",
+        "line 3: preset.mine.config.max_turns: expected a whole number",
+    ),
+    "a dotted key": (
+        "[preset.mine]\nconfig.max_turns = 'x'\n",
+        "line 2: preset.mine.config.max_turns: expected a whole number of at least 1, got 'x'",
+    ),
+    "a mode": (
+        "[preset.mine.config]\ntool_use_mode = 'sometimes'\n",
+        "line 2: preset.mine.config.tool_use_mode: expected one of relaxed, enforced, disabled",
+    ),
+    "a switch": (
+        "[preset.mine.config]\nparallel_tools = 'on'\n",
+        "line 2: preset.mine.config.parallel_tools: expected true or false, got 'on'",
+    ),
+    "a dialect": (
+        "[preset.mine.config]\ntext_dialects = [\n  'hermes_jsn',\n]\n",
+        "line 2: preset.mine.config.text_dialects: there is no dialect 'hermes_jsn'; "
+        "did you mean 'hermes_json'?",
+    ),
+    "a list in a list": (
+        "[preset.mine.config]\nmessage_transforms = [['x']]\n",
+        "line 2: preset.mine.config.message_transforms: expected a list of texts",
+    ),
+    "a limit that cannot be off": (
+        "[preset.mine.config]\nmax_turns = 'off'\n",
+        "line 2: preset.mine.config.max_turns: expected a whole number of at least 1, got 'off'",
+    ),
+    "a quirk": (
+        "[preset.mine.provider]\nid_style = 'short'\n",
+        "line 2: preset.mine.provider.id_style: expected one of keep, openai, kimi, alnum9, got 'short'",
+    ),
+    "a quirk that is none": (
+        "[preset.mine.provider]\nid_stile = 'kimi'\n",
+        "line 1: preset.mine.provider: there is no setting 'id_stile'; did you mean 'id_style'?",
+    ),
+    "a key of the run's own": (
+        "[preset.mine.request]\ntemperature = 0\nmessages = []\n",
+        "line 3: preset.mine.request.messages: it is set by the run itself; leave it out",
+    ),
+    "what JSON has not": (
+        "[preset.mine.request]\ntemperature = nan\n",
+        "line 2: preset.mine.request.temperature: expected what JSON can hold, got nan",
+    ),
+    "overrides that are no table": (
+        "[preset.mine]\nrequest_overrides = []\n",
+        "line 2: preset.mine.request_overrides: expected a table, got []",
+    ),
+    "a reason for nothing": (
+        "[preset.mine.because]\nmax_turns = 'x'\n",
+        "line 2: preset.mine.because.max_turns: it is not set in this preset",
+    ),
+    "a preset that there is not": (
+        "[model.'a/b:c'] # mine\n\"presets\" = ['rwa']\n",
+        "line 2: model.\"a/b:c\".presets: there is no preset 'rwa'; did you mean 'raw'?",
+    ),
+    "a verdict": (
+        "[model.m.recommendation]\nverdict = 'maybe'\nruns = 1\n",
+        "line 2: model.m.recommendation.verdict: expected one of yes, yes_for_tools, conditional, no",
+    ),
+    "more successes than runs": (
+        "[model.m.recommendation]\nverdict = 'yes'\nok = 2\nruns = 1\n",
+        "line 4: model.m.recommendation.runs: expected at least 1 and no fewer than ok (2), got 1",
+    ),
+    "a profile that there is not": (
+        "[model.m.recommendation]\nverdict = 'yes'\nruns = 1\nprofiles = ['qwen_recomended']\n",
+        "line 4: model.m.recommendation.profiles: there is no sampling profile 'qwen_recomended'; "
+        "did you mean 'qwen_recommended'?",
+    ),
+    "patterns that are none": (
+        "[sampling.mine]\napplies_to = 'qwen/*'\n",
+        "line 2: sampling.mine.applies_to: expected a list of texts, got 'qwen/*'",
+    ),
+    "something behind a text of many lines": (
+        "[preset.mine]\nabout = '''\n[preset\n= 3 =\n'''\ndefaults_for = 1\n",
+        "line 6: preset.mine.defaults_for: expected a list of texts, got 1",
+    ),
+    "nesting without end": ("[preset]\nmine = " + "[" * 10_000, "nested too deep"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_one_line_with_file_line_and_place(mistake: str, tmp_path: Path) -> None:
+    text, told = MISTAKES[mistake]
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    said = complaint(CatalogueError, lambda: with_files([path], {}))
+    assert said.startswith(str(path))
+    assert told in said
+    assert "\n" not in said
+
+
+def test_a_file_that_cannot_be_read_is_told_with_the_remedy(tmp_path: Path) -> None:
+    missing, latin = tmp_path / "missing.toml", tmp_path / "latin.toml"
+    latin.write_bytes(b"# caf\xe9\n")
+    assert complaint(CatalogueError, lambda: with_files([missing], {})) == (
+        f"{missing}: there is no such catalogue; correct --catalogue or {VARIABLE}"
+    )
+    assert complaint(CatalogueError, lambda: with_files([latin], {})) == (
+        f"{latin}: not UTF-8 at byte 5; save it as UTF-8"
+    )
+    assert complaint(CatalogueError, lambda: with_files([tmp_path], {})) == (
+        f"{tmp_path}: cannot be read: Is a directory"
+    )

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from tests.samples import complaint
+from toolreel._errors import MissingExtra, TokenizerError
+from toolreel.presets._tokenizer import register_tokenizer
+from toolreel_core._errors import ConfigError
+from toolreel_core._plan.presets.collection import _tokenizer as tokenizer
+from toolreel_core._settings.token_estimates import bytes_per_4, estimator, estimators
+
+CORPUS = ["the cat sat on the mat", "the cat ate the rat", "the mat sat"]
+
+
+def trained() -> Tokenizer:
+    """A tokenizer as models have them, byte pairs over bytes, only small."""
+    small = Tokenizer(models.BPE())
+    small.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    small.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet))
+    return small
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    saved = tmp_path / "tokenizer.json"
+    trained().save(str(saved))
+    return saved
+
+
+def test_a_text_has_the_tokens_that_the_model_would_see(path: Path) -> None:
+    register_tokenizer("small", path)
+    tokens = estimator("small")
+    assert estimators()["small"] == "Counted with tokenizer.json."
+    assert [tokens(text) for text in ("", "the", "the cat sat", "zzz", "漢")] == [0, 1, 3, 3, 3]
+    assert tokens("the cat sat on the mat") < bytes_per_4("the cat sat on the mat") * 2
+
+
+def test_the_path_may_be_a_text_and_the_name_is_taken_only_once(path: Path) -> None:
+    register_tokenizer("by_text", str(path))
+    assert estimator("by_text")("the") == 1
+    assert "'by_text' already" in complaint(ConfigError, lambda: register_tokenizer("by_text", path))
+
+
+def test_the_length_that_a_file_asks_for_does_not_count(path: Path) -> None:
+    cut = trained()
+    cut.enable_truncation(2)
+    cut.enable_padding(length=50)
+    cut.save(str(path))
+    register_tokenizer("uncut", path)
+    assert estimator("uncut")("the cat sat on the mat") == 6
+
+
+def test_a_text_that_cannot_be_encoded_is_counted_all_the_same(path: Path) -> None:
+    words = Tokenizer(models.WordLevel({"cat": 0}))
+    words.save(str(path))
+    register_tokenizer("words", path)
+    assert estimator("words")("cat") == 1
+    assert estimator("words")("twelve bytes") == 3
+
+
+def test_a_lone_surrogate_is_counted_as_what_stands_in_for_it(path: Path) -> None:
+    register_tokenizer("of_bytes", path)
+    assert estimator("of_bytes")("\ud83d") == estimator("of_bytes")("\ufffd") == 3
+
+
+def test_a_file_that_is_not_there_or_is_none_is_named(tmp_path: Path) -> None:
+    gone, odd = tmp_path / "gone.json", tmp_path / "odd.json"
+    odd.write_text("{}")
+    assert complaint(TokenizerError, lambda: register_tokenizer("gone", gone)) == (
+        f"{gone}: cannot be read: No such file or directory"
+    )
+    assert complaint(TokenizerError, lambda: register_tokenizer("odd", odd)).startswith(
+        f"{odd}: no tokenizer.json of a model: Model missing"
+    )
+    odd.write_bytes(b"\xff")
+    assert "no tokenizer.json" in complaint(TokenizerError, lambda: register_tokenizer("odd", odd))
+
+
+def test_without_the_extra_the_import_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert complaint(MissingExtra, lambda: runpy.run_path(tokenizer.__file__)) == (
+        "tokenizers is not installed: it comes with the extra 'tokens', pip install 'toolreel[tokens]'"
+    )

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.performer import Ports
+from toolreel._driver.run import Run, retold
+from toolreel._driver.sync import run
+from toolreel._replay.explain.turns import CallTold, TurnTold, story
+from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
+from toolreel.tools._python.host import PythonTools, ToolError
+from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import CancelRequested
+from toolreel_core._protocol.notes import RequestSent
+from toolreel_core._settings.config import LoopConfig
+
+
+def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnTold, ...]:
+    return story(ended(*script, plan=plan))
+
+
+def ended(*script: Line, plan: Plan = PLAN) -> Run:
+    ports = Ports(ScriptedEndpoint(script), PythonTools([add, divide]), clock=InstantClock())
+    return run(plan, ports)
+
+
+def divide(a: int, b: int) -> float:
+    """Divide."""
+    if not b:
+        raise ToolError("b must not be 0.")
+    return a / b
+
+
+BOTH = Plan.of(model="m", messages="Go.", tools=PythonTools([add, divide]).surface)
+
+
+def test_a_run_is_told_turn_by_turn() -> None:
+    run = ended(*SUM)
+    sent = [note for note in run.notes if isinstance(note, RequestSent)]
+    call = CallTold("add", '{"a":2,"b":40}', "structured", True, '{"value":42}')
+    assert story(run) == (TurnTold(1, 1, sent[0].digest, calls=(call,)), TurnTold(2, 3, sent[1].digest))
+
+
+def test_tokens_are_counted_by_turn() -> None:
+    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 5}}
+    first, second = told({**SUM[0], **usage}, SUM[1])
+    assert (first.prompt_tokens, first.completion_tokens) == (7, 5)
+    assert (second.prompt_tokens, second.completion_tokens) == (0, 0)
+
+
+def test_a_call_that_failed_says_why() -> None:
+    (turn, _) = told(calling(("divide", {"a": 1, "b": 0}), ("add", {"a": 1, "b": 2})), saying("3"), plan=BOTH)
+    assert turn.calls == (
+        CallTold("divide", '{"a":1,"b":0}', "structured", False, "ARGUMENT_ERROR: b must not be 0."),
+        CallTold("add", '{"a":1,"b":2}', "structured", True, '{"value":3}'),
+    )
+
+
+def test_a_call_that_never_ran_has_no_provenance() -> None:
+    (turn, _) = told(calling(("sub", {"a": 1})), saying("No."))
+    (call,) = turn.calls
+    assert (call.name, call.provenance, call.ok) == ("sub", "", False)
+    assert call.result.startswith("TOOL_NOT_FOUND: There is no tool 'sub'.")
+
+
+def test_what_was_mended_and_stripped_is_told() -> None:
+    body = canonical(calling(("add", {"a": 2, "b": 40}), text="Let me add them."))
+    turn, _ = told(body.replace('"finish_reason":"tool_calls"', '"finish_reason":"stop"'), saying("42"))
+    assert turn.stripped == "Let me add them."
+    assert turn.repairs == ("FINISH_MISMATCH",)
+    assert [call.name for call in turn.calls] == ["add"]
+
+
+def test_calls_written_as_text_are_told_with_their_dialect() -> None:
+    plan = Plan.of(
+        model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(text_dialects=("hermes_json",))
+    )
+    text = '<tool_call>{"name":"add","arguments":{"a":1,"b":2}}</tool_call>'
+    turn, _ = told(saying(text), saying("3"), plan=plan)
+    assert [(call.name, call.provenance) for call in turn.calls] == [("add", "text:hermes_json")]
+
+
+def test_a_request_that_was_lost_is_a_turn_in_which_nothing_came() -> None:
+    (turn,) = told(Lost("too_large", "1 GiB"))
+    assert (turn.number, turn.messages, turn.calls) == (1, 1, ())
+    assert turn.remarks == ("no reply: too_large",)
+
+
+def test_the_tries_of_a_turn_are_told_in_it() -> None:
+    first, second = told(Lost("status", "HTTP 503: busy", 503), *SUM)
+    assert first.remarks == ("no reply: status 503", "try 1 failed, the next follows after 713 ms")
+    assert (len(first.calls), second.remarks) == (1, ())
+
+
+def test_an_empty_answer_that_was_asked_for_again_is_a_turn_of_its_own() -> None:
+    first, second, third = told(SUM[0], saying(""), saying("42."))
+    assert [len(turn.calls) for turn in (first, second, third)] == [1, 0, 0]
+    assert second.remarks == ("an empty answer; the model is asked for it once more",)
+
+
+def test_what_else_the_loop_decided_is_told() -> None:
+    config = LoopConfig(tool_use_mode="enforced", nudge_no_tool_calls=1, max_tool_calls_per_turn=1)
+    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
+    twice = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 1, "b": 2}))
+    first, second, _ = told(saying("Done."), twice, saying("2"), plan=plan)
+    assert first.remarks == ("the model is asked to call a tool (no_tool_calls)",)
+    assert second.remarks == ("ignored (calls_per_turn): add",)
+
+
+def test_a_model_that_goes_in_circles_is_told() -> None:
+    *_, last = told(*[calling(("add", {"a": 1, "b": 1}))] * 3, saying("2"))[:3]
+    assert last.remarks == ("add has had the same result 3 times; the model was warned",)
+
+
+def test_a_run_that_rests_is_told_as_far_as_it_has_come() -> None:
+    guarded = replace(PLAN.tools.definitions[0], needs_approval=True)
+    (turn,) = told(SUM[0], plan=Plan.of(model="m", messages="Go.", tools=[guarded]))
+    assert (turn.calls, turn.remarks) == ((), ("add needs approval",))
+
+
+def test_a_server_that_takes_no_tools_is_told() -> None:
+    config = LoopConfig(fallback_without_tools=True)
+    plan = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=config)
+    refused = Lost("status", "HTTP 404: No endpoints found that support tool use", 404)
+    (turn,) = told(refused, saying("Hm."), plan=plan)
+    assert turn.remarks[1].startswith("the server takes no tools, so the run goes on without: HTTP 404")
+
+
+def test_calls_that_were_cancelled_are_told_as_such() -> None:
+    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
+    (turn,) = story(run(PLAN, Stopping(ports, at=2)))
+    assert [(call.ok, call.result.partition(":")[0]) for call in turn.calls] == [(False, "TOOL_CANCELLED")]
+
+
+def test_a_run_that_was_cancelled_at_once_has_one_turn() -> None:
+    assert [turn.number for turn in story(retold(PLAN, [CancelRequested()]))] == [1]
+
+
+def test_what_was_said_before_the_run_is_no_turn_of_it() -> None:
+    before = (
+        UserMessage("What is 1 + 1?"),
+        AssistantMessage("", (SentCall("call_0", "add", '{"a":1,"b":1}'),)),
+        ToolMessage("call_0", '{"ok":true}'),
+        AssistantMessage("2"),
+        UserMessage("And 2 + 40?"),
+    )
+    plan = Plan.of(model="m", messages=before, tools=PLAN.tools)
+    first, second = told(*SUM, plan=plan)
+    assert (first.messages, second.messages) == (5, 7)
+    assert [call.arguments for call in first.calls] == ['{"a":2,"b":40}']

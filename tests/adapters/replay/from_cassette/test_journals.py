@@ -1,0 +1,295 @@
+"""Journals out of cassettes alone, our own and those of other clients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import httpx2
+import pytest
+from openai import OpenAI
+
+from tests.replay.sessions import CASSETTES as SESSIONS
+from tests.replay.sessions import REMOTE
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from toolreel._cli.live.session import Target, go_live
+from toolreel._errors import JournalError
+from toolreel._journal.record import Recorded, read_journal
+from toolreel._replay.from_cassette.journals import Retold, retell
+from toolreel._replay.replay import companion, replay
+from toolreel.cassette._session import use_cassette
+from toolreel.cassette._tape import Recording
+from toolreel.demo._workspace import workspace
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools._python.host import PythonTools, Tool, ToolError
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.outcome import Cancelled, Completed
+
+CASSETTES: Final = Path(__file__).resolve().parents[4] / "cassettes"
+WEATHER: Final[list[dict[str, Any]]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "weather",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+        },
+    }
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.yaml"
+
+
+def told(path: Path, **choices: Any) -> tuple[Retold, ...]:  # noqa: ANN401 - whatever retell takes
+    return retell(Recording.load(path), **choices)
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.parent.name)
+def test_the_cassette_and_the_plan_are_enough_for_the_journal_of_the_live_run(path: Path) -> None:
+    recorded = read_journal(companion(path))
+    (one,) = told(path, plans=[recorded.plan])
+    assert one.recorded.text == recorded.text
+    if recorded.plan.tools.definitions:
+        (one,) = told(path, plans=[recorded.plan], tools=PythonTools(workspace()))
+        assert one.recorded.text == recorded.text
+
+
+@pytest.mark.parametrize("path", REMOTE, ids=lambda path: path.parent.name)
+def test_what_tools_elsewhere_said_is_told_as_the_model_heard_it(path: Path) -> None:
+    """An envelope of theirs that says no more than its data comes back as the data alone."""
+    recorded = read_journal(companion(path))
+    (one,) = told(path, plans=[recorded.plan])
+    assert [record.fp for record in one.recorded.records] == [record.fp for record in recorded.records]
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    if part == "gone":
+        raise ToolError("NO_SUCH_PART", "There is none.")
+    return {"pin": 4}[part]
+
+
+def test_what_tools_of_every_kind_have_said_is_found_in_the_requests(path: Path) -> None:
+    calls = [calling(("stock", {"part": part})) for part in ("pin", "gone", "shim")]
+    script = [replying(reply) for reply in (*calls, saying("There are 4."))]
+    plan = Plan.of(model="m", messages="How many?", tools=PythonTools([stock]).surface)
+    approved = Plan.of(
+        model="m", messages="How many?", tools=PythonTools([Tool.of(stock, needs_approval=True)]).surface
+    )
+    with serving(*script, Answer(raw=b""), *script[-1:]) as server:
+        go_live(plan, Target(server.url), [stock], record=path)
+        again = path.with_name("again.yaml")
+        go_live(Plan.of(model="m", messages="hi"), Target(server.url), record=again)
+    assert told(path, plans=[plan])[0].recorded.text == companion(path).read_text()
+    assert [type(event).__name__ for event in told(path, plans=[approved])[0].recorded.events][1:3] == [
+        "ApprovalGiven",
+        "ToolReturned",
+    ]
+    (retried,) = told(again, plans=[read_journal(companion(again)).plan])
+    assert retried.recorded.text == companion(again).read_text()
+
+
+def converse(path: Path, script: Sequence[Answer], talk: Callable[[OpenAI], object]) -> None:
+    """Record a session of the openai SDK."""
+    with (
+        serving(*script) as server,
+        use_cassette(path, "record") as session,
+        httpx2.Client(transport=session.httpx2_transport()) as http,
+    ):
+        talk(OpenAI(base_url=f"{server.url}/v1", api_key="none", http_client=http, max_retries=0))
+
+
+def looking_up(client: OpenAI) -> None:
+    """A tool loop of somebody's own, who writes results as they come."""
+    messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Is it warm in Oslo?"}]}]
+    while True:
+        reply = client.chat.completions.create(
+            model="m",
+            messages=messages,
+            tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            temperature=0,
+        )
+        message = reply.choices[0].message
+        if not message.tool_calls:
+            return
+        messages.append(message.model_dump())
+        messages += [
+            {"role": "tool", "tool_call_id": call.id, "content": "Warm in Oslo: 21 degrees"}
+            for call in message.tool_calls
+        ]
+
+
+LOOKS_UP: Final = replying(calling(("weather", {"city": "Oslo"})))
+WARM: Final = replying(saying("Yes, 21 degrees."))
+
+
+def test_a_tool_loop_of_another_client_gets_a_journal(path: Path) -> None:
+    converse(path, [LOOKS_UP, WARM], looking_up)
+    (one,) = told(path)
+    assert one.run.outcome == Completed("Yes, 21 degrees.")
+    assert one.recorded.plan.tools.names == ("weather",)
+    assert json.loads(one.recorded.plan.options) == {"temperature": 0}
+    assert one.recorded.text.splitlines()[2].count("Warm in Oslo: 21 degrees") == 1
+    alone = path.with_name("alone.journal.jsonl")
+    alone.write_text(one.recorded.text)
+    assert replay(alone).run == one.run
+
+
+def test_sessions_in_one_cassette_are_runs_of_their_own() -> None:
+    (path,) = (CASSETTES / "openai-sdk").glob("*.yaml")
+    first, second = told(path)
+    assert (first.run.outcome, second.run.outcome) == (Completed("Oslo"), Completed("Stockholm"))
+    assert (first.first, first.last, second.first, second.last) == (1, 1, 2, 2)
+    assert len(second.recorded.plan.messages) == 3
+    (path,) = (CASSETTES / "pydantic-ai").glob("*.yaml")
+    (only,) = told(path)
+    assert only.run.outcome == Completed('{ "city": "Paris", "country": "France" }')
+    assert '"response_format"' in only.recorded.plan.options
+
+
+def test_a_client_that_asks_no_further_ends_its_run(path: Path) -> None:
+    def gives_up(client: OpenAI) -> None:
+        for word in ("a", "b"):
+            with pytest.raises(Exception, match="429"):
+                client.chat.completions.create(model="m", messages=[{"role": "user", "content": word}])
+
+    converse(path, [replying({"error": {"message": "Slow down."}}, 429)] * 2, gives_up)
+    assert [one.run.outcome for one in told(path)] == [Cancelled("the recorded client asked no further")] * 2
+
+
+def test_a_client_that_never_tells_what_its_tool_said_ends_its_run_there(path: Path) -> None:
+    def asks(client: OpenAI) -> None:
+        client.chat.completions.create(
+            model="m",
+            messages=[{"role": "user", "content": "hi"}],
+            tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        )
+
+    converse(path, [LOOKS_UP], asks)
+    (one,) = told(path)
+    assert one.run.outcome == Cancelled("the recorded client asked no further")
+
+
+def test_streams_and_other_endpoints_are_no_hindrance(path: Path) -> None:
+    with (
+        serving(streaming(chunk("Hel"), chunk("lo", "stop"), "data: [DONE]\n\n")) as server,
+        use_cassette(path, "record") as session,
+    ):
+        inner = httpx.MockTransport(lambda _: httpx.Response(200, json={"data": []}))
+        with httpx.Client(transport=session.transport(inner)) as client:
+            client.get("http://a.test/v1/models")
+        with httpx.Client(transport=session.transport()) as client:
+            body: Json = {"model": "m", "stream": True, "messages": [{"role": "developer", "content": "hi"}]}
+            client.post(f"{server.url}/v1/chat/completions", json=body)
+    (one,) = told(path)
+    assert (one.run.outcome, one.first, one.last) == (Completed("Hello"), 2, 2)
+
+
+def other_history(client: OpenAI) -> None:
+    """A client that tells the model something else than it has said."""
+    call: Json = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "weather", "arguments": '{"city":"Rome"}'},
+    }
+    user: Json = {"role": "user", "content": "Is it warm?"}
+    said: Json = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: Json = {"role": "tool", "tool_call_id": "other", "content": '{"degrees": 21}'}
+    for messages in ([user], [user, said, result]):
+        client.chat.completions.create(
+            model="m",
+            messages=messages,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        )
+
+
+def test_another_history_is_drift_unless_only_replies_count(path: Path) -> None:
+    converse(path, [LOOKS_UP, WARM], other_history)
+    said = complaint(ReplayMismatch, lambda: told(path))
+    assert (
+        "session.yaml: interaction 2 is not what the reducer asks for:\nfirst change: messages[1].calls"
+        in said
+    )
+    assert 'recorded: "Rome"\n  request:  "Oslo"' in said
+    assert "interaction 1 is not" in complaint(ReplayMismatch, lambda: told(path, compare="exact"))
+    (one,) = told(path, compare="replies")
+    assert one.run.outcome == Completed("Yes, 21 degrees.")
+
+
+def test_calls_that_were_written_as_text_need_what_reads_them() -> None:
+    path = next(path for path in SESSIONS if path.parent.name == "workspace")
+    said = complaint(ReplayMismatch, lambda: told(path))
+    assert "interaction 2 has results of tools, but the reducer's run has ended before it" in said
+    (one,) = told(path, settings={"text_dialects": ("json_fenced",)})
+    assert isinstance(one.run.outcome, Completed)
+
+
+def test_what_no_run_can_hold_is_named_with_its_place(path: Path) -> None:
+    def plain(*bodies: Json) -> None:
+        inner = httpx.MockTransport(lambda _: httpx.Response(200, json=saying("hi")))
+        with (
+            use_cassette(path, "record") as session,
+            httpx.Client(transport=session.transport(inner)) as client,
+        ):
+            for body in bodies:
+                client.post("http://a.test/v1/chat/completions", json=body)
+
+    image: Json = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
+    cases: list[tuple[Json, str]] = [
+        ({"messages": []}, "interaction 1: not the body of a chat-completions request"),
+        ({"messages": [image]}, "interaction 1: messages[0]: a part that is no text"),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages[0]: expected a text, found 7"),
+        ({"messages": [{"role": "critic"}]}, "messages[0]: not a message that a run can begin with"),
+        ({"messages": [7]}, "messages[0]: not a message that a run can begin with: 7"),
+        (
+            {"messages": [{"role": "user"}], "tools": [7]},
+            "interaction 1: not a function that a model may call",
+        ),
+        (
+            {"messages": [{"role": "user"}], "tools": [{"function": {"name": "a b"}}]},
+            "interaction 1: ",
+        ),
+    ]
+    for body, said in cases:
+        plain(body)
+        assert said in complaint(JournalError, lambda: told(path))
+    with use_cassette(path, "record") as session:
+        inner = httpx.MockTransport(lambda _: httpx.Response(200))
+        with httpx.Client(transport=session.transport(inner)) as client:
+            client.get("http://a.test/v1/models")
+    assert "holds no chat completion" in complaint(JournalError, lambda: told(path))
+
+
+def test_more_than_the_plan_asks_for_is_drift() -> None:
+    (path,) = (CASSETTES / "openai-sdk").glob("*.yaml")
+    recorded: Recorded = told(path)[0].recorded
+    said = complaint(ReplayMismatch, lambda: told(path, plans=[recorded.plan], compare="conversation"))
+    assert said.endswith("the last run has ended, but interaction 2 was recorded too")
+
+
+def test_a_result_that_is_missing_asks_for_the_tools(path: Path) -> None:
+    two = replying(calling(("weather", {"city": "Oslo"}), ("weather", {"city": "Rome"})))
+
+    def half(client: OpenAI) -> None:
+        call: dict[str, Json] = {"type": "function", "function": {"name": "weather", "arguments": "{}"}}
+        user: Json = {"role": "user", "content": "Is it warm?"}
+        said: Json = {"role": "assistant", "content": None, "tool_calls": [{**call, "id": "x"}]}
+        result: Json = {"role": "function", "name": "weather", "content": "21"}
+        for messages in ([user], [user, said, result]):
+            client.chat.completions.create(
+                model="m",
+                messages=messages,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+                tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            )
+
+    converse(path, [two, WARM], half)
+    said = complaint(JournalError, lambda: told(path, compare="replies"))
+    assert 'interaction 2 holds no result of weather({"city":"Rome"}); run the tools for real' in said

@@ -1,0 +1,58 @@
+"""Runs of a small adding machine, recorded in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from toolreel._driver.approvers import Later
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.performer import Ports
+from toolreel._driver.ports import Approver
+from toolreel._driver.sync import run
+from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
+from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
+from toolreel.tools._python.host import Given, PythonTools, Tool
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.plan import Plan
+
+__all__ = ["ADDING", "NEEDS_APPROVAL", "SUM", "add", "adding", "asking_first", "recorded"]
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+ADDING: Final = Plan.of(model="m", messages="What is 2 + 40, plus 1?", tools=PythonTools([add]).surface)
+SUM: Final = (calling(("add", {"a": 2, "b": 40})), calling(("add", {"a": 42, "b": 1})), saying("It is 43."))
+"""Two calls in two turns, and the answer: five events."""
+
+
+def adding(**settings: Json) -> Plan:
+    """The plan with other settings of the loop."""
+    return replace(ADDING, config=ADDING.config.of(settings))
+
+
+def asking_first() -> list[Given]:
+    """The adding machine as a tool that needs approval."""
+    return [Tool.of(add, needs_approval=True)]
+
+
+NEEDS_APPROVAL: Final = replace(ADDING, tools=PythonTools(asking_first()).surface)
+
+
+def recorded(
+    script: Iterable[str | Mapping[str, Json] | Lost] = SUM,
+    plan: Plan = ADDING,
+    *,
+    tools: Iterable[Given] = (add,),
+    approver: Approver | None = None,
+    source: str = "here",
+) -> Recorded:
+    """What a run with these replies leaves behind."""
+    journal = MemoryJournal(plan)
+    ports = Ports(ScriptedEndpoint(script), PythonTools(tools), approver or Later(), InstantClock())
+    run(plan, ports, journal=journal)
+    return parse_journal(journal.text, source)

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, replying, serving
+from toolreel._cli.live.session import Target, go_live
+from toolreel._driver.aio import arun
+from toolreel._driver.performer import Ports
+from toolreel._driver.run import retold
+from toolreel._driver.sync import run
+from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediateTools
+from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
+from toolreel._replay.replay import DRIVERS, Driver, replay
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
+from toolreel.cassette._format.serializer import deserialize, serialize
+from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import PythonTools
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned
+from toolreel_core._protocol.outcome import Cancelled
+from toolreel_core._settings.config import LoopConfig
+
+
+def recorded(*, stopped_at: int = 99) -> Recorded:
+    journal = MemoryJournal(PLAN)
+    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
+    run(PLAN, Stopping(ports, at=stopped_at), journal=journal)
+    return parse_journal(journal.text, "j")
+
+
+def drift(plan: Plan, rehearsal: Rehearsal) -> str:
+    return complaint(ReplayMismatch, lambda: run(plan, rehearsal))
+
+
+def test_a_journal_answers_for_everything() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    rehearsal = Rehearsal(tape)
+    assert run(tape.plan, rehearsal, journal=journal) == retold(tape.plan, tape.events)
+    rehearsal.finish()
+    assert journal.text == tape.text
+
+
+@pytest.mark.anyio
+async def test_a_journal_answers_for_everything_awaited() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    rehearsal = AsyncRehearsal(tape)
+    assert await arun(tape.plan, rehearsal, journal=journal) == retold(tape.plan, tape.events)
+    rehearsal.finish()
+    assert journal.text == tape.text
+
+
+def test_an_endpoint_and_tools_answer_in_its_stead() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    endpoint, tools = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
+    rehearsal = Rehearsal(tape, endpoint=endpoint, tools=tools)
+    run(tape.plan, rehearsal, journal=journal)
+    for part in (rehearsal, endpoint, tools):
+        part.finish()
+    assert journal.text == tape.text
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_and_tools_answer_in_its_stead_awaited() -> None:
+    tape, journal = recorded(), MemoryJournal(PLAN)
+    endpoint, tools = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
+    rehearsal = AsyncRehearsal(tape, endpoint=ImmediateEndpoint(endpoint), tools=ImmediateTools(tools))
+    await arun(tape.plan, rehearsal, journal=journal)
+    for part in (rehearsal, endpoint, tools):
+        part.finish()
+    assert journal.text == tape.text
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_cancelled_run_is_cancelled_again_at_the_same_place(at: int) -> None:
+    tape, journal = recorded(stopped_at=at), MemoryJournal(PLAN)
+    endpoint, ran = ScriptedEndpoint(SUM), ScriptedTools({"add": [42]})
+    rehearsal = Rehearsal(tape, endpoint=endpoint, tools=ran)
+    assert run(tape.plan, rehearsal, journal=journal).outcome == Cancelled("enough")
+    rehearsal.finish()
+    assert journal.text == tape.text
+    assert len(endpoint.asked) + len(ran.ran) == at - 1, "what was cancelled is not performed"
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_run_is_cancelled_again_awaited() -> None:
+    tape, journal = recorded(stopped_at=2), MemoryJournal(PLAN)
+    rehearsal = AsyncRehearsal(tape, tools=AsyncPythonTools([add]))
+    assert (await arun(tape.plan, rehearsal, journal=journal)).outcome == Cancelled("enough")
+    rehearsal.finish()
+    assert journal.text == tape.text
+
+
+def test_another_prompt_is_not_the_recorded_request() -> None:
+    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
+    assert drift(other, Rehearsal(recorded())) == (
+        "j, line 2: the run wants a request with 1 messages, but that is not the send_request recorded here; "
+        "the plan, a tool or toolreel has changed: record again"
+    )
+
+
+def test_another_tool_result_shows_in_the_next_request() -> None:
+    rehearsal = Rehearsal(recorded(), tools=ScriptedTools({"add": [43]}))
+    assert drift(PLAN, rehearsal).startswith(
+        "j, line 4: the run wants a request with 3 messages, but that is not"
+    )
+
+
+def test_a_tool_is_never_run_for_another_call_than_the_recorded_one() -> None:
+    tools = ScriptedTools({"add": [43]})
+    endpoint = ScriptedEndpoint([calling(("add", {"a": 2, "b": 41})), saying("It is 43.")])
+    rehearsal = Rehearsal(recorded(), endpoint=endpoint, tools=tools)
+    assert drift(PLAN, rehearsal) == (
+        'j, line 3: the run wants add({"a":2,"b":41}), but that is not the run_tool recorded here; '
+        "the plan, a tool or toolreel has changed: record again"
+    )
+    assert tools.ran == []
+
+
+def test_an_endpoint_that_answers_another_request_is_found() -> None:
+    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
+    assert drift(other, Rehearsal(recorded(), endpoint=ScriptedEndpoint(SUM))).startswith(
+        "j, line 2: the run"
+    )
+
+
+def test_what_the_endpoint_says_of_a_difference_comes_first() -> None:
+    other = Plan.of(model="m", messages="What is 2 + 41?", tools=PLAN.tools)
+    assert drift(other, Rehearsal(recorded(), endpoint=ScriptedEndpoint([]))).startswith("request 1 was sent")
+
+
+@pytest.mark.anyio
+async def test_drift_is_found_awaited() -> None:
+    tools = ScriptedTools({"add": [43]})
+    endpoint = ScriptedEndpoint([calling(("add", {"a": 2, "b": 41}))])
+    rehearsal = AsyncRehearsal(recorded(), endpoint=ImmediateEndpoint(endpoint), tools=ImmediateTools(tools))
+    with pytest.raises(ReplayMismatch, match=r"line 3: the run wants add\("):
+        await arun(PLAN, rehearsal)
+    assert tools.ran == []
+
+
+def test_an_event_of_another_kind_than_the_effect_is_a_mismatch() -> None:
+    effect = RunTool(1, "call_a", "add", canonical({}))
+    assert complaint(ReplayMismatch, lambda: Rehearsal(recorded()).perform(effect)) == (
+        "j, line 2: the run wants add({}), but that is not the send_request recorded here; "
+        "the plan, a tool or toolreel has changed: record again"
+    )
+
+
+def shortened(lines: int) -> Recorded:
+    text = "".join(line + "\n" for line in recorded().text.splitlines()[:lines])
+    return parse_journal(text, "j")
+
+
+def test_a_run_that_goes_on_after_the_journal_is_a_mismatch() -> None:
+    assert (
+        drift(PLAN, Rehearsal(shortened(1)))
+        == "j: the journal ends, but the run wants a request with 1 messages"
+    )
+    assert (
+        drift(PLAN, Rehearsal(shortened(2))) == 'j: the journal ends, but the run wants add({"a":2,"b":40})'
+    )
+
+
+def test_a_run_that_ends_before_the_journal_is_a_mismatch() -> None:
+    rehearsal = Rehearsal(recorded(), endpoint=ScriptedEndpoint([saying("42, I know.")]))
+    run(PLAN, rehearsal)
+    assert complaint(ReplayMismatch, rehearsal.finish) == (
+        "j: the run ended, but 2 recorded events are left, from line 3 (run_tool) on"
+    )
+
+
+@pytest.mark.anyio
+async def test_a_run_that_ends_before_the_journal_is_a_mismatch_awaited() -> None:
+    rehearsal = AsyncRehearsal(recorded(), endpoint=ImmediateEndpoint(ScriptedEndpoint([saying("42.")])))
+    await arun(PLAN, rehearsal)
+    assert complaint(ReplayMismatch, rehearsal.finish).startswith("j: the run ended, but 2 recorded events")
+
+
+def test_events_that_nobody_asked_for_answer_no_effect() -> None:
+    journal = MemoryJournal(PLAN)
+    journal.record(None, ToolReturned(1, "42"))
+    told = drift(PLAN, Rehearsal(parse_journal(journal.text, "j")))
+    assert "that is not the tool_returned recorded here" in told
+
+
+def test_a_cancelled_event_needs_no_effect() -> None:
+    journal = MemoryJournal(PLAN)
+    journal.record(None, CancelRequested("Ctrl-C"))
+    again = MemoryJournal(PLAN)
+    run(PLAN, Rehearsal(parse_journal(journal.text)), journal=again)
+    assert again.text == journal.text
+
+
+def test_replies_are_taken_from_the_record_to_the_byte() -> None:
+    (first, *_) = recorded().events
+    assert isinstance(first, ReplyReceived)
+    assert first.body == canonical(SUM[0])
+
+
+ONCE_MORE = Plan.of(model="m", messages="hi", config=LoopConfig(retry_base_ms=0))
+
+
+def broken_session(folder: Path) -> tuple[Path, str]:
+    """A run whose first request broke off, with its cassette; and the text of its journal."""
+    with serving(Answer(raw=b""), replying(saying("hello"))) as server:
+        live = go_live(ONCE_MORE, Target(server.url), record=folder / "kept.yaml")
+    assert live.run.completed
+    return folder / "kept.yaml", (folder / "kept.journal.jsonl").read_text()
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_what_broke_off_is_answered_by_the_cassette(driver: Driver, tmp_path: Path) -> None:
+    path, journal = broken_session(tmp_path)
+    assert path.read_text().count("kind: RemoteProtocolError") == 1
+    assert replay(path, driver=driver).recorded.text == journal
+    path.write_text(path.read_text().replace("message: Server disconnected", "message: Server gone"))
+    assert "line 2: the replay differs" in complaint(ReplayMismatch, lambda: replay(path, driver=driver))
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_cassette_from_before_such_exchanges_were_kept_still_replays(
+    driver: Driver, tmp_path: Path
+) -> None:
+    path, journal = broken_session(tmp_path)
+    tree = deserialize(path.read_text())
+    whole = [entry for entry in tree["interactions"] if "error" not in entry["response"]]
+    path.write_text(serialize({**tree, "interactions": whole}))
+    assert (len(tree["interactions"]), len(whole)) == (2, 1)
+    assert replay(path, driver=driver).recorded.text == journal

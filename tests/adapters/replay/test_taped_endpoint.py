@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.samples import complaint
+from tests.servers.chat_server import (
+    FAR_SIDES,
+    LIMIT,
+    STALL,
+    Answer,
+    FarSide,
+    asking,
+    nobody_listens,
+    serving,
+)
+from toolreel._driver.ports import Endpoint
+from toolreel._errors import CassetteError
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette import _chunks as cassette_pieces
+from toolreel.cassette._failures import KINDS, Break
+from toolreel.cassette._responses import broken_off
+from toolreel.cassette._transports import (
+    Recording,
+    RecordTransport,
+    ReplayTransport,
+    StoredResponse,
+    recording,
+)
+from toolreel.http._connections.errors import lost
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel_core._errors import ReplayMismatch
+
+
+def recorded(path: Path, url: str, patience: float = 5.0) -> None:
+    with recording(path) as tape:
+        transport = RecordTransport(tape, httpx.HTTPTransport())
+        timeout = httpx.Timeout(5, read=patience)
+        with HttpEndpoint(url, transport=transport, timeout=timeout, stall_timeout=STALL) as endpoint:
+            endpoint.send(asking())
+
+
+def told(endpoint: Endpoint) -> object:
+    """What comes of a request: an event, or what was raised."""
+    try:
+        return endpoint.send(asking(ref=7))
+    except ReplayMismatch as error:
+        return str(error)
+
+
+def ignore(_: object) -> None:
+    """Listen, and forget."""
+
+
+def test_each_far_side_is_the_event_that_it_is_through_httpx(tmp_path: Path) -> None:
+    kept = 0
+    for number, far_side in enumerate(FAR_SIDES.values()):
+        path = tmp_path / f"{number}.yaml"
+        with serving(far_side.answer) as server:
+            recorded(path, server.url, 0.05 if far_side.answer.delay else 5)
+        if path.exists():  # what the client itself gave up stays in the journal
+            kept += 1
+            through = ReplayTransport(Recording.load(path))
+            with HttpEndpoint(server.url, transport=through, max_response_bytes=LIMIT) as endpoint:
+                expected = told(endpoint)
+            for listener in (None, ignore):  # who is told of each piece has it taken in piece by piece
+                taped = TapedEndpoint(Recording.load(path), max_response_bytes=LIMIT, on_delta=listener)
+                assert told(taped) == expected
+    assert kept > 20
+
+
+def test_a_server_that_was_not_there_is_not_there_again(tmp_path: Path) -> None:
+    with nobody_listens() as url:
+        recorded(tmp_path / "a.yaml", url)
+    far_side = FarSide(Answer(), "connect", "^ConnectError: ")
+    event = TapedEndpoint(Recording.load(tmp_path / "a.yaml")).send(asking())
+    assert event == far_side.failed(1, event)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("message", ["", "it broke"])
+def test_every_exception_of_httpx_is_the_same_failure(kind: str, message: str, tmp_path: Path) -> None:
+    broke = Break(kind, message)
+    tape = Recording.blank(tmp_path / "a.yaml")
+    tape.append_break(
+        "POST", "http://127.0.0.1/v1/chat/completions", {}, asking().request.body.encode(), broke
+    )
+    tape.save({})
+    endpoint = TapedEndpoint(Recording.load(tape.path))
+    assert endpoint.send(asking()) == lost(1, broken_off(broke, tape.path))
+
+
+def test_a_request_that_was_not_recorded_is_a_mismatch(tmp_path: Path) -> None:
+    with serving(Answer(b"{}")) as server:
+        recorded(tmp_path / "a.yaml", server.url)
+    endpoint = TapedEndpoint(Recording.load(tmp_path / "a.yaml"))
+    assert re.search("a.yaml", complaint(ReplayMismatch, lambda: endpoint.send(asking("something else"))))
+
+
+def test_a_body_that_nobody_here_can_decode_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tape = Recording.blank(tmp_path / "a.yaml")
+    headers = (("content-encoding", "br"), ("content-encoding", "gzip"))
+    body = asking().request.body.encode()
+    tape.append(
+        "POST", "http://127.0.0.1/v1/chat/completions", {}, body, StoredResponse(200, "OK", headers, b"x")
+    )
+    tape.save({})
+    monkeypatch.setattr(cassette_pieces, "find_spec", lambda _: None)
+    endpoint = TapedEndpoint(Recording.load(tape.path))
+    assert "pip install brotli" in complaint(CassetteError, lambda: endpoint.send(asking()))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, asking_first, recorded
+from tests.replay.sessions import cassette
+from tests.samples import complaint
+from toolreel._driver.approvers import Always, Never
+from toolreel._driver.run import retold
+from toolreel._errors import CassetteError
+from toolreel._journal.record import MemoryJournal, Recorded, parse_journal, read_journal
+from toolreel._replay.replay import companion
+from toolreel._replay.trace import cut, opened, retrace
+from toolreel.testing._scripted import Lost, saying
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import CancelRequested, Event, ToolReturned
+from toolreel_core._protocol.state import AwaitingReply, AwaitingTools
+
+CUT_CALL: Final[Json] = {"id": "a", "function": {"name": "add", "arguments": '{"a":'}}
+
+
+def told(source: Recorded) -> list[str]:
+    return [traced.told for traced in retrace(source).events]
+
+
+def stopped(reason: str, *late: Event) -> Recorded:
+    """A run that was stopped while its first call ran."""
+    source = recorded()
+    journal = MemoryJournal(ADDING)
+    (asked, running, *_), records = retrace(source).events, source.records
+    journal.record(asked.effect, records[0].event)
+    journal.record(None, CancelRequested(reason))
+    for event in late:
+        journal.record(running.effect, event)
+    return parse_journal(journal.text)
+
+
+def test_every_event_is_found_with_what_it_answered_and_where_the_run_was() -> None:
+    trace = retrace(recorded())
+    assert [type(traced.effect) for traced in trace.events] == [*(SendRequest, RunTool) * 2, SendRequest]
+    assert [type(traced.before.phase) for traced in trace.events[:2]] == [AwaitingReply, AwaitingTools]
+    assert trace.run == retold(ADDING, trace.recorded.events)
+
+
+def test_the_events_are_told_one_a_line() -> None:
+    assert retrace(recorded()).told.splitlines() == [
+        '  1  reply: add({"a":2,"b":40})',
+        '  2  add({"a":2,"b":40}) returned 42',
+        '  3  reply: add({"a":42,"b":1})',
+        '  4  add({"a":42,"b":1}) returned 43',
+        "  5  reply: It is 43.",
+    ]
+    assert retrace(parse_journal(MemoryJournal(ADDING).text)).told == "  (no events)"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            recorded([Lost("timeout", "ReadTimeout"), Lost("status", "HTTP 400: no", 400)]),
+            ["no reply: ReadTimeout", "a wait of 713 ms elapsed", "no reply: HTTP 400: no"],
+        ),
+        (
+            recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=Always()),
+            [
+                'reply: add({"a":42,"b":1})',
+                'add({"a":42,"b":1}) approved',
+                'add({"a":42,"b":1}) returned 43',
+                "reply: It is 43.",
+            ],
+        ),
+        (
+            recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=Never()),
+            ['reply: add({"a":42,"b":1})', 'add({"a":42,"b":1}) denied', "reply: It is 43."],
+        ),
+        (recorded([saying("")]), ["reply: EMPTY_RESPONSE"]),
+        (recorded([saying("one\ntwo")]), ["reply: one\\ntwo"]),
+        (
+            recorded([{"choices": [{"message": {"tool_calls": [CUT_CALL]}}]}, saying("Oh.")]),
+            ['reply: add({"a":)', "reply: Oh."],
+        ),
+        (stopped(""), ['reply: add({"a":2,"b":40})', "cancelled"]),
+        (
+            stopped("enough", ToolReturned(2, "42")),
+            ['reply: add({"a":2,"b":40})', "cancelled: enough", 'add({"a":2,"b":40}) returned 42'],
+        ),
+    ],
+)
+def test_whatever_can_happen_to_a_run_has_words(source: Recorded, words: list[str]) -> None:
+    assert told(source) == words
+
+
+def test_an_event_that_answers_something_else_than_it_did_is_a_mismatch() -> None:
+    text = recorded().text.replace('"output":"42"', '"output":"41"', 1)
+    said = complaint(ReplayMismatch, lambda: retrace(parse_journal(text, "edited")))
+    assert said.startswith("edited, line 4: this send_request is not what the run wants there;")
+
+
+def test_an_event_that_the_run_cannot_take_is_a_mismatch() -> None:
+    header, first, *_ = recorded().text.splitlines(keepends=True)
+    again = re.sub('"fp":"[0-9a-f]+"', '"fp":null', first).replace('"n":1', '"n":2')
+    said = complaint(ReplayMismatch, lambda: retrace(parse_journal(header + first + again, "edited")))
+    assert said.startswith("edited, line 3: a run in phase AwaitingTools cannot take ReplyReceived")
+
+
+def test_a_record_is_opened_by_its_journal_or_its_cassette() -> None:
+    path = cassette("workspace")
+    journal = read_journal(companion(path))
+    name = str(path).removesuffix(".yaml")
+    assert [opened(each) for each in (journal, path, str(path), name, companion(path))] == [journal] * 5
+    assert "there is no such" in complaint(CassetteError, lambda: opened("nothing"))
+
+
+def test_a_line_is_cut_to_its_length() -> None:
+    assert [cut("abcd", 4), cut("abcde", 4), cut("a\nb", 4)] == ["abcd", "abc…", "a\\nb"]

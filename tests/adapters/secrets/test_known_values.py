@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from toolreel._secrets.known_values import known_secrets, secrets_sent, spellings
+from toolreel._secrets.scan import leaks
+
+VALUE = "s3cr3t/with+signs"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/google/account.json"),
+        ("SSH_KEY_PATH", "~/.ssh/id_ed25519"),
+        ("MASKED_TOKEN", "xxxxxxxxxxxx"),
+        ("PIN_TOKEN", "1234"),
+        ("HOME", "/home/somebody"),
+        ("HTTP_PROXY", "http://proxy.test:8080"),
+        ("BAD_URL", "http://[a@b"),
+    ],
+)
+def test_what_is_no_secret_in_an_environment_is_left_alone(name: str, value: str) -> None:
+    assert known_secrets({name: value}) == {}
+
+
+def test_passwords_in_urls_of_an_environment_are_secret() -> None:
+    environ = {"DATABASE_URL": "postgres://me:p%40ssw0rd1@db/app", "PROXY": "http://me:x@proxy"}
+    assert known_secrets(environ) == {"DATABASE_URL": "p@ssw0rd1"}
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+@pytest.mark.parametrize("after", ["", "z", "yz"])
+def test_a_value_is_found_wherever_it_stands_in_base64(before: str, after: str) -> None:
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        text = encode(f"{before}{VALUE}{after}".encode()).decode()
+        assert [leak.kind for leak in leaks(f"x {text} y", {"A": VALUE})] == ["value of A"]
+
+
+def test_a_value_is_found_in_urls_and_in_hex() -> None:
+    for text in ("s3cr3t%2Fwith%2Bsigns", "s3cr3t%2fwith%2bsigns", VALUE.encode().hex().upper()):
+        assert leaks(text, {"A": VALUE})
+
+
+def test_spellings_do_not_depend_on_the_order_of_a_set() -> None:
+    assert [*spellings(VALUE)] == sorted(spellings(VALUE), key=lambda text: (-len(text), text))
+
+
+def test_what_a_client_sends_is_told_by_its_place() -> None:
+    sent = secrets_sent(
+        "https://me:pass%21word1234@a/v1?access_token=abcdef123456&limit=500000000000",
+        {"Authorization": "Basic bWU6cGFzcw1234", "X-Api-Key": "not-needed", "accept": "abcdef123456"},
+    )
+    assert sent == {
+        "the header authorization": "bWU6cGFzcw1234",
+        "the parameter access_token": "abcdef123456",
+        "the URL": "pass!word1234",
+    }

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.secrets.planted import KINDS
+from tests.samples import complaint
+from toolreel._errors import SecretRulesError
+from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.rules import VARIABLE, SecretRules, read_rules, rules_in
+from toolreel._secrets.scan import leaks
+
+KEY = KINDS["an OpenAI key"].secret
+RULES = """
+allow = ["sk-Ab1c*", "me@work.com"]
+variables = ["STAFF_LOGIN"]
+emails = true
+
+[patterns]
+"staff number" = "EMP-[0-9]{6}"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "secrets.toml"
+    path.write_text(RULES)
+    return path
+
+
+def test_a_projects_own_rules_add_shapes_and_values_and_allow_what_is_no_secret(file: Path) -> None:
+    rules = read_rules(file)
+    text = f"{KEY} EMP-123456 you@work.com me@work.com you@example.com"
+    assert [leak.kind for leak in leaks(text, {}, SecretRules())] == ["API key"]
+    assert [leak.kind for leak in leaks(text, {}, rules)] == ["staff number", "e-mail address"]
+    assert known_secrets({"STAFF_LOGIN": "jo"}, rules) == {"STAFF_LOGIN": "jo"}
+
+
+def test_the_environment_names_them_for_all_that_is_recorded(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(file))
+    assert [leak.kind for leak in leaks("EMP-123456", {})] == ["staff number"]
+    assert known_secrets({VARIABLE: str(file), "STAFF_LOGIN": "jo"}) == {"STAFF_LOGIN": "jo"}
+    file.write_text("")
+    os.utime(file, (1, 1))
+    assert leaks("EMP-123456", {}) == ()
+    monkeypatch.delenv(VARIABLE)
+    assert rules_in() == SecretRules()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("alow = []", "'alow' is no setting; there are allow, emails, patterns, variables"),
+        ("allow = 'x'", "allow: expected a list of texts"),
+        ("allow = ['*']", "allow: expected a list of texts"),
+        ("variables = [1]", "variables: expected a list of texts"),
+        ("emails = 1", "emails: expected true or false"),
+        ("patterns = 1", "patterns: expected a table"),
+        ("patterns.a = '('", "patterns.a: not a regular expression"),
+        ("patterns.a = 'x*'", "patterns.a: expected a regular expression that fits no empty text"),
+        ("patterns.a = 1", "patterns.a: expected a regular expression that fits no empty text"),
+        ("allow = [", "not TOML"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "secrets.toml"
+    path.write_text(text)
+    told = complaint(SecretRulesError, lambda: read_rules(path))
+    assert told.startswith(f"{path}: {said}")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none.toml"
+    assert complaint(SecretRulesError, lambda: read_rules(path)) == f"{path}: No such file or directory"
+    told = complaint(SecretRulesError, lambda: rules_in({VARIABLE: str(path)}))
+    assert told == f"{path} (named by TOOLREEL_SECRETS): No such file or directory"

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+from time import process_time
+
+import pytest
+
+from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
+from tests.samples import ROOT
+from toolreel._secrets.scan import Leak, known_secrets, leaks, spoken
+
+# Put together here, so that no scanner takes this file for a leak.
+SHAPED = {
+    "API key": [
+        "sk-" + "proj-" + "Ab1" * 20,
+        "sk-" + "ant-api03-" + "xY9_z-" * 4 + "Q" * 30,
+        "sk-" + "or-v1-" + "0a" * 32,
+        "sk-" + "abcdefghij0123456789",
+    ],
+    "bearer token": ["Bearer " + "abc123" * 5, "bearer  " + "0123456789abcdef"],
+    "authorization header": [
+        "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==",
+        "proxy-authorization=Token abcd1234",
+    ],
+    "GitHub token": ["ghp_" + "a1" * 18, "github_pat_" + "A1b2" * 8],
+    "AWS access key": ["AKIA" + "IOSFODNN7EXAMPL3"],
+    "Google API key": ["AIza" + "Sy_-" * 9],
+    "Slack token": ["xoxb-" + "123456789012-abcdef"],
+    "Hugging Face token": ["hf_" + "aB" * 17],
+    "private key": ["-----BEGIN RSA PRIVATE KEY-----\nMIIE==\n-----END RSA PRIVATE KEY-----"],
+    "cookie header": ["Set-Cookie: session=0a1b2c3d; Path=/", "cookie: sid=deadbeef1"],
+    "JSON web token": ["eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJ" + "zdWIiOiIxMjM0In0" + ".c2lnbmF0dXJl"],
+}
+ALL = [(kind, secret) for kind, secrets in SHAPED.items() for secret in secrets]
+
+
+@pytest.mark.parametrize(("kind", "secret"), ALL)
+def test_a_secret_is_found_by_its_shape_and_never_shown(kind: str, secret: str) -> None:
+    found = leaks(f"line one\nhere: {secret} and more", {})
+    assert [(leak.kind, leak.line) for leak in found] == [(kind, 2)]
+    assert found[0].excerpt.removeprefix("here: ") in {f"[{kind}]", f"proxy-[{kind}]"}
+
+
+@pytest.mark.parametrize(("kind", "secret"), ALL)
+@pytest.mark.parametrize("before", ["\n", "\t", "\x01", '"', " "])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_secret_is_found_in_json_too(kind: str, secret: str, before: str, times: int) -> None:
+    text = before + secret
+    for _ in range(times):
+        text = json.dumps(text)
+    assert kind in [leak.kind for leak in leaks(text, {})]
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "use sk- keys, as in sk-... or sk-YOUR_KEY",
+        "task-management-and-scheduling-in-2024-for-everyone",
+        "sk-some-long-and-hyphenated-class-name-2",
+        "chatcmpl-tv3iTuXQZw5SPh3QRHMLMEt802eur5fd",
+        "call_AbCdEf0123456789abcdef0123456789",
+        "the bearer of responsibilities123 said Bearer <token> or Bearer $API_KEY",
+        "Bearer responsibilitiesandmore",
+        "Cookie: a biscuit with chocolate. Cookies: 12",
+        "authorization: basic knowledge of it",
+        "xoxo-hugs-and-kisses",
+        "hf_model_name AKIA alone, AIza too",
+        "eyJhbGciOiJIUzI1NiJ9 without the rest",
+        "-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "req_011CTv3iTuXQZw5SPh3QRHML system_fingerprint fp_44709d6fcb",
+    ],
+)
+def test_ordinary_text_is_left_alone(prose: str) -> None:
+    assert leaks(prose, {"NEVER": "hunter2-hunter2"}) == ()
+
+
+@pytest.mark.parametrize("value", ["correct horse/battery", 'with "quotes" and \\', "umlaut-ä-€-end"])
+def test_a_known_value_is_found_however_it_is_written(value: str) -> None:
+    known = {"MY_TOKEN": value}
+    once = json.dumps(value)
+    for text in [
+        value,
+        once,
+        json.dumps(value, ensure_ascii=False),
+        json.dumps(once),
+        once.replace("/", "\\/"),
+    ]:
+        (leak,) = leaks(f"a {text} b", known)
+        assert leak.kind == "value of MY_TOKEN"
+        assert value[:7] not in leak.excerpt
+    assert leaks("https://api.test/?q=correct%20horse%2Fbattery", {"A_KEY": "correct horse/battery"})
+
+
+def test_each_leak_has_its_line_and_other_secrets_stay_out_of_its_excerpt() -> None:
+    text = "one\n  first hunter2-hunter2, then hunter3-hunter3\nthree hunter2-hunter2"
+    assert leaks(text, {"A": "hunter2-hunter2", "B": "hunter3-hunter3"}) == (
+        Leak("value of A", 2, "  first [value of A]"),
+        Leak("value of B", 2, "  first [value of A], then [value of B]"),
+        Leak("value of A", 3, "three [value of A]"),
+    )
+
+
+def test_secrets_that_overlap_are_one() -> None:
+    (leak,) = leaks("x abcdefghijkl y", {"A": "abcdefgh", "B": "efghijkl"})
+    assert leak == Leak("value of A", 1, "x [value of A]")
+
+
+def test_the_rest_of_a_private_key_that_was_cut_off_is_struck_out_too() -> None:
+    text = "-----BEGIN PRIVATE KEY-----\\nMIIEsecret then " + "sk-" + "abcdefghij0123456789"
+    assert leaks(text, {}) == (Leak("private key", 1, "[private key]"),)
+
+
+def test_lines_are_counted_behind_a_secret_of_several_lines() -> None:
+    text = SHAPED["private key"][0] + "\nhunter2-hunter2"
+    assert [leak.line for leak in leaks(text, {"A": "hunter2-hunter2"})] == [1, 4]
+
+
+def test_the_environment_tells_what_is_secret_by_its_names() -> None:
+    environ = {
+        "OPENAI_API_KEY": "12345678",
+        "db_password": "long enough",
+        "AWS_SECRET_ACCESS": "abcdefgh",
+        "GOOGLE_CREDENTIALS": '{"type": "service_account"}',
+        "SHORT_TOKEN": "1234567",
+        "BLANK_TOKEN": "         ",
+        "HOME": "/home/somebody",
+    }
+    assert [*known_secrets(environ)] == [
+        "OPENAI_API_KEY",
+        "db_password",
+        "AWS_SECRET_ACCESS",
+        "GOOGLE_CREDENTIALS",
+    ]
+
+
+def test_a_blank_value_is_not_found_everywhere() -> None:
+    assert leaks("a b", {"EMPTY": "", "BLANK": " "}) == ()
+
+
+def test_a_value_that_is_no_utf8_can_be_looked_for() -> None:
+    assert leaks("nothing", {"A_KEY": "12345678\udcff"}) == ()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "sk-",
+            "Set-Cookie: ",
+            "cookie:      ",
+            "-----BEGIN A",
+            "eyJaaaaaaaaa.",
+            "Bearer ",
+            "basic a",
+            "x-",
+        ),
+        *(
+            "password: ",
+            "pwd:a1",
+            "token",
+            "a://b:c",
+            "http://:",
+            "&a_key=",
+            "1:AA",
+            "SG.aaaaaaaaaaaaaaaaaaaa.",
+        ),
+    ],
+)
+def test_hostile_text_is_scanned_in_linear_time(piece: str) -> None:
+    def seconds(times: int) -> float:
+        began = process_time()
+        leaks(piece * times, {})
+        return process_time() - began
+
+    assert seconds(40_000) < 5
+
+
+def test_a_streamed_reply_is_put_together_by_kinds() -> None:
+    thought = 'data: {"choices":[{"delta":{"reasoning":"sk"}}]}\n\n'
+    said = 'data: {"choices":[{"delta":{"content":"pw"}}]}\n\n'
+    assert spoken(thought + said + thought + said.strip()) == ("sksk", "pwpw")
+    assert spoken('{"choices":[]}') == spoken("") == ()
+
+
+@pytest.mark.parametrize("planted", KINDS.values(), ids=[*KINDS])
+def test_every_kind_is_found_in_plain_text_and_in_json_in_json(planted: Planted) -> None:
+    for text in (planted.text, json.dumps(planted.text), json.dumps(json.dumps({"a": planted.text}))):
+        found = leaks(f"see {text} there", {})
+        assert found
+        assert not any(planted.secret in leak.excerpt for leak in found)
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
+    for written in (text, json.dumps(text), json.dumps({"a": json.dumps(text)})):
+        assert leaks(written, {}) == ()
+
+
+def test_no_document_or_code_of_this_project_looks_like_a_leak() -> None:
+    code, corpora = (ROOT / "domain").rglob("*.py"), (ROOT / "tests" / "corpora").rglob("*.jsonl")
+    for path in (*ROOT.glob("*.md"), *code, *corpora):
+        assert leaks(path.read_text("utf-8"), {}) == (), path

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel import Ports, PythonTools, Run, ScriptedEndpoint, ToolError, assert_reel, call, run
+from toolreel.testing._scripted import Line, calling, saying
+from toolreel.tools._python.host import Tool
+from toolreel_core._errors import ConfigError
+from toolreel_core._plan.plan import Plan
+from toolreel_core._settings.config import LoopConfig
+
+
+def read(path: str, lines: list[int] | None = None) -> str:
+    """Read a file."""
+    if path == "gone":
+        raise ToolError("there is no such file")
+    return f"{path} {lines}"
+
+
+def write(path: str) -> str:
+    """Write a file."""
+    return path
+
+
+TOOLS = PythonTools([Tool.of(read, name="files.read"), write])
+
+
+def ran(*script: Line, config: LoopConfig | None = None) -> Run:
+    plan = Plan.of(model="m", messages="Go on.", tools=TOOLS.surface, config=config)
+    return run(plan, Ports(ScriptedEndpoint(script), TOOLS))
+
+
+RUN = ran(
+    calling(("files_read", {"path": "a", "lines": [1, 2]}), ("files_read", {"path": "gone"})),
+    calling(("write", {"path": "a"})),
+    calling(("files_read", {"path": "a"})),
+    saying("Done"),
+)
+
+LISTING = """what happened:
+  1. files.read(path="a", lines=[1,2])  ok
+  2. files.read(path="gone")  ARGUMENT_ERROR
+  3. write(path="a")  ok
+  4. files.read(path="a")  ok
+  completed: "Done"
+"""
+
+
+def denied(claim: object) -> str:
+    """What is said of a claim that does not hold."""
+    assert callable(claim)
+    with pytest.raises(AssertionError) as caught:
+        claim()
+    return str(caught.value) + "\n"
+
+
+def test_all_calls_in_their_order() -> None:
+    assert_reel(RUN).calls("files.read", "files.read", "write", call("files.read", path="a").exactly())
+
+
+def test_a_call_in_the_wrong_place_is_shown_with_all_that_happened() -> None:
+    said = denied(lambda: assert_reel(RUN).calls("files.read", "write", "files.read", "files.read"))
+    assert said == "expected call 2 to be write(…)\n  expected write, got files.read\n" + LISTING.replace(
+        "ARGUMENT_ERROR", "ARGUMENT_ERROR  <- here"
+    )
+
+
+def test_a_call_too_many_is_a_difference() -> None:
+    said = denied(lambda: assert_reel(RUN).calls("files.read"))
+    assert said.startswith("expected 1 call, got 4: files.read(…)\n")
+
+
+def test_calls_in_order_may_have_others_between_them() -> None:
+    assert_reel(RUN).calls_in_order("files.read", call("files.read", path="a").exactly())
+    said = denied(lambda: assert_reel(RUN).calls_in_order("write", "write"))
+    assert said.startswith(
+        "expected in this order: write(…), write(…)\n  missing: write(…) after call 3\nwhat happened:"
+    )
+    assert '3. write(path="a")  ok  <- 1\n' in said
+
+
+def test_calls_in_any_order_are_a_multiset() -> None:
+    reads = [call("files.read"), call("files.read", path="gone"), call("files.read", lines=[1, 2])]
+    assert_reel(RUN).calls_in_any_order("write", *reads)
+    said = denied(lambda: assert_reel(RUN).calls_in_any_order("write", "write", *reads[:2]))
+    assert "  missing: write(…)\n" in said
+    assert said.count("<- not expected") == 1
+
+
+def test_then_goes_on_behind_the_call_that_was_found() -> None:
+    assert_reel(RUN).called("files.read", path="gone").then("write").then("files.read", path="a")
+    said = denied(lambda: assert_reel(RUN).called("write").then("write"))
+    assert said == "expected a call of write(…) after call 3\n" + LISTING
+
+
+def test_what_never_happened() -> None:
+    assert_reel(RUN).never_called("write", path="b").never_called("files.write")
+    said = denied(lambda: assert_reel(RUN).never_called("write"))
+    assert said.startswith("expected no call of write(…)\nwhat happened:")
+    assert '3. write(path="a")  ok  <- here\n' in said
+
+
+def test_arguments_are_named_ones_or_all() -> None:
+    assert_reel(RUN).called("files.read", lines=[1, 2])
+    assert "nearest, call 1: lines[1]: expected 3, got 2" in denied(
+        lambda: assert_reel(RUN).called("files.read", lines=[1, 3])
+    )
+    assert "nearest, call 3: mode: expected 1, got (absent)" in denied(
+        lambda: assert_reel(RUN).called("write", mode=1)
+    )
+    assert "call 2 to be files.read()\n  expected no other argument, got path" in denied(
+        lambda: assert_reel(RUN).calls("files.read", call("files.read").exactly())
+    )
+
+
+def test_calls_that_worked_and_calls_that_failed() -> None:
+    gone = call("files.read", path="gone")
+    assert_reel(RUN).called(gone.that_failed()).called(gone.that_failed("ARGUMENT_ERROR"))
+    assert_reel(RUN).called(call("write").that_worked())
+    assert 'files.read(path="gone", …) that worked\n  nearest, call 1: path' in denied(
+        lambda: assert_reel(RUN).called(gone.that_worked())
+    )
+    assert "expected it to fail, it worked" in denied(
+        lambda: assert_reel(RUN).calls(call("files.read").that_failed())
+    )
+    assert "to fail with TOOL_TIMEOUT, ARGUMENT_ERROR" in denied(
+        lambda: assert_reel(RUN).calls("files.read", gone.that_failed("TOOL_TIMEOUT"))
+    )
+
+
+def test_arguments_that_were_no_json_are_shown_as_they_came() -> None:
+    broken = {**calling(("write", {}))}
+    text = str(broken).replace("'", '"').replace('"{}"', '"{path"').replace("None", "null")
+    done = ran(text, saying("Sorry"))
+    assert_reel(done).called(call("write").that_failed())
+    assert "write(" in denied(lambda: assert_reel(done).called("write", path="a"))
+
+
+def test_how_a_run_ended() -> None:
+    assert_reel(RUN).completed().completed("Done").ended("completed", content="Done")
+    assert denied(lambda: assert_reel(RUN).completed("done")).startswith(
+        "expected the run to end as completed(content='done')\n"
+    )
+    stopped = ran(calling(("write", {"path": "a"})), config=LoopConfig(max_turns=1))
+    assert_reel(stopped).ended("max_turns", limit=1)
+    assert "\n  ended: MaxTurns(limit=1)\n" in denied(lambda: assert_reel(stopped).completed())
+
+
+def test_a_run_at_rest_has_not_ended() -> None:
+    tools = PythonTools([Tool.of(write, needs_approval=True)])
+    plan = Plan.of(model="m", messages="Go on.", tools=tools.surface)
+    rests = run(plan, Ports(ScriptedEndpoint([calling(("write", {"path": "a"}))]), tools))
+    assert_reel(rests).noted("approval_asked", name="write")
+    assert "\n  no calls\n  rests: AwaitingApproval\n" in denied(lambda: assert_reel(rests).completed())
+
+
+def test_notes_by_name() -> None:
+    assert_reel(RUN).noted("call_ended", ok=False, codes=("ARGUMENT_ERROR",)).never_noted("model_nudged")
+    said = denied(lambda: assert_reel(RUN).noted("call_ended", name="write", ok=False))
+    assert said.startswith(
+        "expected a note call_ended(name='write', ok=False); of that name there are:\n  CallEnded("
+    )
+    assert "there are:\n  none\n" in denied(lambda: assert_reel(RUN).noted("model_nudged"))
+    assert "  there is: CallEnded(" in denied(lambda: assert_reel(RUN).never_noted("call_ended"))
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (
+            lambda: assert_reel(RUN).ended("complete"),
+            "there is no outcome 'complete'; did you mean 'completed'?",
+        ),
+        (
+            lambda: assert_reel(RUN).noted("call_end"),
+            "there is no note 'call_end'; did you mean 'call_ended'?",
+        ),
+        (
+            lambda: assert_reel(RUN).noted("call_ended", code="x"),
+            "there is no field of call_ended 'code'; did you mean 'codes'?",
+        ),
+    ],
+)
+def test_a_misspelt_name_is_the_tests_own_mistake(claim: object, said: str) -> None:
+    assert callable(claim)
+    with pytest.raises(ConfigError) as caught:
+        claim()
+    assert str(caught.value) == said

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.samples import complaint
+from tests.servers.chat_server import nobody_listens, replying, serving
+from toolreel._driver.approvers import Always
+from toolreel._driver.run import Run
+from toolreel._driver.sync_as_async import ImmediateApprover
+from toolreel._errors import CassetteError, EndpointConfigError
+from toolreel.testing._assertions import assert_reel
+from toolreel.testing._files import ReelFiles
+from toolreel.testing._reel import Reel
+from toolreel.testing._scripted import calling, saying
+from toolreel.testing._tape import LiveSide
+from toolreel.tools._python.host import PythonTools, Tool
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._plan.plan import Plan
+from toolreel_core._settings.config import LoopConfig
+
+
+def stock(part: str) -> int:
+    """How many of a part are in stock."""
+    return {"pin": 4}[part]
+
+
+GUARDED = Tool.of(stock, needs_approval=True)
+SESSION = (replying(calling(("stock", {"part": "pin"}))), replying(saying("There are 4.")))
+
+ONCE = LoopConfig(max_tries=1)
+LAST = LoopConfig(max_turns=1)
+
+each_colour = pytest.mark.parametrize("runs", ["sync", "asyncio", "trio"])
+
+
+def asking(tool: Tool | Callable[..., object] = stock) -> Plan:
+    return Plan.of(model="m", messages="How many pins are in stock?", tools=PythonTools([tool]).surface)
+
+
+def held(reel: Reel, runs: str, plan: Plan, tools: list[Tool | Callable[..., object]] | None) -> Run:
+    """A run on a driver, where everybody approves of everything."""
+    if runs == "sync":
+        return reel.run(plan, tools, approver=Always())
+    task = partial(reel.arun, plan, tools, approver=ImmediateApprover(Always()))
+    done: Run = anyio.run(task, backend=runs)
+    return done
+
+
+def recorded(files: ReelFiles, runs: str, tool: Tool | Callable[..., object] = stock) -> Run:
+    with serving(*SESSION) as server:
+        reel = Reel(files, LiveSide(server.url), recording=True)
+        done = held(reel, runs, asking(tool), [tool])
+        reel.finish()
+        reel.close()
+        assert reel.save() == (files.cassette, files.journal(1))
+    return done
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> ReelFiles:
+    return ReelFiles(tmp_path / "reels" / "pins.yaml")
+
+
+@each_colour
+def test_a_run_replays_with_its_approvals_and_its_tools(files: ReelFiles, runs: str) -> None:
+    done = recorded(files, runs, GUARDED)
+    reel = Reel(files)
+    assert held(reel, runs, asking(GUARDED), [GUARDED]) == done
+    reel.finish()
+    assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_host_that_blocks_does_for_an_async_run_too(files: ReelFiles, backend: str) -> None:
+    done = recorded(files, "sync")
+    reel = Reel(files)
+    assert anyio.run(partial(reel.arun, asking(), PythonTools([stock])), backend=backend) == done
+
+
+@each_colour
+def test_without_tools_the_journal_answers_for_them(files: ReelFiles, runs: str) -> None:
+    done = recorded(files, runs)
+    assert held(Reel(files), runs, asking(), None) == done
+
+
+@each_colour
+def test_a_cassette_of_another_client_needs_no_journal(files: ReelFiles, runs: str) -> None:
+    done = recorded(files, runs)
+    files.journal(1).unlink()
+    reel = Reel(files)
+    assert held(reel, runs, asking(), [stock]) == done
+    reel.finish()
+
+
+@each_colour
+def test_a_run_that_never_got_a_reply_replays_from_what_broke_it_off(files: ReelFiles, runs: str) -> None:
+    with nobody_listens() as url:
+        reel = Reel(files, LiveSide(url), recording=True)
+        done = held(reel, runs, Plan.of(model="m", messages="hi", config=ONCE), None)
+        assert reel.save() == (files.cassette, files.journal(1))
+    assert "kind: ConnectError" in files.cassette.read_text()
+    reel = Reel(files)
+    assert held(reel, runs, Plan.of(model="m", messages="hi", config=ONCE), None) == done
+    reel.finish()
+    assert_reel(done).ended("transport", failure="connect")
+
+
+@each_colour
+def test_recording_needs_the_tools_of_the_plan(files: ReelFiles, runs: str) -> None:
+    reel = Reel(files, LiveSide("http://127.0.0.1:9"), recording=True)
+    said = complaint(ConfigError, lambda: held(reel, runs, asking(), None))
+    assert said == "recording runs the tools of the plan for real (stock): give them to the run"
+
+
+def test_a_result_that_no_later_request_shows_is_compared_with_the_journal(files: ReelFiles) -> None:
+    with serving(SESSION[0]) as server:
+        reel = Reel(files, LiveSide(server.url), recording=True)
+        plan = Plan.of(model="m", messages="?", tools=PythonTools([stock]).surface, config=LAST)
+        reel.run(plan, [stock])
+        reel.close()
+        reel.save()
+
+    def other(part: str) -> int:
+        """How many of a part are in stock."""
+        return len(part)
+
+    said = complaint(ReplayMismatch, lambda: Reel(files).run(plan, [Tool.of(other, name="stock")]))
+    assert said == (
+        f"{files.journal(1)}: event 2 is not the recorded one; first change: event.output\n"
+        '  recorded: "4"\n  now:      "3"'
+    )
+
+
+def test_runs_that_are_missing_are_named(files: ReelFiles) -> None:
+    with serving(*SESSION, *SESSION) as server:
+        reel = Reel(files, LiveSide(server.url), recording=True)
+        reel.run(asking(), [stock])
+        reel.run(asking(), [stock])
+        reel.close()
+        reel.save()
+    reel = Reel(files)
+    reel.run(asking(), [stock])
+    assert "interaction 3 of 4" in complaint(ReplayMismatch, reel.finish)
+
+
+def test_what_is_missing_is_said(files: ReelFiles) -> None:
+    assert complaint(CassetteError, lambda: Reel(files).transport) == (
+        f"{files.cassette}: there is no recording of this test yet"
+    )
+    assert "--reel-live-url" in complaint(EndpointConfigError, lambda: Reel(files, recording=True).base_url)
+
+
+def test_a_key_is_for_recording_alone(files: ReelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
+    live = LiveSide("http://127.0.0.1:9", "MY_MODEL_ACCESS")
+    assert Reel(files, live, recording=True).api_key == "open-sesame-42"
+    assert live.secrets["MY_MODEL_ACCESS"] == "open-sesame-42"
+    assert Reel(files, live).api_key == Reel(files, recording=True).api_key == "none"

@@ -1,0 +1,106 @@
+"""Functions that other processes import: what may go wrong in one, and what may not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date, timedelta
+
+from toolreel.tools._call_context import RunContext, current_call
+from toolreel.tools._errors import ToolError
+from toolreel.tools._python.tool import tool
+
+
+@tool(isolated=True)
+def later(day: date, days: int = 1) -> date:
+    """The day some days later."""
+    sys.stdout.write("prints go elsewhere\n")
+    return day + timedelta(days=days)
+
+
+@tool(isolated=True)
+async def soon(day: date) -> date:
+    """The same day, after a pause."""
+    await asyncio.sleep(0)
+    return day
+
+
+def which() -> list[str | int]:
+    """Say which call this is, and in which process."""
+    call = current_call()
+    return [call.name, call.call_id, call.key, call.turn, os.getpid()]
+
+
+def refuse() -> None:
+    """Say why not."""
+    raise ToolError("There is no such room.", "NO_ROOM", {"rooms": 0})
+
+
+def crash() -> None:
+    """Fail with what the model should not read."""
+    raise KeyError("secret")
+
+
+def hang(marker: str) -> None:
+    """Start something, and hang with it."""
+    write = f"import time; time.sleep(1.5); open({marker!r}, 'w').close()"
+    with subprocess.Popen([sys.executable, "-c", write]):
+        time.sleep(60)
+
+
+def die() -> None:
+    """Be ended from outside."""
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave() -> None:
+    """End the process at once."""
+    os._exit(7)
+
+
+def stop() -> None:
+    """Want the program to end."""
+    raise SystemExit(3)
+
+
+def devour(megabytes: int) -> int:
+    """Take much memory."""
+    return len(b"x" * megabytes * 2**20)
+
+
+def flood(count: int) -> str:
+    """Return much."""
+    return "x" * count
+
+
+def speak() -> None:
+    """Say what is no answer, on every channel there is."""
+    for channel in range(3, 10):
+        try:
+            os.write(channel, b"hello")
+        except OSError:
+            continue
+    os._exit(0)
+
+
+def environment() -> list[str]:
+    """The names of the variables that can be seen."""
+    return sorted(os.environ)
+
+
+def with_context(run: RunContext[str]) -> str:
+    """Ask for what cannot come."""
+    return run.deps
+
+
+class Shelf:
+    """A place for a function."""
+
+    @staticmethod
+    def count(part: str) -> int:
+        """How many there are."""
+        return len(part)

@@ -1,0 +1,96 @@
+"""Streamable HTTP against a real server of the SDK, and against servers that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, serving
+from tests.servers.mcp_servers_here import Heard, called, codes, data, good_over_http, message
+from toolreel._errors import McpServerError
+from toolreel.tools.mcp._async_host import AsyncMcpTools
+from toolreel.tools.mcp._events import ServerEnded
+from toolreel.tools.mcp._host import McpTools
+from toolreel.tools.mcp._settings import HttpServer, ServerSettings
+
+
+@pytest.fixture(scope="module")
+def url() -> Generator[str]:
+    with good_over_http() as url:
+        yield url
+
+
+def web(url: str, **settings: Any) -> HttpServer:  # noqa: ANN401 - any setting
+    return HttpServer("web", url, settings=ServerSettings(**settings))
+
+
+def opening(server: HttpServer) -> str:
+    """Why a server cannot be opened."""
+
+    def open_it() -> None:
+        with McpTools([server]):
+            pass
+
+    return complaint(McpServerError, open_it)
+
+
+def test_tools_are_listed_and_called_over_http(url: str) -> None:
+    with McpTools([web(url)]) as tools:
+        assert len(tools.surface.names) == 12
+        assert data(tools.run(called("mcp_web_sum"))) == {"sum": 3}
+        assert codes(tools.run(called("mcp_web_fail"))) == ["TOOL_ERROR"]
+
+
+# The SDK leaves its stream of events half-way, which trio minds where somebody asked to hear of such things.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_same_on_trio(url: str) -> None:
+    async def main() -> None:
+        async with AsyncMcpTools([web(url)]) as tools:
+            assert data(await tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
+
+    anyio.run(main, backend="trio")
+
+
+def test_an_answer_that_is_too_large_is_let_go(url: str) -> None:
+    with McpTools([web(url, max_message_bytes=100_000)]) as tools:
+        failed = tools.run(called("mcp_web_large", size=3_000_000))
+        assert codes(failed) == ["TOOL_OUTPUT_TOO_LARGE"]
+        assert "more than 100000 bytes" in message(failed)
+        assert data(tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
+
+
+def test_a_call_over_http_has_a_deadline(url: str) -> None:
+    with McpTools([web(url, deadline_ms=200)]) as tools:
+        assert codes(tools.run(called("mcp_web_hang"))) == ["TOOL_TIMEOUT"]
+
+
+def test_a_server_that_goes_away_costs_a_call_and_the_next_one_finds_it_gone() -> None:
+    heard = Heard()
+    with good_over_http() as url:
+        tools = McpTools([web(url)], listen=heard)
+        tools.__enter__()
+    try:
+        assert codes(tools.run(called("mcp_web_sum"))) == ["TOOL_UNAVAILABLE"]
+        gone = message(tools.run(called("mcp_web_sum")))
+        assert "the MCP server 'web' is not there: ConnectError" in gone
+        assert gone.endswith("Nothing was done. Use another tool, or answer in text.")
+    finally:
+        tools.__exit__(None, None, None)
+    assert len(heard.of(ServerEnded)) == 1
+
+
+def test_a_server_that_refuses_or_is_not_there_is_an_error_that_keeps_the_address_to_itself() -> None:
+    with serving(Answer(b"no", 401)) as server:
+        told = opening(HttpServer("web", f"{server.url}/mcp?key=sesame"))
+        assert told == "MCP server 'web': it answered with HTTP status 401"
+    assert opening(web("http://127.0.0.1:9/mcp")).startswith("MCP server 'web': ConnectError")
+
+
+def test_a_page_that_is_no_server_at_all() -> None:
+    with serving(Answer(b"<html>", headers={"content-type": "text/html"})) as server:
+        told = opening(web(server.url))
+    assert told == "MCP server 'web': its answer cannot be read: Unexpected content type: text/html"

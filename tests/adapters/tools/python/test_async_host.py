@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import contextvars
+import json
+import runpy
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from tests.adapters.tools.python.test_host import (
+    Fetcher,
+    add,
+    call,
+    crash,
+    failing,
+    fetch,
+    refuse,
+    time_out_by_itself,
+    unexpected,
+    wait,
+    which,
+)
+from tests.samples import complaint
+from toolreel._errors import MissingExtra
+from toolreel.tools._call_context import Progress, RunContext
+from toolreel.tools._python import async_host as apython_tools
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import DEADLINE, Tool
+from toolreel_core._errors import ConfigError
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._tools.surface import ToolDefinition
+
+with_and_without_a_deadline = pytest.mark.parametrize("deadline", [DEADLINE, None], ids=["deadline", "none"])
+
+
+@pytest.mark.anyio
+@with_and_without_a_deadline
+async def test_async_tools_are_awaited_and_others_called(deadline: float | None) -> None:
+    fetcher = Tool(ToolDefinition.of("fetcher"), Fetcher())
+    tools = AsyncPythonTools([add, fetch, fetcher], deadline=deadline)
+    assert tools.surface.names == ("add", "fetch", "fetcher")
+    assert await tools.run(call("add", a=2)) == ToolReturned(4, "42")
+    assert await tools.run(call("fetch", url="/")) == ToolReturned(4, '"/"')
+    assert await tools.run(call("fetcher")) == ToolReturned(4, '"page"')
+
+
+@pytest.mark.anyio
+@with_and_without_a_deadline
+async def test_whatever_a_tool_raises_is_told_to_the_model(deadline: float | None) -> None:
+    async def arefuse() -> None:
+        refuse()
+
+    async def acrash() -> None:
+        crash()
+
+    tools = AsyncPythonTools([refuse, arefuse, crash, acrash, time_out_by_itself], deadline=deadline)
+    told = failing("ARGUMENT_ERROR", "There is no such room; ask for a list first.")
+    assert [await tools.run(call(name)) for name in ("refuse", "arefuse")] == [told, told]
+    for name, kind in (("crash", "KeyError"), ("acrash", "KeyError"), ("time_out_by_itself", "TimeoutError")):
+        assert await tools.run(call(name)) == unexpected(name, kind)
+
+
+@pytest.mark.anyio
+async def test_an_output_that_is_not_json_is_told() -> None:
+    async def give() -> bytes:
+        return b"x"
+
+    event = await AsyncPythonTools([Tool(ToolDefinition.of("give"), give)]).run(call("give"))
+    assert json.loads(event.output)["errors"][0]["code"] == "TOOL_OUTPUT_NOT_JSON"
+
+
+TOO_LATE = failing(
+    "TOOL_TIMEOUT",
+    "hang did not return within 0.05 s; it may still have effects. Check before you call it again.",
+)
+
+
+@pytest.mark.anyio
+async def test_an_async_tool_that_hangs_is_cancelled_at_its_deadline() -> None:
+    ways_out: list[str] = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            ways_out.append("cancelled")
+            raise
+
+    began = time.monotonic()
+    assert await AsyncPythonTools([hang], deadline=0.05).run(call("hang")) == TOO_LATE
+    assert 0.05 <= time.monotonic() - began < 5
+    assert ways_out == ["cancelled"]
+
+
+@pytest.mark.anyio
+async def test_a_tool_that_hangs_is_left_behind_at_its_deadline() -> None:
+    released, ended = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        released.wait(60)
+        ended.set()
+
+    began = time.monotonic()
+    assert await AsyncPythonTools([hang], deadline=0.05).run(call("hang")) == TOO_LATE
+    assert 0.05 <= time.monotonic() - began < 5
+    assert not ended.is_set()
+    released.set()
+    assert ended.wait(5)
+
+
+@pytest.mark.anyio
+@with_and_without_a_deadline
+async def test_a_tool_in_its_thread_holds_up_nobody(deadline: float | None) -> None:
+    loop_went_on = threading.Event()
+
+    def wait() -> bool:
+        return loop_went_on.wait(5)
+
+    async def go_on() -> None:
+        loop_went_on.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(go_on)
+        assert await AsyncPythonTools([wait], deadline=deadline).run(call("wait")) == ToolReturned(4, "true")
+
+
+@pytest.mark.anyio
+async def test_cancelling_the_run_cancels_its_tool_and_is_no_event() -> None:
+    released = threading.Event()
+
+    async def hang() -> None:
+        await anyio.sleep_forever()
+
+    def block() -> None:
+        released.wait(60)
+
+    for tool in (hang, block):
+        with anyio.move_on_after(0.05) as scope:
+            await AsyncPythonTools([tool]).run(call(tool.__name__))
+        assert scope.cancelled_caught
+    released.set()
+
+
+@pytest.mark.anyio
+@with_and_without_a_deadline
+@pytest.mark.parametrize("stop", [SystemExit(3), KeyboardInterrupt()])
+async def test_what_stops_a_program_in_a_thread_comes_out_of_it(
+    stop: BaseException, deadline: float | None
+) -> None:
+    def leave() -> None:
+        raise stop
+
+    with pytest.raises(type(stop)) as caught:
+        await AsyncPythonTools([leave], deadline=deadline).run(call("leave"))
+    assert caught.value is stop
+
+
+USER = contextvars.ContextVar("USER", default="nobody")
+
+
+@pytest.mark.anyio
+async def test_a_tool_sees_the_context_of_its_caller() -> None:
+    def whoami() -> str:
+        return USER.get()
+
+    async def awhoami() -> str:
+        return USER.get()
+
+    USER.set("ada")
+    tools = AsyncPythonTools([whoami, awhoami])
+    assert await tools.run(call("whoami")) == await tools.run(call("awhoami")) == ToolReturned(4, '"ada"')
+
+
+@pytest.mark.anyio
+async def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
+    with pytest.raises(ConfigError, match="this host has no tool 'sub'"):
+        await AsyncPythonTools([add]).run(call("sub"))
+
+
+HANGING = """
+import sys, time, anyio
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._jsontext.canonical import canonical
+from toolreel.tools._python.async_host import AsyncPythonTools
+
+def hang() -> None:
+    time.sleep(60)
+
+tools = AsyncPythonTools([hang], deadline=0.01)
+print(anyio.run(tools.run, RunTool(1, "a", "hang", canonical({})), backend=sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_tool_that_was_left_behind_does_not_keep_the_process(backend: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING, backend], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert "TOOL_TIMEOUT" in done.stdout
+    assert done.stderr == ""
+
+
+def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anyio", None)
+    assert complaint(MissingExtra, lambda: runpy.run_path(apython_tools.__file__)) == (
+        "anyio is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
+    )
+
+
+@pytest.mark.anyio
+@with_and_without_a_deadline
+async def test_the_deadline_of_a_tool_goes_before_that_of_the_host(deadline: float | None) -> None:
+    tools = AsyncPythonTools(
+        [Tool.of(sleep, deadline_ms=50), Tool.of(wait, deadline_ms=50)], deadline=deadline
+    )
+    for name in ("sleep", "wait"):
+        assert f"{name} did not return within 0.05 s" in (await tools.run(call(name))).output
+
+
+async def sleep() -> None:
+    """Sleep."""
+    await anyio.sleep(60)
+
+
+async def awhich() -> Mapping[str, str]:
+    """Say which call this is, after a pause."""
+    await anyio.sleep(0)
+    return which()
+
+
+@pytest.mark.anyio
+async def test_tools_that_run_together_know_which_call_each_runs() -> None:
+    tools = AsyncPythonTools([which, awhich])
+    told: dict[str, str] = {}
+
+    async def ask(name: str, key: str) -> None:
+        told[key] = (await tools.run(replace(call(name), key=key))).output
+
+    async with anyio.create_task_group() as group:
+        for name, key in (("which", "a"), ("awhich", "b"), ("which", "c"), ("awhich", "d")):
+            group.start_soon(ask, name, key)
+    assert {key: json.loads(output)["key"] for key, output in told.items()} == {key: key for key in "abcd"}
+
+
+@pytest.mark.anyio
+async def test_a_masked_tool_is_neither_sent_nor_run() -> None:
+    tools = AsyncPythonTools([add, fetch], deny=["fetch"])
+    assert (tools.surface.names, tools.surface.masked) == (("add",), ("fetch",))
+    assert AsyncPythonTools([add, fetch], allow=["add"]).surface == tools.surface
+    with pytest.raises(ConfigError, match="this host has no tool 'fetch'"):
+        await tools.run(call("fetch"))
+
+
+@pytest.mark.anyio
+async def test_async_tools_get_their_context_too_and_learn_when_it_is_over() -> None:
+    contexts: list[RunContext[str]] = []
+
+    async def hang(run: RunContext[str]) -> str:
+        contexts.append(run)
+        await anyio.sleep(60)
+        return run.deps
+
+    async def who(run: RunContext[str]) -> str:
+        run.progress("asked")
+        return run.deps
+
+    heard: list[Progress] = []
+    tools = AsyncPythonTools([hang, who], deadline=0.05, deps="ada", on_progress=heard.append)
+    assert await tools.run(call("who")) == ToolReturned(4, '"ada"')
+    assert [progress.message for progress in heard] == ["asked"]
+    assert await tools.run(call("hang")) == TOO_LATE
+    assert [context.cancelled for context in contexts] == [True]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_run_lets_its_tools_in_threads_know() -> None:
+    seen = threading.Event()
+
+    def hang(run: RunContext[None]) -> None:
+        while not run.cancelled:
+            time.sleep(0.01)
+        seen.set()
+
+    with anyio.move_on_after(0.05):
+        await AsyncPythonTools([hang]).run(call("hang"))
+    assert seen.wait(5)

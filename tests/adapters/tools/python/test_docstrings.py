@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel.tools._python.docstrings import words_of
+
+NAMES = {"sides", "times", "rest"}
+
+GOOGLE = """Roll a die.
+
+Arguments:
+    sides (int): How many sides
+        it has.
+    *rest: What else there is.
+Keyword Args:
+    times: How often.
+
+Raises:
+    ValueError: times: is not a number.
+"""
+
+NUMPY = """Roll a die.
+
+Parameters
+----------
+sides : int, optional
+    How many sides
+    it has.
+times
+    How often.
+*rest : object
+    What else there is.
+strange : int
+    No parameter at all.
+
+Returns
+-------
+times : int
+    What came up.
+"""
+
+SPHINX = """Roll a die.
+
+:param int sides: How many sides
+    it has.
+:keyword times: How often.
+:param rest: What else there is.
+:rtype: int
+"""
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
+def test_every_style_describes_the_same(docstring: str) -> None:
+    about, described = words_of(docstring, NAMES)
+    assert about == "Roll a die."
+    assert described["sides"] == "How many sides it has."
+    assert described["times"] == "How often."
+    assert described["rest"].startswith("What else there is.")
+    assert described.keys() == NAMES
+
+
+def test_a_line_under_ordinary_words_is_no_section() -> None:
+    assert words_of("Dice\n----\nAre fair.", NAMES) == ("Dice ---- Are fair.", {})
+
+
+def test_nothing_says_nothing() -> None:
+    assert words_of("", NAMES) == ("", {})

@@ -1,0 +1,498 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum, IntEnum
+from functools import partial, wraps
+from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict, Union, cast
+
+import pytest
+from pydantic import Field
+
+from tests.samples import complaint
+from toolreel.tools._call_context import RunContext
+from toolreel.tools._errors import ToolError
+from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, parse
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Place(TypedDict):
+    name: str
+    floor: NotRequired[int]
+    tags: Annotated[list[str], "What it is good for."]
+    desk: Annotated[NotRequired[bool], "Whether it has one."]
+
+
+class Loose(TypedDict, total=False):
+    left: int
+    right: Required[int]
+
+
+class Endless:
+    """As ``type Endless = list[Endless]`` is in newer Pythons."""
+
+    __value__: object
+
+
+Endless.__value__ = list[Endless]
+
+
+class Threading:
+    """Nothing that JSON has."""
+
+
+class Gone(TypedDict):
+    where: Nowhere  # type: ignore[name-defined]  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
+
+
+class Odd(Enum):
+    ONE = b"1"
+
+
+@dataclass
+class Point:
+    x: int
+
+
+def taking(hint: object, **default: object) -> Callable[..., None]:
+    """A tool with one parameter of this type."""
+
+    def tool(value: Any) -> None:  # noqa: ANN401
+        pass
+
+    tool.__annotations__ = {"value": hint}
+    tool.__defaults__ = tuple(default.values()) or None
+    return tool
+
+
+def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
+    tree = parse(definition_of(function).parameters)
+    assert isinstance(tree, Mapping)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (str, {"type": "string"}),
+        (int, {"type": "integer"}),
+        (float, {"type": "number"}),
+        (bool, {"type": "boolean"}),
+        (None, {"type": "null"}),
+        (Any, {}),
+        (Optional[int], {"type": ["integer", "null"]}),  # noqa: UP045 - the old way is still written
+        (Union[int, str], {"type": ["integer", "string"]}),  # noqa: UP007
+        (int | str | None, {"type": ["integer", "string", "null"]}),
+        (list[int] | None, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}),
+        (Any | None, {"anyOf": [{}, {"type": "null"}]}),
+        (Literal["a", 2, None], {"enum": ["a", 2, None]}),
+        (Literal[Colour.RED], {"enum": ["red"]}),
+        (Colour, {"enum": ["red", "blue"]}),
+        (Level, {"enum": [1, 2]}),
+        (Colour | None, {"anyOf": [{"enum": ["red", "blue"]}, {"type": "null"}]}),
+        (list, {"type": "array"}),
+        (list[str], {"type": "array", "items": {"type": "string"}}),
+        (Sequence[str], {"type": "array", "items": {"type": "string"}}),
+        (set[int], {"type": "array", "items": {"type": "integer"}}),
+        (tuple, {"type": "array"}),
+        (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
+        (
+            tuple[int, str],
+            {
+                "type": "array",
+                "prefixItems": [{"type": "integer"}, {"type": "string"}],
+                "minItems": 2,
+                "maxItems": 2,
+            },
+        ),
+        (dict, {"type": "object"}),
+        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+        (Mapping[str, Any], {"type": "object", "additionalProperties": {}}),
+        (
+            dict[str, list[float]],
+            {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "number"}}},
+        ),
+        (Annotated[int, "How many."], {"type": "integer", "description": "How many."}),
+        (Annotated[int, 7, ["unhashable"]], {"type": "integer"}),
+        (
+            Annotated[int | None, {"le": 9}, "How many."],
+            {"type": ["integer", "null"], "description": "How many."},
+        ),
+    ],
+)
+def test_a_type_becomes_a_schema(hint: object, schema: Json) -> None:
+    assert schema_of(taking(hint))["properties"] == {"value": schema}
+
+
+def test_a_typed_dict_knows_its_keys_even_where_annotations_are_postponed() -> None:
+    assert schema_of(taking(Place))["properties"]["value"] == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "floor": {"type": "integer"},
+            "tags": {"type": "array", "items": {"type": "string"}, "description": "What it is good for."},
+            "desk": {"type": "boolean", "description": "Whether it has one."},
+        },
+        "required": ["name", "tags"],
+        "additionalProperties": False,
+    }
+
+
+def test_in_a_loose_typed_dict_only_what_is_marked_is_required() -> None:
+    assert schema_of(taking(list[Loose]))["properties"]["value"]["items"]["required"] == ["right"]
+
+
+def test_parameters_keep_their_order_and_those_without_a_default_are_required() -> None:
+    def book(room: str, day: int = 1, *, colour: Colour = Colour.RED, note: str | None = None) -> None:
+        pass
+
+    assert schema_of(book) == {
+        "type": "object",
+        "properties": {
+            "room": {"type": "string"},
+            "day": {"type": "integer", "default": 1},
+            "colour": {"enum": ["red", "blue"], "default": "red"},
+            "note": {"type": ["string", "null"]},
+        },
+        "required": ["room"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_tool_without_parameters_takes_nothing() -> None:
+    def ping() -> str:
+        return "pong"
+
+    assert schema_of(ping) == {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("default", "stored"),
+    [
+        (2.5, 2.5),
+        (True, True),
+        ("", ""),
+        ([1, None], [1, None]),
+        ((1, 2), [1, 2]),
+        ({"a": Level.LOW}, {"a": 1}),
+        (Point(1), {"x": 1}),
+        (date(2026, 11, 22), "2026-11-22"),
+    ],
+)
+def test_a_default_is_told(default: object, stored: Json) -> None:
+    assert schema_of(taking(Any, value=default))["properties"]["value"] == {"default": stored}
+
+
+def test_a_method_is_a_tool_without_its_self() -> None:
+    class Shop:
+        def stock(self, part: str) -> int:
+            """How many there are."""
+            return len(part)
+
+    definition = definition_of(Shop().stock)
+    assert (definition.name, definition.description) == ("stock", "How many there are.")
+    assert schema_of(Shop().stock)["required"] == ["part"]
+
+
+def test_an_async_function_is_described_like_any_other() -> None:
+    async def fetch(url: str) -> str:
+        """Fetch a page."""
+        return url
+
+    assert definition_of(fetch).description == "Fetch a page."
+
+
+def words_of(function: Callable[..., object]) -> tuple[str, dict[str, str | None]]:
+    properties = schema_of(function)["properties"]
+    return definition_of(function).description, {
+        name: schema.get("description") for name, schema in properties.items()
+    }
+
+
+def test_google_style_describes_parameters() -> None:
+    def roll(sides: int, times: int = 1, *, loud: bool = False) -> list[int]:
+        """Roll a die,
+        or several.
+
+        All at once.
+
+        Args:
+            sides (int, optional): How many sides
+                it has, for
+                example: six.
+            times: How often.
+        Returns:
+            loud: This is no parameter.
+
+        Note:
+            Dice are fair.
+        """
+        return [sides, times, loud]
+
+    assert words_of(roll) == (
+        "Roll a die, or several. All at once.",
+        {"sides": "How many sides it has, for example: six.", "times": "How often.", "loud": None},
+    )
+
+
+def test_what_follows_the_arguments_describes_none_of_them() -> None:
+    def ping(host: str) -> None:
+        """Ping.
+
+        Args:
+            host: Which one.
+
+        It may take a while.
+        """
+
+    assert words_of(ping) == ("Ping.", {"host": "Which one."})
+
+
+def test_sphinx_style_describes_parameters() -> None:
+    def roll(sides: int, times: int = 1, face: int | None = None) -> list[int]:
+        """Roll a die.
+
+        :param sides: how many sides
+            it has: six
+        :param int times: how often
+        :type times: int
+        :param int | None face: what to bet on
+        :returns: what came
+            up
+        :raises ValueError: never
+        """
+        return [sides, times, face or 0]
+
+    assert words_of(roll) == (
+        "Roll a die.",
+        {"sides": "how many sides it has: six", "times": "how often", "face": "what to bet on"},
+    )
+
+
+def test_fields_that_describe_no_parameter_are_no_part_of_the_description() -> None:
+    def ping() -> str:
+        """Say pong.
+
+        :returns: pong
+        :raises OSError: if nobody is there
+        """
+        return "pong"
+
+    assert definition_of(ping).description == "Say pong."
+
+
+def test_without_a_docstring_there_are_no_words() -> None:
+    assert words_of(taking(int)) == ("", {"value": None})
+
+
+def test_words_at_the_type_win_over_the_docstring() -> None:
+    def ping(host: Annotated[str, "From the type."], port: int) -> None:
+        """Ping.
+
+        Args:
+            host: From the docstring.
+            port: From the docstring.
+        """
+
+    assert words_of(ping)[1] == {"host": "From the type.", "port": "From the docstring."}
+
+
+VALUE = "tool 'tool', parameter 'value'"
+CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or TypedDict"
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        (bytes, f"{VALUE}: <class 'bytes'> {CARRIED}"),
+        (complex | None, f"{VALUE}: <class 'complex'> {CARRIED}"),
+        (dict[str, Threading], f"{VALUE}: {Threading!r} {CARRIED}"),
+        (3, f"{VALUE}: 3 {CARRIED}"),
+        (Endless, f"{VALUE}: its type holds itself, and a schema cannot; use dict"),
+        (Gone, f"{VALUE}: its annotations cannot be read: name 'Nowhere' is not defined"),
+        (Literal[b"x"], f"{VALUE}: the choice b'x' is not JSON; use None and decide inside"),
+        (Odd, f"{VALUE}: the choice b'1' is not JSON; use None and decide inside"),
+    ],
+)
+def test_a_type_that_json_cannot_carry_is_refused(hint: object, told: str) -> None:
+    assert complaint(ConfigError, lambda: definition_of(taking(hint))) == told
+
+
+@pytest.mark.parametrize("default", [b"x", Threading(), float("nan"), float("-inf"), [{2j}], {"a": Odd.ONE}])
+def test_a_default_that_is_not_json_is_refused(default: object) -> None:
+    told = complaint(ConfigError, lambda: definition_of(taking(Any, value=default)))
+    assert told.startswith(f"{VALUE}: its default ")
+    assert told.endswith(" is not JSON; use None and decide inside")
+
+
+def test_a_parameter_without_a_type_is_refused_with_an_example() -> None:
+    def add(a: int, b) -> int:  # type: ignore[no-untyped-def] # noqa: ANN001 # pyright: ignore[reportMissingParameterType]
+        return a + int(b)
+
+    assert complaint(ConfigError, lambda: definition_of(add)) == (
+        "tool 'add', parameter 'b': has no type; annotate it, for example `b: str`"
+    )
+
+
+def test_parameters_that_have_no_name_for_the_model_are_refused() -> None:
+    def many(*values: int) -> None: ...
+    def any_name(**values: int) -> None: ...
+    def nameless(value: int, /) -> None: ...
+
+    for function, name in ((many, "values"), (any_name, "values"), (nameless, "value")):
+        assert complaint(ConfigError, partial(definition_of, function)) == (
+            f"tool {function.__name__!r}, parameter {name!r}: models pass arguments by name; "
+            "make it a plain parameter"
+        )
+
+
+def test_annotations_that_cannot_be_read_are_refused() -> None:
+    for hint, why in (
+        ("Nowhere", "name 'Nowhere' is not defined"),
+        ("int (", "Forward reference must be an expression"),
+        ("Colour.GREEN", "GREEN"),
+        ("int + str", "unsupported operand"),
+    ):
+        told = complaint(ConfigError, partial(definition_of, taking(hint)))
+        assert told.startswith("tool 'tool': its annotations cannot be read: ")
+        assert why in told
+
+
+def test_what_has_no_name_is_no_tool() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    for nameless in (partial(lambda: add(1, 2)), Threading(), lambda: 1):
+        told = complaint(ConfigError, partial(definition_of, cast("Callable[..., object]", nameless)))
+        assert told.endswith(" has no name that a model could call; give it one with def")
+
+
+def test_a_builtin_without_a_signature_is_to_be_wrapped() -> None:
+    assert complaint(ConfigError, lambda: definition_of(max)) == (
+        "tool 'max': no signature found for builtin <built-in function max>; "
+        "wrap it in a function of your own"
+    )
+
+
+def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
+    def search(key: str, text: str, limit: int = 3) -> str:
+        """Search."""
+        return f"{key} {text} {limit}"
+
+    definition = definition_of(partial(search, "secret", limit=9))
+    assert (definition.name, definition.description) == ("search", "Search.")
+    assert "secret" not in definition.parameters
+    assert schema_of(partial(search, "secret", limit=9)) == {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": False,
+    }
+
+
+def test_an_object_that_can_be_called_is_a_tool_once_it_has_a_name() -> None:
+    class Search:
+        """A search."""
+
+        def __call__(self, text: str) -> str:
+            return text
+
+    definition, arguments = signature_of(Search(), "search")
+    assert (definition.name, definition.description) == ("search", "A search.")
+    assert list(arguments.kinds) == ["text"]
+
+
+def test_a_decorator_with_wraps_changes_nothing() -> None:
+    def search(text: str, day: date) -> str:
+        """Search."""
+        return f"{text} {day}"
+
+    @wraps(search)
+    def wrapped(*args: object, **kwargs: object) -> object:
+        return search(*args, **kwargs)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+    assert definition_of(wrapped) == definition_of(search)
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        RunContext,
+        RunContext[str],
+        RunContext[str] | None,
+        Annotated[RunContext[str], "The run."],
+        "RunContext[dict[str, int]]",
+    ],
+)
+def test_a_run_context_is_never_told(hint: object) -> None:
+    def count(run: object, part: str) -> str:
+        return f"{part} {run}"
+
+    count.__annotations__["run"] = hint
+    definition, arguments = signature_of(count)
+    assert (arguments.context, list(arguments.kinds)) == ("run", ["part"])
+    assert "run" not in definition.parameters
+    assert untyped_arguments(count).context == "run"
+
+
+def test_annotations_that_cannot_be_read_name_no_context() -> None:
+    assert untyped_arguments(taking("Nowhere")).context is None
+
+
+def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:
+    def plan(day: date, hours: list[int], level: Level, place: str) -> None: ...
+
+    told = complaint(
+        ToolError,
+        lambda: signature_of(plan).arguments.read(
+            "plan", {"day": "soon", "hours": [1, "two"], "level": 7, "place": 1}, None
+        ),
+    )
+    assert told == (
+        '/day: expected a date such as "2026-11-22", got "soon"; /hours/1: expected an integer, got "two"; '
+        "/level: expected one of 1, 2, got 7. Call plan again with the corrected arguments."
+    )
+
+
+def test_a_default_that_a_field_of_pydantic_stands_for_is_filled_in() -> None:
+    def search(
+        text: str = Field(min_length=2, description="What for."),
+        limit: int = Field(3, le=9),
+        tags: list[str] = Field(default_factory=list),  # noqa: B008 - as it is written with pydantic
+    ) -> None: ...
+
+    assert schema_of(search) == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "minLength": 2, "description": "What for."},
+            "limit": {"type": "integer", "maximum": 9, "default": 3},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["text"],
+        "additionalProperties": False,
+    }
+    arguments = signature_of(search).arguments
+    assert arguments.read("search", {"text": "ab"}, None) == {"text": "ab", "limit": 3, "tags": []}
+
+
+def test_words_of_a_field_go_before_the_docstring() -> None:
+    def search(text: str = Field(description="From the field.")) -> None:
+        """Search.
+
+        Args:
+            text: From the docstring.
+        """
+
+    assert words_of(search)[1] == {"text": "From the field."}

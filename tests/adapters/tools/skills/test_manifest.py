@@ -1,0 +1,195 @@
+"""Front matter, as we read it and as the reference library does, over the same folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+import skills_ref
+
+from tests.adapters.tools.skills.skills_here import front, write_skill
+from tests.samples import complaint
+from toolreel._errors import SkillError
+from toolreel.tools.skills._folders import read_skill
+from toolreel.tools.skills._manifest import manifest_of
+
+VALID: Final[Mapping[str, str]] = {
+    "the least": front(),
+    "everything": front(license="MIT", compatibility="Needs git.", metadata="\n  author: us\n  version: 1.0"),
+    "allowed tools as text": front(**{"allowed-tools": "Bash(git:*) Read"}),
+    "allowed tools as a list": front(**{"allowed-tools": "\n  - Read\n  - Bash(git:*)"}),
+    "metadata in several levels": front(metadata="\n  a:\n    b: c"),
+    "metadata that is a text": front(metadata="mine"),
+    "an empty compatibility": front(compatibility=""),
+    "a quoted description": front(description='"Use it when: PDF."'),
+    "a folded description": front(description=">-\n  Fills\n  forms."),
+    "a description of several lines": front(description="|\n  Fills\n  forms."),
+    "the longest description": front(description="x" * 1024),
+    "the longest compatibility": front(compatibility="x" * 500),
+    "a number for a description": front(description="12"),
+    "a comment": front(license="MIT # or so"),
+    "no body": "---\nname: pdf-forms\ndescription: x\n---",
+    "line breaks of Windows": front().replace("\n", "\r\n"),
+    "spaces behind a mark": front().replace("---\n", "---  \n"),
+    "dashes in the body": front() + "\n---\nmore\n",
+    "dashes in the description": front(description="a --- b"),
+    "a document's end": front(license="MIT\n..."),
+}
+INVALID: Final[Mapping[str, str | bytes]] = {
+    "empty": "",
+    "no front matter": "# Forms\n",
+    "not at the beginning": "\n" + front(),
+    "a byte-order mark": "\ufeff" + front(),
+    "not closed": "---\nname: pdf-forms\ndescription: x\n",
+    "empty front matter": "---\n---\n",
+    "a list": "---\n- name\n---\n",
+    "a text": "---\nname\n---\n",
+    "no name": "---\ndescription: x\n---\n",
+    "an empty name": front(name=""),
+    "a list for a name": front(name="\n  - pdf-forms"),
+    "capitals": front(name="PDF-forms"),
+    "an underscore": front(name="pdf_forms"),
+    "a slash": front(name="../pdf-forms"),
+    "a hyphen first": front(name="-pdf"),
+    "a hyphen last": front(name="pdf-"),
+    "two hyphens": front(name="pdf--forms"),
+    "another name than the folder's": front(name="pdf"),
+    "too long a name": front(name="x" * 65),
+    "no description": "---\nname: pdf-forms\n---\n",
+    "an empty description": front(description=""),
+    "a mapping for a description": front(description="\n  a: b"),
+    "too long a description": front(description="x" * 1025),
+    "too long a compatibility": front(compatibility="x" * 501),
+    "a list for a compatibility": front(compatibility="\n  - git"),
+    "an unknown field": front(version="1.0"),
+    "a colon without quotes": front(description="Use it when: PDF."),
+    "a tab": front(metadata="\n\ta: b"),
+    "a key twice": front(license="MIT\nlicense: BSD"),
+    "an anchor": front(license="&x MIT"),
+    "an alias": front(license="&x MIT", compatibility="*x"),
+    "a tag": front(license="!!str MIT"),
+    "a tag that makes objects": front(license="!!python/object/apply:os.getcwd []"),
+    "two documents": front(license="MIT\n...\nmore: x"),
+    "a control character": front(license="\x07"),
+    "not UTF-8": front().encode() + b"\xff",
+}
+OURS_ALONE: Final[Mapping[str, str]] = {
+    "a list in brackets": front(**{"allowed-tools": "[Read, Write]"}),
+    "a mapping in brackets": front(metadata="{author: us}"),
+    "levels indented differently": front(metadata="\n  a: b\nlicense:\n    c: d"),
+}
+"""Valid to us, and not to the reference library: see the module's docstring."""
+THEIRS_ALONE: Final[Mapping[str, str]] = {
+    "a mark behind a text": "---\nname: pdf-forms\ndescription: x ---\nbody\n",
+    "a mark before a field": "---name: pdf-forms\ndescription: x\n---\n",
+    "half a character": front(license='"\\ud83d"'),
+    "pages of front matter": front(license="x" * 20_000),
+}
+"""The other way round."""
+
+
+def verdicts(tmp_path: Path, text: str | bytes) -> tuple[bool, bool]:
+    """Whether a skill is valid: to us, and to the reference library."""
+    folder = write_skill(tmp_path / "pdf-forms", text)
+    try:
+        read_skill(folder)
+        ours = True
+    except SkillError:
+        ours = False
+    try:
+        theirs = not skills_ref.validate(folder)
+    except Exception:  # noqa: BLE001 - the library raises whatever its parsers do
+        theirs = False
+    return ours, theirs
+
+
+@pytest.mark.parametrize("text", VALID.values(), ids=VALID)
+def test_what_is_valid_is_valid_to_the_reference_library(tmp_path: Path, text: str) -> None:
+    assert verdicts(tmp_path, text) == (True, True)
+
+
+@pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
+def test_what_is_invalid_is_invalid_to_the_reference_library(tmp_path: Path, text: str | bytes) -> None:
+    assert verdicts(tmp_path, text) == (False, False)
+
+
+@pytest.mark.parametrize("text", OURS_ALONE.values(), ids=OURS_ALONE)
+def test_what_we_take_and_the_library_does_not(tmp_path: Path, text: str) -> None:
+    assert verdicts(tmp_path, text) == (True, False)
+
+
+@pytest.mark.parametrize("text", THEIRS_ALONE.values(), ids=THEIRS_ALONE)
+def test_what_the_library_takes_and_we_do_not(tmp_path: Path, text: str) -> None:
+    assert verdicts(tmp_path, text) == (False, True)
+
+
+@pytest.mark.parametrize("name", ["pdf", "données", "数据", "a1-b2", "9"])
+def test_names_in_any_script_are_as_the_reference_library_has_them(tmp_path: Path, name: str) -> None:
+    folder = write_skill(tmp_path / name, front(name=name))
+    assert skills_ref.validate(folder) == []
+    assert read_skill(folder).name == skills_ref.read_properties(folder).name == name
+
+
+@pytest.mark.parametrize("text", [front(), VALID["everything"], VALID["a folded description"]])
+def test_what_is_read_is_what_the_reference_library_reads(tmp_path: Path, text: str) -> None:
+    folder = write_skill(tmp_path / "pdf-forms", text)
+    ours, theirs = read_skill(folder).manifest, skills_ref.read_properties(folder)
+    assert (ours.name, ours.description) == (theirs.name, theirs.description)
+    assert ours.compatibility == (theirs.compatibility or "")
+    assert ours.body == "Do it."
+
+
+def test_every_value_is_a_text() -> None:
+    text = front(metadata="\n  version: 1.0\n  on: yes\n  day: 2026-11-22\n  none: ~")
+    assert manifest_of(text, "pdf-forms").front_matter == (
+        '{"name":"pdf-forms","description":"Fills PDF forms.",'
+        '"metadata":{"version":"1.0","on":"yes","day":"2026-11-22","none":"~"}}'
+    )
+
+
+def test_a_text_with_dashes_is_whole() -> None:
+    assert manifest_of(front(description="a --- b"), "pdf-forms").description == "a --- b"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# Forms", "it has to begin with front matter, a line '---'"),
+        (
+            "\ufeff---\n",
+            "it has to begin with front matter, a line '---' after a byte-order mark; save it without one",
+        ),
+        ("---\nname: x\n", "its front matter is not closed; put a line '---' below it"),
+        (
+            front(description="Use it when: PDF."),
+            "line 3: not YAML: mapping values are not allowed here; put a text that holds a colon in quotes",
+        ),
+        (front(license="&x MIT"), "line 4: anchors and aliases are not allowed; write the value out"),
+        (front(license="!!str MIT"), "line 4: tags are not allowed; every value is a text"),
+        (front(metadata="[" * 40), "line 4: nested deeper than 16 levels"),
+        (
+            "---\n- a\n---\n",
+            "its front matter has to be fields, such as 'name: …' and 'description: …'",
+        ),
+        (
+            "---\nname: Pdf\nversion: 1\n---\n",
+            "unknown field 'version': there are name, description, license, compatibility, metadata, "
+            "allowed-tools; put what is your own under metadata; "
+            "name: 'Pdf' has other characters than lower-case letters, digits and hyphens; "
+            "name: 'Pdf' is not the name of its folder, 'pdf-forms'; rename one of the two; "
+            "description: it is missing",
+        ),
+        (
+            front(description="x" * 1025, compatibility="\n  - a"),
+            "compatibility: expected a text; description: 1025 characters, at most 1024",
+        ),
+    ],
+)
+def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: str) -> None:
+    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms")) == words
+
+
+def test_a_bomb_of_brackets_is_refused_at_once() -> None:
+    assert "nested" in complaint(SkillError, lambda: manifest_of(front(metadata="{a: " * 3000), "pdf-forms"))

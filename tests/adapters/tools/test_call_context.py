@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import contextvars
+import threading
+
+import pytest
+
+from tests.samples import complaint
+from toolreel._errors import AdapterError
+from toolreel.tools._call_context import CurrentCall, current_call, running
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._protocol.effects import RunTool
+
+
+def effect(name: str) -> RunTool:
+    return RunTool(1, f"call_{name}", name, canonical({}), f"key of {name}")
+
+
+def test_outside_of_a_call_there_is_none() -> None:
+    assert complaint(AdapterError, current_call).startswith("current_call: no call is being run here;")
+
+
+def test_inside_of_a_call_it_is_known_and_afterwards_the_one_before() -> None:
+    with running(effect("outer")):
+        with running(effect("inner")):
+            assert current_call() == CurrentCall("inner", "call_inner", "key of inner")
+        assert current_call().name == "outer"
+    with pytest.raises(AdapterError):
+        current_call()
+
+
+def test_it_is_forgotten_when_the_tool_fails() -> None:
+    with pytest.raises(ZeroDivisionError), running(effect("a")):
+        raise ZeroDivisionError
+    with pytest.raises(AdapterError):
+        current_call()
+
+
+def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
+    found: list[str] = []
+
+    def look() -> None:
+        try:
+            found.append(current_call().key)
+        except AdapterError:
+            found.append("none")
+
+    with running(effect("a")):
+        context = contextvars.copy_context()
+        for target in (look, lambda: context.run(look)):
+            thread = threading.Thread(target=target)
+            thread.start()
+            thread.join()
+    assert found == ["none", "key of a"]

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+
+import anyio
+import pytest
+
+from tests.samples import complaint
+from toolreel._driver.performer import Ports
+from toolreel._driver.sync import run
+from toolreel._driver.sync_as_async import ImmediateTools
+from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
+from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._router import AsyncRouter, Router
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+from toolreel_core._protocol.outcome import Completed
+from toolreel_core._tools.faults import tool_not_implemented
+from toolreel_core._tools.sources import ToolSource, compose
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A host that answers with its name, and with that of the tool."""
+
+    name: str
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        return ToolReturned(effect.ref, f"{self.name}: {effect.name}")
+
+
+class Broken:
+    """A host that cannot keep its promise."""
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        raise KeyError(effect.name)
+
+
+def call(name: str) -> RunTool:
+    return RunTool(7, "call_a", name, canonical({}))
+
+
+def routed(router: Router, name: str) -> ToolReturned:
+    return router.run(call(name))
+
+
+def arouted(router: Router, name: str) -> ToolReturned:
+    """The same by the async router, over the same hosts."""
+    hosts = {prefix: ImmediateTools(host) for prefix, host in router.hosts.items()}
+    default = None if router.default is None else ImmediateTools(router.default)
+    return anyio.run(partial(AsyncRouter(hosts, default).run, call(name)))
+
+
+in_both_colours = pytest.mark.parametrize("answer", [routed, arouted])
+Answer = Callable[[Router, str], ToolReturned]
+
+
+@in_both_colours
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("files.read", "disk"),
+        ("files.remote.read", "cloud"),
+        ("files.remot", "disk"),
+        ("files", "others"),
+        ("my.files.read", "others"),
+    ],
+)
+def test_the_longest_prefix_wins_whatever_the_order(answer: Answer, name: str, host: str) -> None:
+    hosts = {"files.": Named("disk"), "files.remote.": Named("cloud"), "mail.": Named("mail")}
+    for order in permutations(hosts):
+        router = Router({prefix: hosts[prefix] for prefix in order}, Named("others"))
+        assert answer(router, name) == ToolReturned(7, f"{host}: {name}")
+
+
+@in_both_colours
+def test_the_empty_prefix_takes_what_no_other_does(answer: Answer) -> None:
+    router = Router({"": Named("any"), "files.": Named("disk")}, Named("never"))
+    assert answer(router, "fetch").output == "any: fetch"
+    assert answer(router, "files.read").output == "disk: files.read"
+
+
+def test_a_pattern_is_no_prefix_and_would_never_fit() -> None:
+    why = "router: 'skills_*' is a pattern, expected a prefix; write 'skills_'"
+    assert complaint(ConfigError, lambda: Router({"skills_*": Named("skills")})) == why
+    assert complaint(ConfigError, lambda: AsyncRouter({"skills_*": ImmediateTools(Named("skills"))})) == why
+
+
+@in_both_colours
+def test_a_call_that_nobody_takes_tells_the_model_what_to_do(answer: Answer) -> None:
+    for router in (Router({}), Router({"files.": Named("disk")})):
+        returned = answer(router, "fetch")
+        envelope = json.loads(returned.output)
+        (error,) = envelope["errors"]
+        assert (returned.ref, envelope["ok"], error["code"]) == (7, False, "TOOL_NOT_IMPLEMENTED")
+        assert error["message"] == tool_not_implemented("fetch").message
+
+
+@in_both_colours
+def test_a_host_that_breaks_is_not_taken_for_one_that_is_not_there(answer: Answer) -> None:
+    with pytest.raises(KeyError, match=r"files\.read"):
+        answer(Router({"files.": Broken()}, Named("others")), "files.read")
+
+
+def read(path: str) -> str:
+    """Read a file."""
+    return f"text of {path}"
+
+
+def send(to: str) -> str:
+    """Send a mail."""
+    return f"sent to {to}"
+
+
+def test_tools_of_two_sources_make_one_run() -> None:
+    disk, mail = (
+        PythonTools([Tool.of(read, name="files.read")]),
+        PythonTools([Tool.of(send, name="mail.send")]),
+    )
+    surface = compose(
+        ToolSource("disk", disk.surface.definitions),
+        ToolSource("mail", mail.surface.definitions),
+        ToolSource("paper", (Tool.of(read, name="paper.read").definition,)),
+    )
+    endpoint = ScriptedEndpoint(
+        [
+            calling(
+                ("files_read", {"path": "/a"}), ("mail_send", {"to": "ana"}), ("paper_read", {"path": "/b"})
+            ),
+            saying("Done."),
+        ]
+    )
+    plan = Plan.of(model="m", messages="hi", tools=surface)
+    ended = run(plan, Ports(endpoint, Router({"files.": disk, "mail.": mail})))
+    assert ended.outcome == Completed("Done.")
+    texts = "".join(ended.state.messages.texts)
+    assert "text of /a" in texts
+    assert "sent to ana" in texts
+    assert "TOOL_NOT_IMPLEMENTED" in texts
+
+
+@pytest.mark.anyio
+async def test_async_tools_are_routed_to_as_well() -> None:
+    async def fetch(url: str) -> str:
+        """Fetch a page."""
+        return f"page {url}"
+
+    web = AsyncPythonTools([Tool.of(fetch, name="web.fetch")])
+    effect = RunTool(7, "call_a", "web.fetch", canonical({"url": "/"}))
+    assert await AsyncRouter({"web.": web}).run(effect) == ToolReturned(7, '"page /"')

@@ -1,0 +1,84 @@
+"""``toolreel cassettes journal``: from a cassette to journals, and back to a replay."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
+from toolreel._journal.record import read_journal
+from toolreel._replay.replay import companion
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._protocol.codec import encode
+
+CASSETTES: Final = Path(__file__).resolve().parents[3] / "cassettes"
+
+
+def cassette(scenario: str) -> Path:
+    return CASSETTES / scenario / "local--qwen2.5-coder-1.5b.yaml"
+
+
+def test_the_cassette_of_another_client_becomes_a_journal_for_each_of_its_runs(tmp_path: Path) -> None:
+    make = ("cassettes", "journal", str(cassette("openai-sdk")))
+    commands = [
+        (*make, "--out", "kept/answers"),
+        (*make, "--out", "kept/answers"),
+        (*make, "--json"),
+        ("replay", "kept/answers.journal.jsonl", "--json"),
+        ("replay", "kept/answers+2.journal.jsonl", "--json"),
+    ]
+    made, again, data, first, second = said_by_each(commands, tmp_path)
+    assert made.code == 0, made
+    assert "interaction 2" in made.stdout
+    assert "saved       kept/answers+2.journal.jsonl" in made.stdout
+    assert_mistake(again, "kept/answers.journal.jsonl exists already", "--overwrite")
+    assert [run["interactions"] for run in data.data["runs"]] == [[1, 1], [2, 2]]
+    assert (first.data["detail"]["content"], second.data["detail"]["content"]) == ("Oslo", "Stockholm")
+
+
+def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_path: Path) -> None:
+    session = cassette("workspace")
+    recorded = read_journal(companion(session))
+    (tmp_path / "plan.json").write_text(canonical(encode(recorded.plan)))
+    copy = str(shutil.copy(session, tmp_path / "alone.yaml"))
+    commands = [
+        ("cassettes", "journal", str(session)),
+        ("cassettes", "journal", str(session), *WORKSPACE, "--json"),
+        ("cassettes", "journal", copy, "--plan", "plan.json", "--out", "alone"),
+        ("cassettes", "journal", copy, "--plan", str(companion(session)), "--out", "alone", "--overwrite"),
+        ("cassettes", "journal", copy, "--compare", "conversation", "--preset", "qwen2_5_coder", "--json"),
+    ]
+    shown, real, by_plan, by_journal, inferred = said_by_each(commands, tmp_path)
+    assert f"journal     {recorded.digest[:16]}, as the live run wrote it" in shown.stdout
+    assert (real.code, real.data["identical"]) == (0, True)
+    assert (by_plan.code, by_journal.code) == (0, 0)
+    assert (tmp_path / "alone.journal.jsonl").read_text() == recorded.text
+    assert inferred.code == 0, inferred
+    assert inferred.data["runs"][0]["tally"]["tool_calls"] == 2
+
+
+def test_what_disagrees_is_drift_and_what_is_no_plan_is_named(tmp_path: Path) -> None:
+    session = str(cassette("chat"))
+    (tmp_path / "plan.json").write_text("{}")
+    other = str(companion(cassette("workspace")))
+    commands = [
+        ("cassettes", "journal", session, "--plan", other),
+        ("cassettes", "journal", session, "--plan", "plan.json"),
+        ("cassettes", "journal", session, "--plan", "nothing.json"),
+        ("cassettes", "journal", "nothing.yaml"),
+    ]
+    drifted, no_plan, no_file, no_cassette = said_by_each(commands, tmp_path)
+    assert_mistake(drifted, "interaction 1 is not what the reducer asks for", "first change:", code=3)
+    assert_mistake(no_plan, "plan.json: not a plan")
+    assert_mistake(no_file, "nothing.json: not a plan")
+    assert_mistake(no_cassette, "nothing.yaml: there is no such cassette")
+
+
+def test_a_journal_that_does_not_fit_its_cassette_is_drift(tmp_path: Path) -> None:
+    session = cassette("chat")
+    shutil.copy(session, tmp_path / "kept.yaml")
+    text = companion(session).read_text()
+    (tmp_path / "kept.journal.jsonl").write_text(text.replace('"created\\":1', '"created\\":2'))
+    (said,) = said_by_each([("cassettes", "journal", "kept.yaml")], tmp_path)
+    assert_mistake(said, "kept.journal.jsonl: is not the journal that comes out of kept.yaml", code=3)

@@ -1,0 +1,239 @@
+"""``toolreel eval run`` and ``toolreel eval replay``."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import CliRunner
+
+from tests.cli import commands
+from tests.cli.commands import Said, assert_mistake, environment
+from tests.evals.provider import Provider, provider
+from tests.evals.trying import KEY, LOCAL
+from toolreel._cli.evals.group import eval_command
+from toolreel.evals._store.results import Results
+
+PROGRAM: Final = """
+import sys
+from toolreel._cli.evals.group import eval_command
+eval_command(sys.argv[1:], prog_name="toolreel eval")
+"""
+SCRIPTED: Final = (
+    "--model",
+    "scripted:good",
+    "--model",
+    "scripted:bad",
+    "--scenarios",
+    "happy_path,no_tool_fits",
+)
+SCENARIOS: Final = "happy_path,no_tool_fits,date_and_size"
+
+
+def evaluating(*arguments: str) -> Said:
+    done = CliRunner().invoke(eval_command, arguments, env={"EVAL_KEY": KEY})
+    return Said(done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def at(far: Provider, *further: str) -> tuple[str, ...]:
+    models = [word for model in LOCAL for word in ("--model", model)]
+    where = ("--base-url", far.url, "--api-key-env", "EVAL_KEY", "--scenarios", SCENARIOS)
+    return ("run", *models, *where, "--seeds", "--out", "results", *further)
+
+
+@pytest.fixture
+def far() -> Generator[Provider]:
+    with provider() as told:
+        yield told
+
+
+def test_scripted_models_need_no_network_and_no_key() -> None:
+    said = evaluating("run", *SCRIPTED, "--out", "my results")
+    assert said.code == 0, said.stderr
+    first, *others = said.stdout.splitlines()
+    assert re.match(r"4 runs made: 2 OK, 2 FAIL, [\d.]+ a minute$", first)
+    assert others[:3] == [
+        "results     my results",
+        "next        toolreel eval summarize 'my results'",
+        "            toolreel eval report 'my results'",
+    ]
+    failed = re.match(
+        r"failed      toolreel eval replay 'my results' ([0-9a-f]{12})  # scripted:bad, happy_path: task\.",
+        others[3],
+    )
+    assert failed
+    assert len(others) == 5
+    lines = said.stderr.splitlines()
+    assert len(lines) == 4
+    bad = "scripted:bad:default:production:best_effort happy_path trial 1"
+    assert any(re.match(rf"\[\d/4\] FAIL {bad} \d+ ms  task\.", line) for line in lines)
+
+    again = evaluating("replay", "my results", failed[1])
+    assert (again.code, again.stderr) == (0, "")
+    assert again.stdout.splitlines()[-1] == "1 runs replayed, all of them as recorded"
+    assert again.stdout.startswith(f"{failed[1]}  scripted:bad production happy_path trial 1  fail  task.")
+
+    done = evaluating("run", *SCRIPTED, "--out", "my results")
+    assert (done.code, done.stderr) == (0, "4 of 4 runs have ended before\n")
+    assert done.stdout.splitlines()[0] == "Nothing was left to be run."
+
+
+def test_json_says_how_it_ended_in_one_object() -> None:
+    said = evaluating("run", *SCRIPTED, "--out", "results", "--json")
+    tree = said.data
+    assert len(tree.pop("first_failed")) == 2
+    assert tree == {
+        "out": "results",
+        "asked_for": 4,
+        "made": 4,
+        "left": 0,
+        "void": 0,
+        "spared": 0,
+        "complete": True,
+        "stopped": "",
+    }
+    again = evaluating("replay", "results", "--json")
+    assert again.data == {"replayed": 4, "drifted": []}
+
+
+def test_a_terminal_has_a_bar_and_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "COMMAND", (sys.executable, "-c", PROGRAM))
+    code, written = commands.on_terminal("run", *SCRIPTED, "--out", "results", cwd=tmp_path, columns=120)
+    assert code == 0
+    assert "━" in written
+    assert "4/4" in written
+    assert "trial 1" not in written
+    code, written = commands.on_terminal("run", *SCRIPTED, "--out", "more", "-v", cwd=tmp_path, columns=160)
+    assert code == 0
+    assert written.count("trial 1") == 4
+
+
+def test_a_budget_stops_it_and_the_exit_code_says_that_it_is_incomplete(far: Provider) -> None:
+    said = evaluating(*at(far, "--max-total-tokens", "500"))
+    assert said.code == 3
+    assert re.search(r"^Stopped: the budget is used up: \d+ of 500 tokens\.$", said.stderr, re.MULTILINE)
+    assert "runs were not made, 0 are void; run the same command again." in said.stderr
+    again = evaluating(*at(far, "--max-total-tokens", "500"))
+    assert again.code == 3
+    assert "Nothing was left" not in again.stdout
+    assert evaluating(*at(far)).code == 0
+
+
+def test_another_configuration_is_a_mistake_until_it_is_accepted(far: Provider) -> None:
+    assert evaluating(*at(far)).code == 0
+    assert_mistake(
+        evaluating(*at(far, "--temperature", "0.5")),
+        "was run under another configuration:",
+        "options.temperature: (default) -> 0.5",
+        "--accept-changes",
+    )
+    said = evaluating(*at(far, "--temperature", "0.5", "--accept-changes", "--json"))
+    assert (said.code, said.data["made"]) == (0, 6)
+
+
+def test_a_key_that_is_missing_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    said = evaluating("run", "--model", "m", "--api-key-env", "NO_KEY", "--out", "r")
+    assert_mistake(said, "the environment variable NO_KEY is not set")
+    assert [*tmp_path.iterdir()] == []
+
+
+def started(far: Provider, cwd: Path, *further: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *at(far, *further)],
+        cwd=cwd,
+        env=environment({"EVAL_KEY": KEY}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(process: subprocess.Popen[str], far: Provider, requests: int) -> None:
+    end = time.monotonic() + 30
+    while far.came < requests:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "the moment never came"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def heeded() -> Generator[None]:
+    """A background job ignores SIGINT, and so would every process that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
+def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path) -> None:
+    far.pace = 0.1
+    with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
+        until(process, far, 6)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "Stopping: what is under way still ends; Ctrl-C again gives it up." in stderr
+    assert "Incomplete: " in stderr
+    assert "Traceback" not in stderr
+    made = len(Results.open(tmp_path / "results"))
+    assert stdout.startswith(f"{made} runs made: ")
+    assert far.ended.total() == made, "no run was broken off"
+    far.pace = 0.0
+    assert evaluating(*at(far, "--trials", "5")).code == 0
+    assert far.ended.total() == 30
+
+
+@pytest.mark.usefixtures("heeded")
+def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: Path) -> None:
+    with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
+        until(process, far, 8)
+        far.pace = 60.0
+        end = far.came
+        until(process, far, end + 1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None, "it waits for its runs"
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert stdout == ""
+    assert "Given up; every run that had ended is kept." in stderr
+    assert "Traceback" not in stderr
+    kept = len(Results.open(tmp_path / "results"))
+    far.pace = 0.0
+    said = evaluating(*at(far, "--trials", "5", "--json"))
+    assert (said.code, said.data["made"]) == (0, 30 - kept)
+
+
+def test_a_recorded_run_that_would_go_another_way_is_drift(far: Provider, tmp_path: Path) -> None:
+    assert evaluating(*at(far)).code == 0
+    as_recorded = evaluating("replay", "results", "--check")
+    assert (as_recorded.code, as_recorded.stdout) == (0, "6 runs replayed, all of them as recorded\n")
+    header = tmp_path / "results" / "header.json"
+    tree: Any = json.loads(header.read_text())
+    tree["plan"]["options"]["loop"] = {"max_turns": 7}
+    header.write_text(json.dumps(tree))
+    said = evaluating("replay", "results", "--check")
+    assert said.code == 3
+    assert said.stdout.splitlines()[-1] == "6 runs replayed, 6 of them not as recorded"
+    assert "another configuration: config.max_turns: (default) -> 7" in said.stderr
+
+
+def test_a_key_that_no_run_has_is_a_mistake() -> None:
+    evaluating("run", *SCRIPTED, "--out", "results")
+    said = evaluating("replay", "results", "zzz")
+    assert_mistake(said, "no run has a key that begins with zzz")
+    assert_mistake(evaluating("replay", "."), "header.json: there is no evaluation")

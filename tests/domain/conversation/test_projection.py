@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hypothesis import given
+
+from tests.samples import ID_FORMS
+from tests.strategies import histories, providers
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._conversation.projection import Projection, Shown, arranged, project, turn_begins
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._settings.provider import IdStyle, Provider
+from toolreel_core._tools.faults import result_unknown
+from toolreel_core._tools.result import failed
+
+HI, BYE = UserMessage("hi"), AssistantMessage("bye")
+RULE, OTHER = SystemMessage("a"), SystemMessage("b")
+
+
+def calling(*ids: str, name: str = "ping") -> AssistantMessage:
+    return AssistantMessage("", tuple(SentCall(each, name, "{}") for each in ids))
+
+
+def result(call_id: str, text: str = "{}") -> ToolMessage:
+    return ToolMessage(call_id, text)
+
+
+def unknown(call_id: str, name: str = "ping") -> ToolMessage:
+    return ToolMessage(call_id, failed(name, result_unknown(name)).text())
+
+
+VALID = (SystemMessage("Be brief."), HI, calling("a", "b"), result("b"), result("a"), BYE, HI)
+
+
+def test_what_is_valid_goes_out_as_it_is() -> None:
+    assert project(VALID) == VALID
+
+
+def test_an_id_that_comes_again_is_told_apart_with_its_result() -> None:
+    turns = (HI, calling("call_0"), result("call_0", "1"), calling("call_0"), result("call_0", "2"))
+    assert project(turns) == (
+        *(HI, calling("call_0"), result("call_0", "1")),
+        *(calling("call_0_2"), result("call_0_2", "2")),
+    )
+
+
+def test_ids_of_one_message_are_told_apart_and_paired_in_order() -> None:
+    assert project((calling("x", "x", "x_2"), result("x", "1"), result("x", "2"), result("x_2", "3"))) == (
+        calling("x", "x_2", "x_2_2"),
+        result("x", "1"),
+        result("x_2", "2"),
+        result("x_2_2", "3"),
+    )
+
+
+def test_an_id_that_comes_every_turn_is_told_apart_every_time() -> None:
+    turns = [message for _ in range(4) for message in (calling("call_0"), result("call_0"))]
+    sent = [message.calls[0].id for message in project(turns) if isinstance(message, AssistantMessage)]
+    assert sent == ["call_0", "call_0_2", "call_0_3", "call_0_4"]
+
+
+def test_a_call_without_a_result_gets_one_that_says_so_before_anything_else_is_said() -> None:
+    assert project((calling("a", "b"), result("a"), HI, calling("c"))) == (
+        *(calling("a", "b"), result("a"), unknown("b"), HI),
+        *(calling("c"), unknown("c")),
+    )
+    assert project((calling("a"), BYE)) == (calling("a"), unknown("a"), BYE)
+
+
+def test_a_result_without_its_call_and_a_second_one_stay_behind() -> None:
+    assert project((result("a"), HI, calling("a"), result("a", "1"), result("a", "2"))) == (
+        *(HI, calling("a"), result("a", "1")),
+    )
+    assert project((calling("a"), HI, result("a"))) == (calling("a"), unknown("a"), HI)
+
+
+def test_an_empty_assistant_message_stays_behind() -> None:
+    assert project((HI, AssistantMessage(" \n"), AssistantMessage(""), BYE)) == (HI, BYE)
+
+
+def test_a_name_that_no_provider_takes_goes_out_as_one_that_fits() -> None:
+    assert project((calling("a", name="files.read"), result("a"))) == (
+        calling("a", name="files_read"),
+        result("a"),
+    )
+
+
+def thought(content: str = "", /, *calls: SentCall, **extras: Json) -> AssistantMessage:
+    """What the model said, with fields of the provider's own."""
+    return AssistantMessage(content, calls, canonical(extras))
+
+
+def test_an_empty_assistant_message_may_stay_where_that_is_wanted() -> None:
+    kept = Provider(drop_empty_assistant=False)
+    history = (HI, calling("a"), AssistantMessage(" "), HI)
+    assert project(history, kept) == (HI, calling("a"), unknown("a"), AssistantMessage(" "), HI)
+
+
+def test_a_result_may_come_after_an_empty_message_that_stays_behind() -> None:
+    assert project((calling("a"), AssistantMessage(""), result("a"))) == (calling("a"), result("a"))
+
+
+UNDERSTOOD = AssistantMessage("Understood.")
+
+
+def test_mistral_hears_the_model_between_a_result_and_the_user() -> None:
+    history = (HI, calling("a"), result("a"), HI, HI, calling("b"), HI, calling("c"), result("c"), BYE, HI)
+    assert project(history, Provider(assistant_after_tool=True)) == (
+        *(HI, calling("a"), result("a"), UNDERSTOOD, HI, HI),
+        *(calling("b"), unknown("b"), UNDERSTOOD, HI),
+        *(calling("c"), result("c"), BYE, HI),
+    )
+
+
+def test_an_empty_message_is_no_word_between_a_result_and_the_user() -> None:
+    history = (calling("a"), result("a"), AssistantMessage(""), HI)
+    sent = (calling("a"), result("a"), UNDERSTOOD, HI)
+    assert project(history, Provider(assistant_after_tool=True)) == sent
+
+
+def test_all_system_messages_are_one_and_the_first_where_only_one_is_taken() -> None:
+    single = Provider(single_leading_system=True)
+    assert project((HI, RULE, BYE, OTHER), single) == (SystemMessage("a\n\nb"), HI, BYE)
+    assert project((RULE, HI), single) == (RULE, HI)
+    assert project((HI, BYE), single) == (HI, BYE)
+
+
+def test_a_system_message_that_is_alone_and_first_is_no_quirk() -> None:
+    single = Provider(single_leading_system=True)
+    assert arranged((RULE, HI), single) == (Shown(RULE), Shown(HI))
+    joined = Shown(RULE, ("single_leading_system",))
+    assert arranged((HI, RULE), single) == (joined, Shown(HI))
+    assert arranged((HI, RULE), Provider()) == (Shown(HI), Shown(RULE))
+
+
+def test_a_result_names_its_tool_where_that_is_wanted() -> None:
+    history = (calling("a", "b", name="files.read"), ToolMessage("a", "{}", "mine"))
+    renamed = calling("a", "b", name="files_read")
+    missing = unknown("b", "files_read")
+    assert project(history, Provider(tool_result_name=True)) == (
+        *(renamed, ToolMessage("a", "{}", "files_read")),
+        ToolMessage("b", missing.content, "files_read"),
+    )
+    assert project(history) == (renamed, ToolMessage("a", "{}"), missing)
+
+
+def ids(history: tuple[Message, ...], style: IdStyle) -> list[str]:
+    """The ids of all calls as they go out."""
+    sent = project(history, Provider(id_style=style))
+    return [call.id for each in sent if isinstance(each, AssistantMessage) for call in each.calls]
+
+
+def test_ids_go_out_in_the_style_of_the_provider_with_their_results() -> None:
+    history = (calling("call_0", "functions.ping:0"), result("functions.ping:0", "1"), result("call_0", "2"))
+    assert project(history, Provider(id_style="kimi")) == (
+        calling("functions.ping:0", "functions.ping:1"),
+        result("functions.ping:1", "1"),
+        result("functions.ping:0", "2"),
+    )
+
+
+def test_kimi_numbers_its_calls_over_the_whole_conversation() -> None:
+    turn = (calling("x", "x"), result("x"), result("x"))
+    assert ids((*turn, *turn), "kimi") == [f"functions.ping:{number}" for number in range(4)]
+
+
+def test_one_id_that_comes_every_turn_is_another_one_each_time_in_every_style() -> None:
+    for style in ID_FORMS:
+        sent = ids((calling("call_0"), result("call_0")) * 9, style)
+        assert len({*sent}) == 9
+        assert all(re.fullmatch(ID_FORMS[style], each) for each in sent)
+
+
+def test_what_made_another_message_of_one_has_its_name() -> None:
+    odd = Provider(
+        id_style="alnum9", tool_result_name=True, assistant_after_tool=True, reasoning_replay="never"
+    )
+    at, named = Projection(odd), list[tuple[str, ...]]()
+    for message in (HI, thought("", SentCall("a", "ping", "{}"), x=1), result("a"), HI, BYE):
+        at, shown = at.of(message)
+        named += [one.quirks for one in shown]
+    assert named == [
+        *((), ("id_style", "reasoning_replay"), ("tool_result_name",), ("assistant_after_tool",), (), ()),
+    ]
+
+
+SIGNED = SentCall("a", "ping", "{}", canonical({"thought_signature": "s"}))
+BARE = replace(SIGNED, extras=canonical({}))
+EARLIER = (HI, thought("", SIGNED, reasoning="Hm."), result("a"), thought("Well.", reasoning="Ah."))
+LATER = (HI, thought("", replace(SIGNED, id="b"), reasoning="So."), result("b"))
+FORGOTTEN = (HI, AssistantMessage("", (BARE,)), result("a"), AssistantMessage("Well."))
+
+
+def test_what_the_provider_said_beside_its_words_goes_back_byte_for_byte() -> None:
+    assert project((*EARLIER, *LATER)) == (*EARLIER, *LATER)
+
+
+def test_a_user_message_ends_the_turn_whose_reasoning_goes_back() -> None:
+    current = Provider(reasoning_replay="current_turn")
+    assert project(EARLIER, current) == EARLIER
+    assert project((*EARLIER, HI), current) == (*FORGOTTEN, HI)
+    assert project((*EARLIER, *LATER), current) == (*FORGOTTEN, *LATER)
+
+
+def test_before_the_first_user_message_everything_is_the_current_turn() -> None:
+    assert project(EARLIER[1:], Provider(reasoning_replay="current_turn")) == EARLIER[1:]
+    assert [turn_begins(history) for history in ((), (BYE,), (HI, BYE), (BYE, HI, BYE, HI))] == [0, 0, 1, 4]
+
+
+def test_where_reasoning_is_refused_none_goes_back() -> None:
+    never = Provider(reasoning_replay="never")
+    forgotten = AssistantMessage("", (replace(BARE, id="b"),))
+    assert project((*EARLIER, *LATER), never) == (*FORGOTTEN, HI, forgotten, result("b"))
+
+
+@given(histories, providers)
+def test_projecting_twice_changes_nothing(history: list[Message], provider: Provider) -> None:
+    sent = project(history, provider)
+    assert project(sent, provider) == sent
+
+
+@given(histories, providers)
+def test_whatever_was_stored_a_provider_takes_what_goes_out(
+    history: list[Message], provider: Provider
+) -> None:
+    taken: set[str] = set()
+    waiting: list[str] = []
+    before: Message = HI
+    for place, message in enumerate(project(history, provider)):
+        if isinstance(message, ToolMessage):
+            waiting.remove(message.call_id)
+            assert bool(message.name) is provider.tool_result_name
+        else:
+            assert waiting == [], "something was said before all calls had their results"
+        if isinstance(message, AssistantMessage):
+            assert message.content.strip() or message.calls or not provider.drop_empty_assistant
+            waiting = [call.id for call in message.calls]
+            assert len({*waiting}) == len(waiting)
+            assert taken.isdisjoint(waiting)
+            taken.update(waiting)
+            assert all(len(call.name) <= 64 and "." not in call.name for call in message.calls)
+            assert all(re.fullmatch(ID_FORMS[provider.id_style], call.id) for call in message.calls)
+        if isinstance(message, UserMessage):
+            assert not (provider.assistant_after_tool and isinstance(before, ToolMessage))
+        if isinstance(message, SystemMessage):
+            assert place == 0 or not provider.single_leading_system
+        before = message
+    assert waiting == []
+
+
+@given(histories, providers)
+def test_what_the_provider_said_goes_back_as_far_as_it_wants_it(
+    history: list[Message], provider: Provider
+) -> None:
+    wanted = {"verbatim": 0, "current_turn": turn_begins(history), "never": len(history)}
+    begins = wanted[provider.reasoning_replay]
+    said = [
+        (own_fields(message), place >= begins)
+        for place, message in enumerate(history)
+        if isinstance(message, AssistantMessage)
+        and (message.content.strip() or message.calls or not provider.drop_empty_assistant)
+    ]
+    sent = project(history, provider)
+    echoed = [own_fields(each) for each in sent if isinstance(each, AssistantMessage) and each != UNDERSTOOD]
+    nothing = canonical({})
+    assert echoed == [own if echo else [nothing] * len(own) for own, echo in said]
+
+
+def own_fields(message: AssistantMessage) -> list[JsonText]:
+    return [message.extras, *(call.extras for call in message.calls)]

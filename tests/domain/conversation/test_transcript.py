@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    wire,
+)
+from toolreel_core._conversation.projection import project
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.wire_form import Form, written
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext.digest import chain
+from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.token_estimates import bytes_per_4
+
+conversations = st.lists(strategies.messages, max_size=4)
+HI, BYE = UserMessage("hi"), AssistantMessage("bye")
+RULE, OTHER = SystemMessage("a"), SystemMessage("b")
+CALL = SentCall("a", "ping", "{}")
+CALLING, RESULT = AssistantMessage("", (CALL,)), ToolMessage("a", "{}")
+THOUGHT = AssistantMessage("Well.", extras=canonical({"reasoning": "Hm."}))
+CURRENT = Form(Provider(reasoning_replay="current_turn"))
+SINGLE = Form(Provider(single_leading_system=True))
+
+
+def test_an_empty_transcript_says_nothing() -> None:
+    empty = Transcript.of()
+    assert (list(empty.messages), list(empty.texts), empty.chain, empty.size) == ([], [], "", 0)
+    assert (empty.tokens, empty.kept, dict(empty.quirks)) == (0, None, {})
+
+
+@given(strategies.histories | conversations, st.integers(0, 12), strategies.forms)
+def test_appending_leads_to_the_transcript_of_the_whole(
+    messages: list[Message], first: int, form: Form
+) -> None:
+    whole = Transcript.of(messages, form)
+    assert Transcript.of(messages[:first], form).append(*messages[first:]) == whole
+    one_by_one = Transcript.of((), form)
+    for message in messages:
+        one_by_one = one_by_one.append(message)
+    assert one_by_one == whole
+
+
+@given(strategies.histories, strategies.histories, strategies.histories, strategies.forms)
+def test_appending_to_a_shortened_transcript_leads_to_that_of_the_whole(
+    stored: list[Message], kept: list[Message], rest: list[Message], form: Form
+) -> None:
+    shortened = Transcript.of(stored, form).shortened(kept)
+    assert shortened == Transcript.of(stored, form, kept=kept)
+    assert shortened.append(*rest) == Transcript.of([*stored, *rest], form, kept=[*kept, *rest])
+
+
+@given(strategies.histories | conversations, strategies.forms)
+def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
+    messages: list[Message], form: Form
+) -> None:
+    texts = [written(message, form).text for message in project(messages, form.provider)]
+    transcript = Transcript.of(iter(messages), form).complete()
+    assert list(transcript.messages) == messages
+    assert list(transcript.texts) == texts
+    assert transcript.chain == chain("", *texts)
+    assert transcript.size == len("".join(texts).encode())
+    assert transcript.tokens == (sum(map(bytes_per_4, texts)) if form.estimator else 0)
+
+
+def test_the_size_is_counted_in_bytes_of_utf_8() -> None:
+    assert Transcript.of([UserMessage("é😀")]).size == len('{"role":"user","content":""}') + 2 + 4
+
+
+def test_tokens_are_counted_by_the_estimator_of_the_form_message_by_message() -> None:
+    counted = Transcript.of([HI, HI], Form(estimator="bytes_per_4"))
+    assert counted.tokens == 2 * 8 == 2 * bytes_per_4(wire(HI))
+    assert Transcript.of([HI, HI]).tokens == 0
+
+
+def test_appending_leaves_the_transcript_before_as_it_was() -> None:
+    before = Transcript.of([UserMessage("hi")])
+    before.append(UserMessage("more"))
+    assert before == Transcript.of([UserMessage("hi")])
+
+
+@given(strategies.histories, strategies.histories, strategies.histories, strategies.forms)
+def test_two_that_go_on_from_one_do_not_disturb_each_other(
+    before: list[Message], one: list[Message], other: list[Message], form: Form
+) -> None:
+    common = Transcript.of([*before * 5], form)
+    ways = [common.append(*more) for more in (one, other)]
+    assert [list(way.messages) for way in ways] == [[*before * 5, *one], [*before * 5, *other]]
+    assert ways == [Transcript.of([*before * 5, *more], form) for more in (one, other)]
+    assert common == Transcript.of(before * 5, form)
+
+
+@given(strategies.histories, strategies.histories, strategies.forms)
+def test_what_is_stored_is_read_back_whatever_goes_out(
+    before: list[Message], rest: list[Message], form: Form
+) -> None:
+    whole = Transcript.of(before, form).append(*rest)
+    assert list(whole.messages) == list(whole.outgoing) == [*before, *rest]
+    less = whole.shortened(before).append(*rest)
+    assert list(less.messages) == [*before, *rest, *rest]
+    assert list(less.outgoing) == [*before, *rest]
+
+
+def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
+    said = Transcript.of([RULE, HI])
+    for number in range(300):
+        signed = AssistantMessage("", (replace(CALL, id=f"{number}"),), THOUGHT.extras)
+        said = said.append(signed, ToolMessage(f"{number}", "{}" * 99))
+    assert len(said.texts.full) > 1
+    assert said.stored is said.texts
+    less = said.shortened(said.messages[100:]).append(HI, CALLING)
+    assert less.less is less.texts
+    assert (len(less.messages), len(less.outgoing)) == (604, 504)
+
+
+def test_what_goes_out_in_other_words_is_held_beside_them() -> None:
+    foreign = AssistantMessage("said", extras=canonical({"content": "also said"}))
+    histories: list[tuple[list[Message], Form]] = [
+        ([HI, CALLING, RESULT], Form(Provider(tool_turn_content="null"))),
+        ([HI, CALLING, RESULT], Form(Provider(tool_result_name=True))),
+        ([HI, RESULT, BYE], Form()),
+        ([HI, CALLING, BYE], Form()),
+        ([HI, CALLING, RESULT, CALLING], Form()),
+        ([HI, foreign], Form()),
+        ([HI, RULE, BYE], SINGLE),
+    ]
+    for history, form in histories:
+        whole = Transcript.of(history, form)
+        assert whole.stored != whole.texts
+        assert list(whole.append(BYE).messages) == [*history, BYE]
+
+
+def test_calls_without_results_are_answered_in_what_goes_out_and_not_in_what_is_stored() -> None:
+    asked = Transcript.of([HI, CALLING])
+    assert list(asked.complete().messages) == list(asked.messages) == [HI, CALLING]
+    assert list(asked.complete().append(HI).messages) == [HI, CALLING, HI]
+
+
+def test_an_estimator_that_nobody_knows_is_a_mistake_before_there_is_anything_to_count() -> None:
+    with pytest.raises(ConfigError, match="there is no token estimator 'none'"):
+        Transcript.of((), Form(estimator="none"))
+
+
+@given(conversations, conversations)
+def test_two_transcripts_share_a_chain_only_if_they_say_the_same(
+    one: list[Message], other: list[Message]
+) -> None:
+    said = [Transcript.of(messages).complete() for messages in (one, other)]
+    assert (said[0].chain == said[1].chain) == (project(one) == project(other))
+
+
+def test_a_transcript_in_which_every_call_has_its_result_is_complete_as_it_is() -> None:
+    asked = Transcript.of([HI, CALLING])
+    answered = asked.append(RESULT)
+    assert answered.complete() is answered
+    assert len(asked.complete().texts) == len(asked.texts) + 1
+
+
+@given(strategies.transcripts)
+def test_what_is_complete_stays_as_it_is(transcript: Transcript) -> None:
+    complete = transcript.complete()
+    assert complete.complete() is complete
+
+
+def test_a_user_message_takes_the_reasoning_out_of_the_turns_before() -> None:
+    thought = Transcript.of([HI, THOUGHT], CURRENT)
+    assert thought.texts[1] == '{"role":"assistant","content":"Well.","reasoning":"Hm."}'
+    assert dict(thought.quirks) == {}
+    later = thought.append(HI, THOUGHT)
+    assert [*later.texts] == [wire(HI), wire(AssistantMessage("Well.")), wire(HI), wire(THOUGHT)]
+    assert dict(later.quirks) == {"reasoning_replay": 1}
+    assert list(later.messages) == [HI, THOUGHT, HI, THOUGHT]
+
+
+def test_a_system_message_joins_the_first_where_only_one_is_taken() -> None:
+    joined = Transcript.of([RULE, HI], SINGLE).append(BYE, OTHER)
+    assert [*joined.texts] == [wire(SystemMessage("a\n\nb")), wire(HI), wire(BYE)]
+    assert dict(joined.quirks) == {"single_leading_system": 1}
+    assert list(joined.messages) == [RULE, HI, BYE, OTHER]
+    assert [*Transcript.of([RULE, HI]).append(OTHER).texts] == [wire(RULE), wire(HI), wire(OTHER)]
+
+
+def test_nothing_else_writes_the_past_anew() -> None:
+    for form, message in ((CURRENT, RULE), (CURRENT, BYE), (SINGLE, HI), (SINGLE, BYE)):
+        before = Transcript.of([HI, THOUGHT], form)
+        assert [*before.append(message).texts][:2] == [*before.texts]
+
+
+def test_every_text_that_a_setting_changed_is_counted_under_its_name() -> None:
+    provider = Provider(tool_turn_content="null", tool_result_name=True, assistant_after_tool=True)
+    history: list[Message] = [HI, CALLING, RESULT, CALLING, RESULT, HI, CALLING]
+    counted = Transcript.of(history, Form(provider))
+    assert dict(counted.quirks) == {
+        "tool_turn_content": 3,
+        "tool_result_name": 2,
+        "assistant_after_tool": 1,
+    }
+    assert counted.complete().quirks["tool_result_name"] == 3
+
+
+def test_of_a_shortened_history_less_goes_out_and_all_is_stored() -> None:
+    whole = Transcript.of([HI, CALLING, RESULT, BYE], Form(estimator="bytes_per_4"))
+    less = whole.shortened([HI, BYE])
+    assert list(less.messages) == list(whole.messages) == list(whole.outgoing)
+    assert list(less.outgoing) == [HI, BYE]
+    assert [*less.texts] == [wire(HI), wire(BYE)]
+    assert (less.size, less.tokens) == (len(wire(HI)) + len(wire(BYE)), 8 + 9)
+    more = less.append(CALLING)
+    assert list(more.messages) == [*whole.messages, CALLING]
+    assert [*more.texts] == [*less.texts, wire(CALLING)]
+
+
+def test_an_id_that_was_dropped_may_go_out_again() -> None:
+    twice = Transcript.of([HI, CALLING, RESULT, CALLING, RESULT])
+    assert twice.texts[3] == wire(AssistantMessage("", (replace(CALL, id="a_2"),)))
+    assert twice.shortened([HI, CALLING, RESULT]).texts[1] == wire(CALLING)

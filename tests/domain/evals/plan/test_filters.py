@@ -1,0 +1,103 @@
+"""The words that choose models, profiles and strategies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals._plan.filters import Filter, globbed, words_of
+
+ITEMS: Final = {
+    "deepseek/deepseek-v3.2:nitro": ("deepseek/deepseek-v3.2", "deepseek", "ds"),
+    "openai/gpt-5.2:nitro": ("openai/gpt-5.2", "openai", "gpt", "stable"),
+    "minimax/minimax-m2-her": ("minimax",),
+    "Qwen/Qwen3": ("qwen", "Stable"),
+}
+DEEPSEEK, GPT, MINIMAX, QWEN = ITEMS
+
+
+def chosen(text: str) -> tuple[str, ...]:
+    return Filter(words_of(text)).chosen("model", [*ITEMS], lambda name: (name, *ITEMS[name]))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("", (DEEPSEEK, GPT, MINIMAX, QWEN)),
+        (" , ,", (DEEPSEEK, GPT, MINIMAX, QWEN)),
+        ("ALL", (DEEPSEEK, GPT, MINIMAX, QWEN)),
+        ("*", (DEEPSEEK, GPT, MINIMAX, QWEN)),
+        ("stable, ds", (DEEPSEEK, GPT, QWEN)),
+        ("gpt,deepseek", (DEEPSEEK, GPT)),
+        ("openai/gpt-5.2", (GPT,)),
+        ("OpenAI/GPT-5.2:Nitro", (GPT,)),
+        ("!openai", (DEEPSEEK, MINIMAX, QWEN)),
+        ("!minimax, !", (DEEPSEEK, GPT, QWEN)),
+        ("! minimax", (DEEPSEEK, GPT, QWEN)),
+        ("stable,!qwen", (GPT,)),
+        ("!qwen,stable", (GPT,)),
+        ("*:nitro", (DEEPSEEK, GPT)),
+        ("*ax-m2*", (MINIMAX,)),
+        ("!*nitro", (MINIMAX, QWEN)),
+        ("*gpt-5.?*", (GPT,)),
+        ("[do]*", (DEEPSEEK, GPT)),
+        ("[!do]*", (GPT, MINIMAX, QWEN)),
+    ],
+)
+def test_what_words_leave(text: str, left: tuple[str, ...]) -> None:
+    assert chosen(text) == left
+
+
+def test_all_is_an_inclusion_from_which_exclusions_still_take() -> None:
+    assert chosen("all,!minimax") == (DEEPSEEK, GPT, QWEN)
+    assert chosen("full,!*nitro") == (MINIMAX, QWEN)
+
+
+def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -> None:
+    assert "there is no model 'gp?'" in complaint(ConfigError, lambda: chosen("gp?"))
+    assert Filter(("a?",)).chosen("letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("opnai", "there is no model 'opnai'; did you mean 'openai'?"),
+        ("stable,!minimx", "there is no model 'minimx'; did you mean 'minimax'?"),
+        ("xyz*", "there is no model 'xyz*'; there are: deepseek/deepseek-v3.2:nitro, "),
+        ("gpt,!openai", "no model is left by gpt, !openai"),
+    ],
+)
+def test_a_word_that_means_nothing_is_an_error(text: str, said: str) -> None:
+    assert complaint(ConfigError, lambda: chosen(text)).startswith(said)
+
+
+def test_of_an_empty_catalogue_nothing_is_left() -> None:
+    none: list[str] = []
+    assert "no model is left by an empty catalogue" in complaint(
+        ConfigError, lambda: Filter(()).chosen("model", none, lambda name: [name])
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("a*c", "a/b/c", True),
+        ("a*c", "A/c", False),
+        ("a.c*", "abc", False),
+        ("[a-c]1*", "b1", True),
+        ("[!a-c]1*", "b1", False),
+        ("[]x]*", "]", True),
+        ("[*", "[b", True),
+        ("[^a]*", "^", True),
+        ("[a--]*", "-b", True),
+        ("[]*", "[]*", True),
+        ("[]*", "[]b", False),
+        ("[z-a]*", "b", False),
+        ("*\n", "a\n", True),
+    ],
+)
+def test_a_glob_means_whole_texts(pattern: str, text: str, fits: bool) -> None:
+    assert globbed(pattern, text) is fits

@@ -1,0 +1,179 @@
+"""What strategies come to; each is one complete configuration, and nothing is merged underneath."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests.evals_values import CATALOGUE, MENDING
+from tests.preset_values import presets
+from tests.samples import complaint
+from toolreel_core._internal.tables import PlaceError
+from toolreel_core._jsontext.canonical import JsonText, canonical, parse
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._plan.presets.preset import LISTS, Preset
+from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.strategies import STRATEGIES, Layers, Strategy, configured, strategies_of
+
+RAW, BASELINE, PRODUCTION = STRATEGIES
+DEFAULT, RECOMMENDED, _ = CATALOGUE.profiles
+LAYERS = Layers(CATALOGUE, "router")
+
+
+def of(
+    strategy: Strategy,
+    model: str = "a/one:fast",
+    *,
+    layers: Layers = LAYERS,
+    profile: SamplingProfile = DEFAULT,
+    fallback: str = "best_effort",
+    changes: Preset | None = None,
+) -> Configuration:
+    return configured(layers, strategy, model, profile, fallback, changes or Preset())
+
+
+def test_raw_knows_nothing_mends_nothing_and_sends_nothing() -> None:
+    assert of(RAW) == Configuration(LoopConfig(argument_repairs="strict"), presets=("raw", "default"))
+
+
+def test_baseline_mends_and_knows_the_provider() -> None:
+    found = of(BASELINE)
+    assert found.config == LoopConfig(response_transforms=(MENDING,))
+    assert found.provider == Provider(name="router", supports_parallel_tool_calls="yes")
+    assert parse(found.options) == {"parallel_tool_calls": False}
+    assert found.presets == ("default_tool_calling", "router", "baseline", "default")
+
+
+def test_production_knows_the_model_too() -> None:
+    found = of(PRODUCTION)
+    assert found.config == LoopConfig(
+        nudge_no_tool_calls=1, text_dialects=("hermes_json",), response_transforms=(MENDING,)
+    )
+    assert of(PRODUCTION, "a/two").config.tool_use_mode == "disabled"
+    assert of(BASELINE, "a/two").config.tool_use_mode == "relaxed"
+
+
+def test_what_a_preset_asks_for_is_left_out_where_the_provider_is_not_known_to_take_it() -> None:
+    assert parse(of(PRODUCTION, layers=Layers(CATALOGUE, "")).options) == {}
+
+
+def test_the_sampling_goes_over_the_profile_and_the_scenario_over_both() -> None:
+    layers = Layers(CATALOGUE, "router", sampling=canonical({"top_p": 0.5, "top_k": 4}))
+    changes = Preset(request=canonical({"top_k": 9, "parallel_tool_calls": True}))
+    found = of(BASELINE, layers=layers, profile=RECOMMENDED, changes=changes)
+    assert parse(found.options) == {
+        "parallel_tool_calls": True,
+        "temperature": 0.7,
+        "top_p": 0.5,
+        "top_k": 9,
+    }
+    odd = of(RAW, layers=Layers(CATALOGUE, "", sampling=JsonText("[]")))
+    assert parse(odd.options) == {}
+
+
+def test_a_workaround_goes_over_what_the_evaluation_asks_for_and_the_scenario_over_all() -> None:
+    harness = Preset(config=canonical({"tool_use_mode": "enforced", "fix_empty_final": False}))
+    layers = Layers(CATALOGUE, "router", harness)
+    assert [of(strategy, "a/two", layers=layers).config.tool_use_mode for strategy in STRATEGIES] == [
+        *("enforced", "enforced", "disabled"),
+    ]
+    changes = Preset(config=canonical({"tool_use_mode": "relaxed"}))
+    assert of(PRODUCTION, "a/two", layers=layers, changes=changes).config.tool_use_mode == "relaxed"
+    assert not of(PRODUCTION, "a/two", layers=layers).config.fix_empty_final
+
+
+def test_overrides_are_merged_into_every_body() -> None:
+    harness = Preset(request_overrides=canonical({"provider": {"only": ["x"]}}))
+    changes = Preset(request_overrides=canonical({"max_tokens": 9}))
+    found = of(RAW, layers=Layers(CATALOGUE, "router", harness), changes=changes)
+    assert parse(found.overrides) == {"provider": {"only": ["x"]}, "max_tokens": 9}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "model", "fallback", "tags", "dialects"),
+    [
+        ("production", "b/three", "best_effort", False, ()),
+        ("production", "b/three", "best_effort", True, ("hermes_json",)),
+        ("production", "b/three", "fallback_on", False, ("hermes_json",)),
+        ("production", "a/one:fast", "best_effort", False, ("hermes_json",)),
+        ("production", "a/one:fast", "fallback_off", False, ()),
+        ("baseline", "a/one:fast", "fallback_on", False, ("hermes_json",)),
+        ("raw", "a/one:fast", "fallback_on", True, ()),
+    ],
+)
+def test_calls_are_read_from_text_as_the_fallback_profile_says_but_never_in_raw(
+    strategy: str, model: str, fallback: str, tags: bool, dialects: tuple[str, ...]
+) -> None:
+    chosen = next(each for each in STRATEGIES if each.name == strategy)
+    layers = Layers(CATALOGUE, "router", content_tags=tags)
+    assert of(chosen, model, layers=layers, fallback=fallback).config.text_dialects == dialects
+
+
+def test_what_tools_are_allowed_and_whether_seeds_are_sent_is_part_of_it() -> None:
+    found = of(RAW, layers=Layers(CATALOGUE, "", allowed_tools=("echo",), seeded=True))
+    assert (found.allowed_tools, found.seeded) == (("echo",), True)
+
+
+@given(presets, presets)
+def test_a_layer_changes_only_the_keys_that_it_declares(harness: Preset, changes: Preset) -> None:
+    """Merged last, a patch leaves everything else as it was; the lists that it names may grow."""
+    before = of(PRODUCTION, layers=Layers(CATALOGUE, "router", harness))
+    after = of(PRODUCTION, layers=Layers(CATALOGUE, "router", harness), changes=changes)
+    declared = changes.changes()["config"]
+    for key in LISTS:
+        if key not in declared:
+            assert getattr(after.config, key) == getattr(before.config, key)
+    kept = [key for key in before.config.changes() if key not in declared]
+    assert [getattr(after.config, key) for key in kept] == [getattr(before.config, key) for key in kept]
+
+
+OWN = {
+    "mine": {
+        "about": "Patient.",
+        "tags": ["t"],
+        "presets": ["off"],
+        "config": {"max_turns": 40},
+        "provider": {"thinking": True},
+    },
+    "yours": {"extends": "mine", "config": {"max_turns": 50}},
+    "bare": {"extends": "raw", "request": {"top_p": 1}},
+}
+
+
+def test_a_strategy_of_ones_own_extends_another() -> None:
+    *shipped, mine, yours, bare = strategies_of(OWN, CATALOGUE)
+    assert tuple(shipped) == STRATEGIES
+    assert (mine.name, mine.about, mine.tags, mine.workarounds) == ("mine", "Patient.", ("t",), True)
+    assert yours.about == "mine, changed"
+    found = of(yours)
+    assert (found.config.max_turns, found.config.tool_use_mode) == (50, "disabled")
+    assert found.provider.thinking
+    assert found.presets[-3:] == ("mine", "yours", "default")
+    assert parse(of(bare).options) == {"top_p": 1}
+
+
+@pytest.mark.parametrize(
+    ("tree", "said"),
+    [
+        ({"raw": {}}, "strategy.raw: there is a strategy of that name; choose another"),
+        (
+            {"mine": {"extends": "prodction"}},
+            "strategy.mine.extends: there is no strategy 'prodction'; did you mean 'production'?",
+        ),
+        (
+            {"mine": {"presets": ["of"]}},
+            "strategy.mine.presets: there is no preset 'of'; did you mean 'off'?",
+        ),
+        ({"mine": {"confg": {}}}, "strategy.mine: there is no key 'confg'; did you mean 'config'?"),
+    ],
+)
+def test_a_strategy_that_cannot_be_used_says_where(tree: object, said: str) -> None:
+    assert complaint(PlaceError, lambda: strategies_of(tree, CATALOGUE)) == said
+
+
+def test_a_catalogue_without_a_base_has_none() -> None:
+    bare = Presets.of({"preset": {"baseline": {}}, "sampling": {"default": {}}})
+    assert of(BASELINE, layers=Layers(bare, "")).config == LoopConfig()

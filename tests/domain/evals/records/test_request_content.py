@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolreel_core.evals._records.request_content import Divergence, Parting, Said, Told, parting, told_in
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+USER = {"role": "user", "content": "What is the status?"}
+FINAL = {"role": "assistant", "content": "It is a draft."}
+
+
+def calling(name: str = "get", arguments: str = "{}", id: str = "c1", **more: object) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"role": "assistant", "tool_calls": [{"id": id, "type": "function", "function": function}], **more}
+
+
+def result(text: str = "draft", id: str = "c1", **more: object) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": text, **more}
+
+
+def request(*messages: object, tools: tuple[str, ...] = ("get",), **options: object) -> dict[str, Any]:
+    told = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in tools]
+    return {"messages": [*messages], "tools": told, **options}
+
+
+def parted(recorded: dict[str, Any] | None, asked: dict[str, Any]) -> Divergence:
+    return parting(None if recorded is None else told_in(recorded), told_in(asked))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        request(SYSTEM, USER, calling(), result(), temperature=1, parallel_tool_calls=False),
+        request(SYSTEM, USER, calling(id="call_9"), result(id="call_9")),
+        request(SYSTEM, USER, calling(content=None, reasoning_content="Hm."), result(name="get")),
+        request(SYSTEM, USER, calling(content="Let me see."), result()),
+        request({**SYSTEM, "role": "developer"}, USER, calling(arguments=" { } "), result()),
+        request(
+            SYSTEM,
+            {"role": "user", "content": [{"type": "text", "text": "What is the status?"}]},
+            {"role": "assistant", "content": ""},
+            calling(),
+            result(),
+        ),
+    ],
+)
+def test_the_same_conversation_may_be_written_in_other_ways(other: dict[str, Any]) -> None:
+    assert told_in(other) == told_in(request(SYSTEM, USER, calling(), result()))
+
+
+def test_a_result_belongs_to_a_call_by_its_place() -> None:
+    two = {
+        "role": "assistant",
+        "tool_calls": [*calling(id="a")["tool_calls"], *calling("put", id="b")["tool_calls"]],
+    }
+    told = told_in(request(two, result("x", "b"), result("y", "a"), result("z", "strange")))
+    assert [one.answers for one in told.said] == [0, 2, 1, 0]
+
+
+def test_what_is_no_request_tells_nothing() -> None:
+    assert told_in({"messages": "hello", "tools": [1, {"function": 2}]}) == Told(("",), ())
+    assert told_in({"messages": [calling(arguments="{a")]}).said == (
+        Said("assistant", calls=(("get", "{a"),)),
+    )
+
+
+def test_tools_that_must_not_be_called_are_no_tools() -> None:
+    assert told_in(request(USER, tool_choice="none")).tools == ()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "kind", "what"),
+    [
+        (
+            request(USER),
+            request({"role": "user", "content": "x" * 100}),
+            "opening",
+            f'begins with "{"x" * 80}…", and began with "What is the status?"',
+        ),
+        (
+            request(USER),
+            request(USER, calling(), result()),
+            "calls",
+            "hears get({}), where there was nothing more",
+        ),
+        (
+            request(USER, calling("put"), result()),
+            request(USER, calling(), result()),
+            "calls",
+            "hears get({}), where there was put({})",
+        ),
+        (
+            request(USER, calling(), result("draft")),
+            request(USER, calling(), result("an error")),
+            "result",
+            'a call comes to "an error", and came to "draft"',
+        ),
+        (
+            request(USER),
+            request(USER, FINAL, {"role": "user", "content": "Call a tool."}),
+            "nudge",
+            'tells the model "Call a tool.", where there was nothing more',
+        ),
+        (
+            request(USER),
+            request(USER, {"role": "user", "content": "Say it."}),
+            "nudge",
+            'tells the model "Say it.", where there was nothing more',
+        ),
+        (
+            request(USER, calling(), result()),
+            request(USER, FINAL, {"role": "user", "content": "Call a tool."}),
+            "nudge",
+            'tells the model "Call a tool.", where there was get({})',
+        ),
+        (
+            request(USER, FINAL, {"role": "user", "content": "Call a tool."}),
+            request(USER, FINAL, {"role": "user", "content": "Say it."}),
+            "nudge",
+            'tells the model "Say it.", where there was "Call a tool."',
+        ),
+        (request(USER), request(USER, tools=()), "tools", "is told of no tools, and was of get"),
+        (request(USER), request(USER), "again", "asks once more for what has been answered"),
+        (
+            request(USER, calling(), result()),
+            request(USER),
+            "again",
+            "asks once more for what has been answered",
+        ),
+        (None, request(USER), "nudge", 'tells the model "What is the status?", where there was nothing more'),
+        (None, request(), "again", "asks once more for what has been answered"),
+    ],
+)
+def test_where_two_tales_part(
+    recorded: dict[str, Any] | None, asked: dict[str, Any], kind: Parting, what: str
+) -> None:
+    assert parted(recorded, asked) == Divergence(kind, what)

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import random
+
+from tests.evals.made import CELL, cell, record
+from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._summary.result_counts import ResultCounts
+from toolreel_core.evals._summary.summary import Summary, summarise
+
+CHAT = cell(scenario="chat_only")
+OTHER = cell(strategy="production")
+ORDER = (CELL, CHAT, OTHER)
+RECORDS = (
+    record("pass", trial=1),
+    record("fail", trial=2, ms=(100, 40), hint="p: no"),
+    record("pass_unexercised", CHAT, 1),
+    record("void", OTHER, 1, status=429, asked=()),
+    record("unsupported", OTHER, 2),
+)
+
+
+def summed() -> Summary:
+    return summarise(RECORDS, ORDER, ["chat_only"], 6)
+
+
+def test_rows_are_tasks_in_the_order_of_the_plan_and_cells_are_their_scenarios() -> None:
+    summary = summed()
+    assert [[each.cell for each in task.cells] for task in summary.tasks] == [[CELL, CHAT], [OTHER]]
+    assert summary.cells == tuple(each for task in summary.tasks for each in task.cells)
+    assert summary.tasks[0].cell == CELL
+
+
+def test_controls_are_counted_apart() -> None:
+    summary = summed()
+    assert summary.counts() == ResultCounts(1, 1, 1, 1, 1)
+    assert summary.counts(control=True) == ResultCounts(unexercised=1)
+    assert summary.counts(control=False) == ResultCounts(1, 0, 1, 1, 1)
+    assert [entry.cell for entry in summary.tasks[0].entries(control=True)] == [CHAT]
+
+
+def test_runs_stand_trial_by_trial_and_scenario_by_scenario() -> None:
+    entries = summed().tasks[0].entries()
+    assert [(entry.trial, entry.cell.scenario) for entry in entries] == [
+        (1, "happy_path"),
+        (1, "chat_only"),
+        (2, "happy_path"),
+    ]
+
+
+def test_an_entry_tells_what_went_wrong() -> None:
+    passed, failed = summed().tasks[0].cells[0].entries
+    assert (passed.ok, passed.error) == (True, "")
+    assert (failed.ok, failed.error, failed.hint) == (False, "task.outcome:draft: because", "p: no")
+    assert (failed.ms, failed.last_ms, failed.attempts) == (140, 40, 2)
+
+
+def test_categories_are_counted_by_name() -> None:
+    assert summed().tasks[0].cells[0].categories == {"task.outcome:draft": 1}
+
+
+def test_a_run_is_missing_until_it_has_ended_and_void_runs_leave_it_incomplete() -> None:
+    summary = summed()
+    assert summary.missing == 1
+    assert not summary.complete
+    assert summarise(RECORDS[:2], [CELL], [], 2).complete
+    assert not summarise(RECORDS[3:4], [OTHER], [], 1).complete
+
+
+def test_what_the_plan_does_not_ask_for_comes_last_and_fills_no_gap() -> None:
+    summary = summarise(RECORDS, [OTHER], [], 2)
+    assert [task.cell.strategy for task in summary.tasks] == ["production", "raw"]
+    assert summarise(RECORDS[:1], [OTHER], [], 2).missing == 2
+
+
+def test_the_order_of_the_records_plays_no_part() -> None:
+    for seed in range(20):
+        records = [*RECORDS]
+        random.Random(seed).shuffle(records)
+        assert summarise(records, ORDER, ["chat_only"], 6) == summed()
+
+
+def test_usage_is_of_all_runs_of_a_task() -> None:
+    assert summed().tasks[0].usage.requests == 4
+    assert summed().tasks[0].usage.turns == 9
+
+
+def test_it_warns_where_another_model_answered_or_another_configuration_was_run() -> None:
+    asked = [Asked(1, 1, 200, model="served", provider="A")]
+    records = (record(trial=1), record(trial=2, asked=asked, digest="e"))
+    summary = summarise(records, [CELL], [], 2)
+    assert summary.cells[0].served == ("served", "served at A")
+    assert summary.cells[0].digests == ("d", "e")
+    assert summary.warnings == (
+        "vendor/model, raw, happy_path: not always the same model answered: served, served at A",
+        "vendor/model, raw, happy_path: its runs were made under 2 configurations; make them anew",
+    )
+    assert summed().warnings == ()
+    unnamed = summarise([record(asked=[Asked(1, 1, 200)])], [CELL], [], 1)
+    assert unnamed.cells[0].served == ()

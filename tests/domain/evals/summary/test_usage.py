@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import random
+
+from tests.evals.made import record
+from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._summary.usage import Usage, usage_of
+
+PRICED = Asked(1, 5, 200, prompt_tokens=100, completion_tokens=20, reasoning_tokens=7, cost=0.1)
+UNPRICED = Asked(2, 5, 200, prompt_tokens=10, completion_tokens=2)
+REFUSED = Asked(2, 5, 429, failure="status")
+
+
+def test_all_attempts_and_requests_count() -> None:
+    usage = usage_of(record(ms=(10, 20), asked=(PRICED, REFUSED)))
+    assert usage == Usage(4, 3, 2, 200, 40, 14, 200_000_000, 0)
+    assert usage.cost == 0.2
+    assert usage.tree()["cost"] == usage.tree()["known_cost"] == 0.2
+
+
+def test_a_cost_that_nobody_told_is_not_zero() -> None:
+    usage = usage_of(record(asked=(PRICED, UNPRICED)))
+    assert usage.cost is None
+    assert usage.tree()["known_cost"] == 0.1
+
+
+def test_the_order_of_sums_plays_no_part() -> None:
+    chance = random.Random(7)
+    usages = [usage_of(record(asked=(Asked(1, 1, 200, cost=chance.random() / 1_000),))) for _ in range(500)]
+    whole = sum(usages, start=Usage())
+    chance.shuffle(usages)
+    assert sum(usages, start=Usage()) == whole

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, parse
+from toolreel_core.evals._worlds.desk import Answer, Desk
+
+DESK = Desk((Answer.of("capital", {"of": "Norway"}, {"city": "Oslo"}),), ("book",))
+
+
+@pytest.mark.parametrize("arguments", [{"of": "Norway"}, {"of": " NORWAY ", "more": 1}])
+def test_a_question_is_answered_from_the_table(arguments: Tree) -> None:
+    assert DESK.called("capital", arguments) == (DESK, '{"city":"Oslo"}')
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("capital", {"of": "Mars"}), ("capital", {}), ("capital", {"of": 7}), ("other", {"of": "Norway"})],
+)
+def test_what_is_not_in_the_table_is_not_found(name: str, arguments: Tree) -> None:
+    after, text = DESK.called(name, arguments)
+    assert after == DESK
+    assert '"NOT_FOUND"' in text
+
+
+def test_orders_are_noted_in_order() -> None:
+    first, text = DESK.called("book", {"day": 1})
+    second, _ = first.called("book", {"day": 2})
+    assert parse(JsonText(text)) == {
+        "ok": True,
+        "tool_name": "book",
+        "data": {"noted": 1},
+        "warnings": [],
+        "errors": [],
+    }
+    told: Json = [{"tool": "book", "arguments": {"day": 1}}, {"tool": "book", "arguments": {"day": 2}}]
+    assert second.told() == {"orders": told}
+    assert DESK.told() == {"orders": []}
+
+
+def test_an_answer_to_anything_is_an_answer() -> None:
+    assert Answer.of("now", {}, {}).fits("now", {"zone": "UTC"})
+    assert Answer.of("add", {"a": 1}, {}).fits("add", {"a": 1})
+    assert not Answer.of("add", {"a": 1}, {}).fits("add", {"a": True})

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from returns.pipeline import is_successful
+
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, read
+from toolreel_core.evals._worlds.workspace import Mishaps, Workspace
+
+BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
+
+
+def told(text: JsonText) -> Mapping[str, Any]:
+    tree = parse(text)
+    assert isinstance(tree, Mapping)
+    return tree
+
+
+def call(world: Workspace, name: str, **arguments: Json) -> tuple[Workspace, Mapping[str, Any]]:
+    after, text = world.called(name, arguments)
+    return after, told(text)
+
+
+def code(result: Mapping[str, Any]) -> str:
+    assert result["ok"] is False
+    return str(result["errors"][0]["code"])
+
+
+WORLD = Workspace.of("1", draft={"list": [1, 2]})
+
+
+def test_a_workspace_tells_all_that_it_has() -> None:
+    assert WORLD.told() == {
+        "id": WORLD.id,
+        "facts": {},
+        "draft": {"list": [1, 2]},
+        "locks": {"paths": []},
+        "ui_state": {},
+        "versions": {"facts": "facts:0", "draft": "draft:0"},
+    }
+    assert Workspace.of("1").id == WORLD.id != Workspace.of("2").id
+
+
+def test_a_read_gives_the_whole_or_what_was_selected() -> None:
+    _, whole = call(WORLD, "state_get")
+    assert whole["data"]["snapshot"] == {key: item for key, item in WORLD.snapshot().items() if key != "id"}
+    _, part = call(WORLD, "state_get", select=["/draft/list/1", "/draft/none"])
+    assert part["data"] == {"snapshot": {"/draft/list/1": 2, "/draft/none": None}}
+
+
+def test_pointers_are_understood_however_a_model_writes_them() -> None:
+    _, result = call(WORLD, "state_get", select=[" `/draft/list` ", "#/draft/list", "draft/list", "'", ""])
+    assert result["data"] == {"snapshot": {"/draft/list": [1, 2]}}
+
+
+@pytest.mark.parametrize("select", ["/draft", {"a": 1}, [1], 7])
+def test_a_selection_that_is_no_list_of_texts_is_refused(select: Json) -> None:
+    _, result = call(WORLD, "state_get", select=select)
+    assert code(result) == "ARGUMENT_ERROR"
+
+
+def test_a_patch_sets_the_one_place_that_is_allowed_and_counts_up_the_version() -> None:
+    after, result = call(WORLD, "state_patch", request_id="r1", ops=BAR)
+    assert result["data"] == {"draft_etag": "draft:1", "applied": 1}
+    assert after.snapshot(["/draft"]) == {"/draft": {"list": [1, 2], "foo": "bar"}}
+    assert WORLD.snapshot(["/draft/foo"]) == {"/draft/foo": None}
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        None,
+        [],
+        "set",
+        {"op": "set"},
+        ["set"],
+        [{"op": "set", "path": "/draft/other", "value": 1}],
+        [{"op": "delete", "path": "/draft/foo"}],
+        [{"op": "set", "path": "/draft/foo/deep", "value": 1}],
+    ],
+)
+def test_any_other_patch_is_refused_and_changes_nothing(ops: Json) -> None:
+    after, result = call(WORLD, "state_patch", ops=ops)
+    assert code(result) == "ARGUMENT_ERROR"
+    assert after.told() == WORLD.told()
+
+
+@pytest.mark.parametrize("given", [None, "", "  ", "workspace_id", WORLD.id, f" {WORLD.id} "])
+@pytest.mark.parametrize("name", ["state_get", "state_patch"])
+def test_the_current_workspace_is_meant_in_many_ways(name: str, given: Json) -> None:
+    assert call(WORLD, name, workspace_id=given, ops=BAR)[1]["ok"]
+
+
+@pytest.mark.parametrize("name", ["state_get", "state_patch"])
+@pytest.mark.parametrize("given", ["another", 7])
+def test_another_workspace_is_not_there(name: str, given: Json) -> None:
+    after, result = call(WORLD, name, workspace_id=given, ops=BAR)
+    assert code(result) == "WORKSPACE_NOT_FOUND"
+    assert after.told() == WORLD.told()
+
+
+def test_any_other_tool_is_not_implemented() -> None:
+    assert code(call(WORLD, "facts_commit")[1]) == "TOOL_NOT_IMPLEMENTED"
+
+
+def test_a_patch_can_do_more_than_its_tool_allows() -> None:
+    changed = WORLD.patch([{"op": "append", "path": "/draft/list", "value": 3}])
+    assert isinstance(changed, Workspace)
+    assert changed.snapshot(["/draft/list"]) == {"/draft/list": [1, 2, 3]}
+    assert WORLD.patch([]) == WORLD
+    assert WORLD.patch([{"op": "append", "path": "/facts", "value": 3}]) == (
+        "ops[0]: path must begin with /draft/, got '/facts'"
+    )
+
+
+def test_a_patch_that_cannot_be_done_is_an_error_of_its_arguments() -> None:
+    # The allowed place cannot fail, so a draft that is no object stands in for what could.
+    odd = Workspace("w", draft=canonical(7))
+    assert code(call(odd, "state_patch", ops=BAR)[1]) == "ARGUMENT_ERROR"
+
+
+def test_the_patches_that_are_to_fail_do_and_the_next_one_works() -> None:
+    world = Workspace.of("1", mishaps=Mishaps(failing_patches=(1,)))
+    after, first = call(world, "state_patch", ops=BAR)
+    assert code(first) == "UNAVAILABLE"
+    assert after.told() == world.told()
+    after, second = call(after, "state_patch", ops=BAR)
+    assert second["ok"]
+    assert after.snapshot(["/draft/foo"]) == {"/draft/foo": "bar"}
+
+
+def test_the_reads_that_are_to_be_cut_or_huge_are() -> None:
+    world = Workspace.of("1", mishaps=Mishaps(cut_reads=(1,), huge_reads=(2,), huge_bytes=9_000))
+    after, text = world.called("state_get", {})
+    assert not is_successful(read(text))
+    after, text = after.called("state_get", {})
+    assert len(text) > 9_000
+    assert told(text)["ok"]
+    assert "history" not in call(after, "state_get")[1]["data"]

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from returns.result import Failure, Success
+
+from tests.samples import complaint, printed_under
+from tests.strategies import json_values
+from toolreel_core._jsontext.canonical import (
+    MAX_DEPTH,
+    Json,
+    JsonText,
+    canonical,
+    damaged,
+    deeper,
+    finite,
+    nesting,
+    parse,
+    quote,
+    read,
+    read_tolerant,
+    sound,
+)
+
+
+def test_canonical_text_is_compact_keeps_the_order_of_keys_and_writes_non_ascii_as_itself() -> None:
+    value: Json = {"b": [1, 2.5, True, None], "a": {"ключ": "é\n\u2028\x7f"}}
+    assert canonical(value) == '{"b":[1,2.5,true,null],"a":{"ключ":"é\\n\u2028\x7f"}}'
+
+
+def test_canonical_text_is_marked_as_such() -> None:
+    assert type(canonical({})) is JsonText
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_does_not_have_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical({"n": [number]})
+
+
+@given(json_values)
+def test_what_is_written_is_read_back_as_the_same_value_and_the_same_text(value: Json) -> None:
+    text = canonical(value)
+    assert read(text) == Success(value)
+    assert canonical(parse(text)) == text
+
+
+def test_the_text_does_not_depend_on_the_hash_seed() -> None:
+    program = 'from toolreel_core._jsontext.canonical import *; print(canonical(read(\'{"b":1,"a":[],"c":0}\').unwrap()))'
+    assert {printed_under(seed, program) for seed in range(3)} == {'{"b":1,"a":[],"c":0}'}
+
+
+@given(json_values)
+def test_a_quoted_text_is_what_canonical_writes(value: Json) -> None:
+    text = str(value)
+    assert quote(text) == canonical(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "Expecting value at line 1, column 1"),
+        ('{"a": 1,\n "b"}', "Expecting ':' delimiter at line 2, column 5"),
+        ("[1] tail", "Extra data at line 1, column 5"),
+        ('"a\nb"', "Invalid control character at at line 1, column 3"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ("Infinity", "Infinity is not a JSON number"),
+        ("[-Infinity]", "-Infinity is not a JSON number"),
+        ("1e999", "1e999 is too large for a number"),
+        ("[-1e999]", "-1e999 is too large for a number"),
+        ("1" * 4301, "an integer of 4301 digits is too long"),
+        ("-" + "1" * 4301, "an integer of 4301 digits is too long"),
+    ],
+)
+def test_text_that_is_not_json_fails_in_words(text: str, why: str) -> None:
+    assert read(text) == Failure(why)
+
+
+def test_an_integer_of_the_longest_length_is_read_exactly() -> None:
+    assert read("-" + "1" * 4300).map(canonical) == Success("-" + "1" * 4300)
+
+
+def test_whether_an_integer_is_too_long_does_not_depend_on_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONINTMAXSTRDIGITS", "0")
+    program = "from toolreel_core._jsontext.canonical import read; print(read('1' * 4301))"
+    assert printed_under(0, program) == "<Failure: an integer of 4301 digits is too long>"
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"k":', "}"), ('[{"k":', "}]")])
+def test_text_may_nest_up_to_the_cap_and_no_deeper(opening: str, closing: str) -> None:
+    levels = len(opening.replace('"k":', ""))
+    deep = 8 // levels
+    for count, depth in ((deep - 1, 8 - levels), (deep, 8)):
+        text = opening * count + "0" + closing * count
+        assert read(text, max_depth=depth) == Success(json.loads(text))
+    text = opening * deep + "0" + closing * deep
+    assert read(text, max_depth=7) == Failure("nested deeper than 7 levels")
+
+
+def test_the_cap_holds_where_python_would_give_up() -> None:
+    assert read("[" * 100_000) == Failure(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def test_brackets_in_strings_and_beside_each_other_do_not_nest() -> None:
+    text = r'{"a\"[[[[":["]]","[[[["],"b":[[],{},[],{}]}'
+    assert read(text, max_depth=3).map(canonical) == Success(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "enough", "depth"),
+    [
+        ("1", 9, 0),
+        ('"[["', 9, 0),
+        ("[]", 9, 1),
+        ('[{"a":[]}]', 9, 3),
+        ("[[[[[[]]]]]]", 2, 2),
+        ("[][][[]]", 9, 2),
+        ("[{},{},{}]", 9, 2),
+        ("]]]][[", 9, 0),
+        ('["cut off [[[', 9, 1),
+        ('["\\"[[[[", []]', 9, 2),
+    ],
+)
+def test_nesting_is_counted_outside_strings_as_far_as_it_matters(text: str, enough: int, depth: int) -> None:
+    assert nesting(text, enough=enough) == depth
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('"a\ud83db"', "a\ufffdb"),
+        (r'"a\ud83db"', "a\ufffdb"),
+        (r'"\uDE00"', "\ufffd"),
+        (r'{"\ud83d":["\udfff",{"k":"\udc00"}],"n":[1,2.5,true,null]}', None),
+        (r'"\ud83d\ude00"', "😀"),
+        ('"😀"', "😀"),
+        (r'"\\ud83d"', r"\ud83d"),
+    ],
+)
+def test_a_lone_surrogate_is_replaced_and_a_pair_is_kept(text: str, value: Json) -> None:
+    everywhere: Json = {"\ufffd": ["\ufffd", {"k": "\ufffd"}], "n": [1, 2.5, True, None]}
+    assert read(text) == Success(value or everywhere)
+
+
+def test_whatever_is_read_can_be_encoded() -> None:
+    assert read(r'["\ud83d", "' + "\udcff" + '"]').map(lambda value: canonical(value).encode()) == Success(
+        '["\ufffd","\ufffd"]'.encode()
+    )
+
+
+@pytest.mark.parametrize(("text", "mended"), [("plain", "plain"), ("é😀", "é😀"), ("é\ud83d", "é\ufffd")])
+def test_sound_text_changes_only_at_surrogates(text: str, mended: str) -> None:
+    assert sound(text) == mended
+
+
+def test_a_value_that_is_not_json_is_refused() -> None:
+    numbers: Any = {1, 2}
+    assert complaint(TypeError, lambda: canonical(numbers)) == "Object of type set is not JSON serializable"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [('{"a": 1, "a": 2}', "a"), ('[{"b": {"a": 1, "c": 2, "c": 2, "a": 3}}]', "a"), ('{"": 1, "": 1}', "")],
+)
+def test_a_key_that_stands_twice_is_refused_where_keys_must_be_unique(text: str, key: str) -> None:
+    assert read(text, unique_keys=True) == Failure(f"the key {key!r} stands twice")
+    assert read(text) == Success(json.loads(text))
+
+
+@given(json_values)
+def test_unique_keys_are_read_as_ever(value: Json) -> None:
+    assert read(canonical(value), unique_keys=True) == Success(value)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_json_does_not_have_are_read_on_request_and_turned_to_null(number: str) -> None:
+    found = read_tolerant(f'{{"a": [1.5, {number}], "b": {number}, "c": [true, 2, "x", null]}}').unwrap()
+    assert finite(found) == {"a": [1.5, None], "b": None, "c": [True, 2, "x", None]}
+
+
+@pytest.mark.parametrize("text", ["", "[", "1" * 4301, "[" * 300])
+def test_what_is_no_json_is_not_tolerated(text: str) -> None:
+    assert read_tolerant(text) == read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud83d",
+        "a\udc00b",
+        r'"\ud83d"',
+        r'"\ude00"',
+        r'"\ude00\ud83d"',
+        r'"\ud83d \ude00"',
+        r'"\\\ud83d"',
+        r'"\uD83D"',
+    ],
+)
+def test_half_a_pair_is_damage(text: str) -> None:
+    assert damaged(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "é", "😀", r'"\ud83d\ude00"', r'"\\ud83d"', r'"\uD83D\uDE00\ud83d\ude00"', r'"\u00e9"', r'"\n"'],
+)
+def test_whole_pairs_and_other_escapes_are_none(text: str) -> None:
+    assert not damaged(text)
+
+
+@given(json_values)
+def test_text_that_was_written_by_anybody_is_not_damaged(value: Json) -> None:
+    clean = parse(canonical(read(canonical(value)).unwrap()))
+    assert not damaged(json.dumps(clean))
+
+
+@pytest.mark.parametrize("blanks", [0, 1, 17, 4298, 4299, 4300, 4301, 9000])
+@pytest.mark.parametrize("unique", [False, True])
+def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, unique: bool) -> None:
+    long, longer = (f'{{"a":{" " * blanks}-{"7" * digits}}}' for digits in (4300, 4301))
+    assert read(long, unique_keys=unique) == Success(json.loads(long))
+    assert read(longer, unique_keys=unique) == Failure("an integer of 4301 digits is too long")
+
+
+def test_half_a_pair_may_be_kept_until_the_other_half_comes() -> None:
+    halves = [read(f'"{half}"', with_halves=True).unwrap() for half in ("\\ud83d", "\\ude00")]
+    assert read(json.dumps("".join(map(str, halves)))).unwrap() == "\U0001f600"
+
+
+def test_a_value_that_holds_itself_has_no_text() -> None:
+    endless: list[Json] = []
+    endless.append(endless)
+    assert complaint(ValueError, lambda: canonical(endless)) == "Circular reference detected"
+
+
+def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
+    wrong = JsonText('{"a":1} {"b":2}')
+    assert complaint(ValueError, lambda: parse(wrong)) == (
+        "not canonical JSON text: ' {\"b\":2}' stands behind its value"
+    )
+
+
+@given(st.text(), st.integers(0, 4))
+def test_brackets_are_counted_before_their_nesting_is(text: str, levels: int) -> None:
+    assert deeper(text, levels) == (nesting(text, enough=levels + 1) > levels)

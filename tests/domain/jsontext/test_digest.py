@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core._jsontext.digest import chain, digest, known_chain, known_digest, link, linked
+
+texts = st.lists(st.text(), max_size=4)
+
+
+def test_a_digest_is_sha_256_over_utf_8() -> None:
+    assert digest("é") == "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
+
+
+def test_a_chain_of_nothing_is_where_it_began() -> None:
+    assert chain("before") == "before"
+
+
+@given(st.text(), st.text())
+def test_what_is_known_already_gives_the_same_digests(before: str, part: str) -> None:
+    assert known_digest(part) == digest(part)
+    assert link(before, digest(part)) == known_chain(before, part) == chain(before, part)
+
+
+def test_a_link_is_the_digest_of_what_was_before_and_of_the_new_part() -> None:
+    assert chain("before", "part") == digest("before" + digest("part"))
+
+
+@given(texts, texts)
+def test_a_chain_goes_on_where_it_was_left(first: list[str], rest: list[str]) -> None:
+    assert chain(chain("", *first), *rest) == chain("", *first, *rest)
+
+
+@given(texts, texts)
+def test_two_sequences_share_a_chain_only_if_they_are_equal(one: list[str], other: list[str]) -> None:
+    assert (chain("", *one) == chain("", *other)) == (one == other)
+
+
+@given(st.text(), st.text())
+def test_a_chain_can_be_held_in_bytes(before: str, part: str) -> None:
+    first = linked(b"", before.encode())
+    assert linked(first, part.encode()).hex() == chain("", before, part)
+
+
+def test_where_a_part_ends_makes_a_difference() -> None:
+    assert len({chain("", "ab", "c"), chain("", "a", "bc"), chain("", "abc"), chain("", "abc", "")}) == 4

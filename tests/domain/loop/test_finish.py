@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._loop.finish import outcome_of, settle
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Finish
+from toolreel_core._protocol.notes import RequestLost, RunSettled
+from toolreel_core._protocol.outcome import (
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    ToolFailed,
+    Truncated,
+)
+from toolreel_core._protocol.state import Memory, Settled, State, Step
+from toolreel_core._replies.normalize import Problem, ProblemCode, Reply
+from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._tools.surface import ToolDefinition
+
+
+def test_a_settled_run_finishes_and_says_so_last() -> None:
+    state = State.idle(Plan.of(model="m", messages="hi"))
+    lost = RequestLost(1, "timeout", None)
+    assert settle(state, MaxTurns(3), (lost,)) == Step(
+        replace(state, phase=Settled(MaxTurns(3))),
+        (Finish(MaxTurns(3)),),
+        (lost, RunSettled("max_turns")),
+    )
+
+
+def reached(mode: ToolUseMode, policy: ToolFailurePolicy = "fatal", **results: bool) -> State:
+    """A run in which these tools were called, the last time with these results."""
+    config = LoopConfig(tool_use_mode=mode, tool_failure_policy=policy)
+    memory = Memory(successes=sum(results.values()), called=tuple(results), last_ok=Ledger.of(results))
+    plan = Plan.of(model="m", messages="hi", tools=[ToolDefinition.of("add")], config=config)
+    return replace(State.idle(plan), memory=memory)
+
+
+HELLO = Reply(content="Hello.", finish="stop")
+RELAXED = reached("relaxed")
+
+
+@pytest.mark.parametrize("state", [RELAXED, reached("relaxed", add=False), reached("disabled")])
+def test_a_final_text_completes_a_run_that_wanted_no_tools(state: State) -> None:
+    assert outcome_of(state, HELLO) == Completed("Hello.")
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome"),
+    [
+        (reached("enforced"), NoToolCalls("Hello.")),
+        (reached("enforced", "tolerated"), NoToolCalls("Hello.")),
+        (reached("enforced", add=True), Completed("Hello.")),
+        (reached("enforced", add=True, ping=False), ToolFailed(("ping",))),
+        (reached("enforced", "tolerated", add=True, ping=False), Completed("Hello.")),
+        (reached("enforced", "tolerated", add=False, ping=False), ToolFailed(("add", "ping"))),
+    ],
+)
+def test_an_enforced_run_is_judged_by_what_came_of_its_tools(state: State, outcome: Outcome) -> None:
+    assert outcome_of(state, HELLO) == outcome
+
+
+OUTCOMES: dict[ProblemCode, Outcome] = {
+    "EMPTY_RESPONSE": EmptyFinal(),
+    "TRUNCATED": Truncated("partial"),
+    "REFUSAL": Refused("words"),
+    "CONTENT_FILTER": ContentFiltered("words"),
+    "PROVIDER_ERROR": InvalidReply("PROVIDER_ERROR", "words"),
+    "RATE_LIMITED": InvalidReply("RATE_LIMITED", "words"),
+    "INVALID_BODY": InvalidReply("INVALID_BODY", "words"),
+    "NO_CHOICES": InvalidReply("NO_CHOICES", "words"),
+    "NO_MESSAGE": InvalidReply("NO_MESSAGE", "words"),
+    "CONTEXT_OVERFLOW": Truncated("partial"),
+    "CALL_WITHOUT_NAME": InvalidReply("CALL_WITHOUT_NAME", "words"),
+    "UNSUPPORTED_CALL_TYPE": InvalidReply("UNSUPPORTED_CALL_TYPE", "words"),
+    "MALFORMED_FUNCTION_CALL": InvalidReply("MALFORMED_FUNCTION_CALL", "words"),
+}
+
+
+@pytest.mark.parametrize("code", get_args(ProblemCode))
+def test_each_problem_has_its_outcome(code: ProblemCode) -> None:
+    assert outcome_of(RELAXED, Reply(content="partial", problem=Problem(code, "words"))) == OUTCOMES[code]
+
+
+@pytest.mark.parametrize("code", get_args(ProblemCode))
+def test_a_problem_comes_before_the_judgement_of_tools(code: ProblemCode) -> None:
+    problem = Problem(code, "words")
+    assert outcome_of(reached("enforced"), Reply(content="partial", problem=problem)) == OUTCOMES[code]

@@ -1,0 +1,534 @@
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from tests.playbook import (
+    Answer,
+    Given,
+    Playbook,
+    asks,
+    body_of,
+    calling,
+    elapses,
+    fails_to_send,
+    faults,
+    finishes,
+    replies,
+    replies_calling,
+    replies_streaming,
+    replies_with,
+    returns,
+    runs,
+    tells,
+    waits,
+)
+from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.notes import (
+    CallRejected,
+    CallsIgnored,
+    CallStarted,
+    ContentStripped,
+    Note,
+    QuirkApplied,
+    RepairApplied,
+    ReplyRead,
+    RequestLost,
+    RetryPlanned,
+    RunSettled,
+    ToolsDropped,
+    UpstreamPinned,
+)
+from toolreel_core._protocol.outcome import (
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    EmptyFinal,
+    FailureKind,
+    InvalidReply,
+    Outcome,
+    Refused,
+    TransportFailed,
+    Truncated,
+)
+from toolreel_core._settings.config import LoopConfig, ToolUseMode
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.faults import (
+    Fault,
+    arguments_not_json,
+    arguments_not_object,
+    arguments_too_deep,
+    arguments_truncated,
+)
+from toolreel_core._tools.surface import ToolDefinition
+
+ANYTHING: Final[dict[str, Any]] = {"type": "object"}
+TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]
+PAUSE = 713
+"""Milliseconds that a plan with seed 0 waits after its first request."""
+DONE = (replies("Done."), finishes(Completed("Done.")))
+BOTH = LoopConfig(text_dialects=("hermes_json", "json_fenced"))
+
+
+def book(config: LoopConfig | None = None) -> Playbook:
+    return Playbook(Plan.of(model="m", messages="hi", tools=TOOLS, config=config))
+
+
+def test_a_final_text_completes_the_run_and_joins_the_history() -> None:
+    usage: dict[str, Any] = {"usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+    played = book().play(asks(), replies_with(body_of("Hello.") | usage), finishes(Completed("Hello.")))
+    assert played.state.messages.messages[-1] == AssistantMessage("Hello.")
+    assert played.notes[1:] == [ReplyRead(1, "stop", 0, 11, 7), RunSettled("completed")]
+    assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (11, 7)
+
+
+def test_tokens_are_counted_over_all_turns() -> None:
+    usage: dict[str, Any] = {"usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+    ping = ("call_a", "ping", "{}")
+    played = book().play(
+        asks(),
+        replies_with(body_of(None, ping) | usage),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(ping), tells("call_a", "ping", {"value": 1})),
+        replies_with(body_of("Done.") | usage),
+        finishes(Completed("Done.")),
+    )
+    assert (played.state.tally.prompt_tokens, played.state.tally.completion_tokens) == (22, 14)
+
+
+def test_a_streamed_reply_is_read_as_if_it_had_come_whole() -> None:
+    played = book().play(asks(), replies_streaming("Hel", "lo."), finishes(Completed("Hello.")))
+    assert played.notes[1:] == [ReplyRead(1, "stop", 0, 0, 0), RunSettled("completed")]
+
+
+def test_a_hole_in_a_streamed_reply_is_noted() -> None:
+    frame = 'data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}\n\n'
+    played = book().play(asks(), replies_with('data: {"cho\n\n' + frame), finishes(Completed("Hello.")))
+    assert RepairApplied(1, "STREAM_FRAME_LOST") in played.notes
+
+
+def test_text_beside_calls_is_kept_out_of_the_history_and_noted() -> None:
+    text = "Let me see. " * 20
+    ping = ("call_a", "ping", "{}")
+    played = book().play(
+        asks(),
+        replies_calling(ping, content=text),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(ping), tells("call_a", "ping", {"value": 1})),
+        *DONE,
+    )
+    assert ContentStripped(1, 240, text[:200]) in played.notes
+
+
+def test_calls_without_text_strip_nothing() -> None:
+    played = book().play_up_to(asks(), replies_calling(("call_a", "ping", "{}")), runs("call_a", "ping", {}))
+    assert not [note for note in played.notes if isinstance(note, ContentStripped)]
+
+
+def test_the_models_own_argument_text_goes_back_byte_for_byte() -> None:
+    own = '{ "b": 1,\n"a": 2.50 }'
+    book().play(
+        asks(),
+        replies_calling(("call_a", "add", own)),
+        runs("call_a", "add", {"b": 1, "a": 2.5}),
+        returns(1),
+        asks(calling(("call_a", "add", own)), tells("call_a", "add", {"value": 1})),
+        *DONE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "sent"), [("", "{}"), ("null", "{}"), (None, "{}"), ({"a": 1}, '{"a":1}'), (" ", "{}")]
+)
+def test_arguments_that_were_no_text_of_an_object_go_back_as_one(own: Json, sent: str) -> None:
+    book().play(
+        asks(),
+        replies_with(body_of(None, ("call_a", "add", own))),
+        runs("call_a", "add", {"a": 1} if own == {"a": 1} else {}),
+        returns(1),
+        asks(calling(("call_a", "add", sent)), tells("call_a", "add", {"value": 1})),
+        *DONE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "fault"),
+    [
+        ('{"a":', arguments_not_json("add", "Expecting value at line 1, column 6")),
+        ("[1]", arguments_not_object("add", "a list")),
+        ('{"a":' * 65 + "1" + "}" * 65, arguments_too_deep("add", 64)),
+    ],
+)
+def test_arguments_that_could_not_be_read_never_go_back_raw(own: str, fault: Fault) -> None:
+    played = book().play(
+        asks(),
+        replies_calling(("call_a", "add", own)),
+        asks(calling(("call_a", "add", "{}")), faults("call_a", "add", fault)),
+        *DONE,
+    )
+    assert CallRejected(1, "call_a", "add", fault.code, fault.message) in played.notes
+
+
+def test_no_call_of_a_cut_reply_runs_even_if_its_json_is_whole() -> None:
+    played = book().play(
+        asks(),
+        replies_calling(("call_a", "ping", "{}"), ("call_b", "add", '{"a":'), finish="length"),
+        asks(
+            calling(("call_a", "ping", "{}"), ("call_b", "add", "{}")),
+            faults("call_a", "ping", arguments_truncated("ping")),
+            faults("call_b", "add", arguments_truncated("add")),
+        ),
+        *DONE,
+    )
+    assert played.state.tally.tool_calls == 0
+    assert played.state.tally.failed_calls == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ('One moment.\n<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>', "hermes_json"),
+        ('One moment.\n```json\n{"name": "add", "arguments": {"a": 1}}\n```', "json_fenced"),
+    ],
+)
+def test_a_call_written_as_text_goes_into_the_history_as_a_structured_one(text: str, dialect: str) -> None:
+    played = book(BOTH).play(
+        asks(),
+        replies(text),
+        runs("call_1_0", "add", {"a": 1}),
+        returns(2),
+        asks(calling(("call_1_0", "add", '{"a":1}')), tells("call_1_0", "add", {"value": 2})),
+        *DONE,
+    )
+    assert CallStarted(1, "call_1_0", "add", f"text:{dialect}") in played.notes
+    assert RepairApplied(1, "TEXT_CALL_READ") in played.notes
+    assert ContentStripped(1, 11, "One moment.") in played.notes
+    assert played.state.messages.messages[1] == AssistantMessage(
+        "", (SentCall("call_1_0", "add", '{"a":1}'),)
+    )
+
+
+def test_calls_without_ids_are_named_after_their_turn() -> None:
+    ping: dict[str, Any] = {"function": {"name": "ping"}}
+    body: dict[str, Any] = {"choices": [{"message": {"tool_calls": [ping]}, "finish_reason": "tool_calls"}]}
+    book().play_up_to(
+        asks(),
+        replies_with(body),
+        runs("call_1_0", "ping", {}),
+        returns(1),
+        asks(calling(("call_1_0", "ping", "{}")), tells("call_1_0", "ping", {"value": 1})),
+        replies_with(body),
+        runs("call_2_0", "ping", {}),
+    )
+
+
+def test_every_repair_is_noted_by_name() -> None:
+    message: dict[str, Any] = {"function_call": {"name": " ping", "arguments": {}}}
+    played = book().play_up_to(
+        asks(),
+        replies_with({"choices": [{"message": message, "finish_reason": "done"}]}),
+        runs("call_1_0", "ping", {}),
+    )
+    repairs = [note.code for note in played.notes if isinstance(note, RepairApplied)]
+    assert repairs == [
+        "LEGACY_FUNCTION_CALL",
+        "CALL_ID_MISSING",
+        "NAME_NORMALIZED",
+        "ARGUMENTS_NOT_STRING",
+        "FINISH_UNKNOWN",
+        "FINISH_MISMATCH",
+    ]
+
+
+REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome"),
+    [
+        (replies(""), EmptyFinal()),
+        (replies(" \n"), EmptyFinal()),
+        (replies("Half a sent", finish="length"), Truncated("Half a sent")),
+        (replies("Half", finish="content_filter"), ContentFiltered("Half")),
+        (replies_with(REFUSAL), Refused("I cannot.")),
+        (
+            replies_with({"error": {"message": "Bad input.", "code": 400}}),
+            InvalidReply("PROVIDER_ERROR", "Bad input."),
+        ),
+        (replies_with({"choices": []}), InvalidReply("NO_CHOICES", "the reply has no choices")),
+        (
+            replies_with({"choices": [{}]}),
+            InvalidReply("NO_MESSAGE", "the first choice has no message"),
+        ),
+    ],
+)
+def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcome: Outcome) -> None:
+    played = book().play(asks(), given, finishes(outcome))
+    assert played.notes[-1] == RunSettled(outcome.name)
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("<html>", InvalidReply("INVALID_BODY", "Expecting value at line 1, column 1")),
+        ({"choices": None}, InvalidReply("NO_CHOICES", "the reply has no choices")),
+    ],
+)
+def test_a_reply_that_is_none_at_all_may_pass_and_ends_the_run_where_it_does_not(
+    body: Json, outcome: Outcome
+) -> None:
+    book(LoopConfig(max_tries=1)).play(asks(), replies_with(body), finishes(outcome))
+    book().play_up_to(asks(), replies_with(body), waits(713))
+
+
+def test_partial_text_stays_in_the_history_and_empty_text_does_not() -> None:
+    cut = book().play(asks(), replies("Half", finish="length"), finishes(Truncated("Half")))
+    assert cut.state.messages.messages[-1] == AssistantMessage("Half")
+    empty = book().play(asks(), replies(""), finishes(EmptyFinal()))
+    assert list(empty.state.messages.messages) == list(empty.plan.messages)
+
+
+@pytest.mark.parametrize("status", [None, 401])
+def test_a_request_that_got_no_reply_and_never_will_ends_the_run(status: int | None) -> None:
+    failure: FailureKind = "status" if status else "too_large"
+    played = book().play(
+        asks(),
+        fails_to_send(failure, "no luck", status),
+        finishes(TransportFailed(failure, status, "no luck")),
+    )
+    assert played.notes[1:] == [RequestLost(1, failure, status), RunSettled("transport")]
+
+
+def test_a_failure_that_may_pass_is_tried_again_as_often_as_configured() -> None:
+    down = fails_to_send("status", "no luck", 503, retry_after_ms=2_000)
+    played = book(LoopConfig(max_tries=2)).play(
+        asks(),
+        down,
+        waits(2_000),
+        elapses(),
+        asks(),
+        down,
+        finishes(TransportFailed("status", 503, "no luck")),
+    )
+    lost = RequestLost(1, "status", 503, 2_000)
+    assert [note for note in played.notes if isinstance(note, RequestLost | RetryPlanned)] == [
+        lost,
+        RetryPlanned(1, 1, 2_000),
+        lost,
+    ]
+
+
+def test_a_passing_error_in_a_reply_is_tried_again_and_then_ends_the_run() -> None:
+    busy = replies_with({"error": {"message": "Slow down.", "code": 429}})
+    played = book(LoopConfig(max_tries=2)).play(
+        asks(),
+        busy,
+        waits(PAUSE),
+        elapses(),
+        asks(),
+        busy,
+        finishes(InvalidReply("RATE_LIMITED", "Slow down.")),
+    )
+    assert played.state.tally.turns == 1
+    assert [note.problem for note in played.notes if isinstance(note, ReplyRead)] == ["RATE_LIMITED"] * 2
+
+
+def test_a_passing_error_in_a_reply_leaves_a_trace_though_the_run_goes_on() -> None:
+    busy = replies_with({"error": {"message": "Overloaded.", "code": 503}})
+    played = book().play(asks(), busy, waits(PAUSE), elapses(), asks(), *DONE)
+    read = [note for note in played.notes if isinstance(note, ReplyRead)]
+    assert [(note.finish, note.problem) for note in read] == [("error", "PROVIDER_ERROR"), ("stop", "")]
+
+
+REFUSED = fails_to_send("status", "tools are not supported", 400)
+
+
+@pytest.mark.parametrize("mode", ["relaxed", "enforced"])
+@pytest.mark.parametrize("falls_back", [True, False])
+def test_a_server_without_tools_is_asked_without_them_only_where_that_is_allowed(
+    mode: ToolUseMode, falls_back: bool
+) -> None:
+    played = book(LoopConfig(tool_use_mode=mode, fallback_without_tools=falls_back, max_turns=1))
+    if mode == "enforced" or not falls_back:
+        played.play(asks(), REFUSED, finishes(CapabilityRefused("tools are not supported")))
+        return
+    played.play(asks(), REFUSED, asks(tools=False), *DONE)
+    assert ToolsDropped(1, "tools are not supported") in played.notes
+    assert played.state.tally.turns == 1
+
+
+def test_a_refusal_of_tools_that_were_not_sent_is_a_failure_like_any_other() -> None:
+    book(LoopConfig(fallback_without_tools=True)).play(
+        asks(),
+        REFUSED,
+        asks(tools=False),
+        REFUSED,
+        finishes(TransportFailed("status", 400, "tools are not supported")),
+    )
+
+
+PING = ("call_a", "ping", "{}")
+UNHEARD = LoopConfig(tool_use_mode="disabled")
+
+
+def test_calls_that_nobody_asked_for_are_ignored_and_the_text_is_the_answer() -> None:
+    played = book(UNHEARD).play(
+        asks(tools=False), replies_calling(PING, content="Done."), finishes(Completed("Done."))
+    )
+    assert CallsIgnored(1, ("ping",), "tools_off") in played.notes
+    page = book(UNHEARD).play(
+        asks(tools=False), replies_calling(("a", "x" * 9_000, "{}")), finishes(EmptyFinal())
+    )
+    assert CallsIgnored(1, ("x" * 80 + "…",), "tools_off") in page.notes
+    assert not [note for note in played.notes if isinstance(note, ContentStripped)]
+    assert played.state.messages.messages[-1] == AssistantMessage("Done.")
+    assert played.state.tally.ignored_calls == 1
+
+
+def test_calls_that_nobody_asked_for_leave_an_empty_answer_or_a_cut_one() -> None:
+    book(UNHEARD).play(asks(tools=False), replies_calling(PING), finishes(EmptyFinal()))
+    cut = replies_calling(PING, content="Half", finish="length")
+    book(UNHEARD).play(asks(tools=False), cut, finishes(Truncated("Half")))
+
+
+def test_calls_beyond_the_limit_of_a_turn_are_ignored_and_stay_out_of_the_history() -> None:
+    other = ("call_b", "add", "{}")
+    played = book(LoopConfig(max_tool_calls_per_turn=1)).play(
+        asks(),
+        replies_calling(PING, other, other),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(calling(PING), tells("call_a", "ping", {"value": 1})),
+        *DONE,
+    )
+    assert CallsIgnored(1, ("add", "add"), "calls_per_turn") in played.notes
+    assert played.state.tally.ignored_calls == 2
+
+
+@pytest.mark.parametrize(("tokens", "runs_it"), [(255, True), (256, False), (257, False)])
+def test_a_reply_that_used_up_its_tokens_was_cut_whatever_it_says(tokens: int, runs_it: bool) -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": 256})
+    usage: dict[str, Any] = {"usage": {"completion_tokens": tokens}}
+    cut = asks(calling(PING), faults("call_a", "ping", arguments_truncated("ping", 256)))
+    Playbook(plan).play_up_to(
+        asks(),
+        replies_with(body_of(None, PING) | usage),
+        runs("call_a", "ping", {}) if runs_it else cut,
+    )
+
+
+def test_a_cap_of_minus_one_is_none() -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, options={"max_tokens": -1})
+    Playbook(plan).play_up_to(asks(), replies_calling(PING), runs("call_a", "ping", {}))
+
+
+SIGNED: Final[dict[str, Any]] = {"extra_content": {"google": {"thought_signature": "Ev8B"}}}
+
+
+def thinking_aloud() -> dict[str, Any]:
+    """A reply with a call, reasoning, and a signature on the call."""
+    body: dict[str, Any] = dict(body_of(None, PING))
+    message = body["choices"][0]["message"]
+    message["reasoning_content"] = "look it up"
+    message["tool_calls"][0] |= SIGNED
+    return body
+
+
+def test_the_providers_own_fields_go_back_with_the_call() -> None:
+    call = SentCall(*PING, extras=canonical(SIGNED))
+    said = AssistantMessage("", (call,), canonical({"reasoning_content": "look it up"}))
+    book().play(
+        asks(),
+        replies_with(thinking_aloud()),
+        runs("call_a", "ping", {}),
+        returns(1),
+        asks(said, tells("call_a", "ping", {"value": 1})),
+        *DONE,
+    )
+
+
+def after(plan: Plan, *answers: Answer) -> tuple[list[Note], str]:
+    """The notes of a run that is answered so, and the body of the request that it ends with."""
+    at = start(plan)
+    notes = [*at.notes]
+    for answer in answers:
+        effect = at.effects[-1]
+        assert isinstance(effect, SendRequest | RunTool)
+        at = step(at.state, answer(effect.ref))
+        notes += at.notes
+    effect = at.effects[-1]
+    assert isinstance(effect, SendRequest)
+    return notes, effect.request.body
+
+
+def test_a_provider_that_refuses_its_own_fields_does_not_get_them_back() -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, provider=Provider(reasoning_replay="never"))
+    notes, body = after(plan, replies_with(thinking_aloud()), returns(1))
+    assert "look it up" not in body
+    assert QuirkApplied(2, "reasoning_replay") in notes
+
+
+ROUTED = {"provider": "Google", "model": "m"}
+ANY: Final[dict[str, Any]] = {"sort": "price", "order": ["Any"]}
+
+
+def routing_after(*answers: Answer, pin: bool = True) -> tuple[list[Note], Json]:
+    """The notes of a run through a router, and whom its last request may go to."""
+    provider = Provider(pin_upstream=pin)
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, provider=provider, options={"provider": ANY})
+    notes, body = after(plan, *answers)
+    return notes, json.loads(body)["provider"]
+
+
+def test_a_run_stays_with_the_upstream_that_gave_the_first_reply() -> None:
+    first = (replies_with(body_of(None, PING) | ROUTED), returns(1))
+    notes, routing = routing_after(*first)
+    assert routing == {"sort": "price", "order": ["Google"], "allow_fallbacks": False}
+    assert UpstreamPinned(1, "Google") in notes
+    assert routing_after(*first, pin=False)[1] == ANY
+
+
+def test_nobody_is_pinned_who_does_not_say_who_it_is() -> None:
+    notes, routing = routing_after(replies_calling(PING), returns(1))
+    assert routing == ANY
+    assert not [note for note in notes if isinstance(note, UpstreamPinned)]
+
+
+def test_the_pin_holds_whoever_answers_later() -> None:
+    first, second = body_of(None, PING) | ROUTED, body_of(None, ("call_b", "ping", "{}"))
+    later = replies_with(second | {"provider": "Other"})
+    notes, routing = routing_after(replies_with(first), returns(1), later, returns(2))
+    assert routing == {"sort": "price", "order": ["Google"], "allow_fallbacks": False}
+    assert [note.turn for note in notes if isinstance(note, UpstreamPinned)] == [1]
+
+
+def refused_generation(text: str) -> Answer:
+    error: Json = {"error": {"code": "tool_use_failed", "failed_generation": text}}
+    return fails_to_send("status", "HTTP 400", 400, body=canonical(error))
+
+
+def test_a_call_that_the_server_refused_to_read_is_run_all_the_same() -> None:
+    written = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+    played = book(BOTH).play_up_to(asks(), refused_generation(written), runs("call_1_0", "ping", {}))
+    assert RepairApplied(1, "FAILED_GENERATION_READ") in played.notes
+    assert RequestLost(1, "status", 400) in played.notes
+
+
+def test_a_generation_that_nobody_can_read_is_told_to_the_model_once() -> None:
+    told = AssistantMessage("<function=ping")
+    request = UserMessage(
+        "Your tool call could not be read, and nothing was run. The tools are: add, ping. "
+        "Call the one that you need now."
+    )
+    again = InvalidReply("MALFORMED_FUNCTION_CALL", "<function=ping")
+    unread = refused_generation("<function=ping")
+    book().play(asks(), unread, asks(told, request), *DONE)
+    book().play(asks(), unread, asks(told, request), unread, finishes(again))

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.samples import PLAN
+from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._loop.read_reply import received, salvaged
+from toolreel_core._protocol.state import State
+from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.normalize import Reply
+from toolreel_core._settings.config import LoopConfig
+
+LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
+TEXT = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'
+
+
+def body(message: object, **others: object) -> str:
+    return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], **others})
+
+
+def calling(*calls: object) -> str:
+    return body({"role": "assistant", "content": None, "tool_calls": list(calls)})
+
+
+def ping(arguments: object) -> dict[str, Any]:
+    function = {"name": "ping", "arguments": arguments}
+    return {"id": "call_a", "type": "function", "function": function}
+
+
+IDLE = State.idle(PLAN)
+
+
+def run(**settings: object) -> State:
+    return State.idle(replace(PLAN, config=LoopConfig.of(settings)))
+
+
+def failed(generation: str) -> str:
+    return json.dumps({"error": {"code": "tool_use_failed", "failed_generation": generation}})
+
+
+def test_a_body_that_came_whole_is_read_as_it_is() -> None:
+    got = received(TEXT, IDLE)
+    assert (got.reply.content, got.reply.warnings, got.quirks) == ("Hi.", (), ())
+
+
+def test_a_stream_is_put_together_first() -> None:
+    stream = 'data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    assert received(stream, IDLE).reply.content == "Hi."
+
+
+def test_what_was_lost_of_a_stream_is_a_warning() -> None:
+    stream = (
+        'data: {"choices":[{"delta":{"content":"Hi."}}]}\n\ndata: {"cho\n\n'
+        'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    )
+    assert received(stream, IDLE).reply.warnings[0] == "STREAM_FRAME_LOST"
+
+
+def test_transforms_of_the_response_come_before_the_reading() -> None:
+    name = "assistant_function_call_to_tool_calls"
+    got = received(body(LEGACY), run(response_transforms=(name,), argument_repairs="strict"))
+    assert [call.name for call in got.reply.calls] == ["ping"]
+    assert got.quirks == (name,)
+
+
+def test_without_the_transform_a_strict_plan_does_not_hear_the_call() -> None:
+    assert received(body(LEGACY), run(argument_repairs="strict")).reply.calls == ()
+
+
+def test_transforms_of_calls_see_each_entry() -> None:
+    name = "assistant_tool_calls_arguments_blank_to_empty_object"
+    wanted = run(tool_call_transforms=(name,))
+    got = received(calling(ping(" "), 3, ping("{}")), wanted)
+    assert [call.original for call in got.reply.calls] == ["{}", "{}"]
+    assert got.quirks == (name,)
+    assert received(calling(ping("{}")), wanted).quirks == ()
+
+
+@pytest.mark.parametrize("text", ["<html>", "[]", '{"choices":[]}', '{"choices":[3]}', "{}", TEXT])
+def test_what_transforms_find_nothing_in_is_read_all_the_same(text: str) -> None:
+    wanted = run(
+        response_transforms=("assistant_function_call_to_tool_calls",),
+        tool_call_transforms=("assistant_tool_calls_arguments_blank_to_empty_object",),
+    )
+    got = received(text, wanted)
+    assert (got.reply, got.quirks) == (received(text, IDLE).reply, ())
+
+
+def test_a_generation_that_the_server_refused_may_be_a_call_all_the_same() -> None:
+    generation = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+    reply = salvaged(failed(generation), run(text_dialects=("hermes_json",)))
+    assert isinstance(reply, Reply)
+    assert [(call.id, call.name) for call in reply.calls] == [("call_0_0", "ping")]
+    assert (reply.problem, reply.warnings) == (None, ("TEXT_CALL_READ", "FAILED_GENERATION_READ"))
+
+
+def test_a_generation_that_nobody_can_read_is_a_malformed_call() -> None:
+    reply = salvaged(failed("<function=ping"), IDLE)
+    assert isinstance(reply, Reply)
+    assert reply.problem == Problem("MALFORMED_FUNCTION_CALL", "<function=ping")
+    assert reply.content == "<function=ping"
+
+
+@pytest.mark.parametrize("text", ["", "<html>", '{"error":{"message":"no"}}'])
+def test_an_error_without_a_generation_is_no_turn_of_the_model(text: str) -> None:
+    assert salvaged(text, IDLE) is None
+
+
+def test_a_call_that_a_tool_or_the_user_has_said_is_a_quotation() -> None:
+    call = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+    reading = run(text_dialects=("hermes_json",))
+    for said in (UserMessage(f"What is {call}?"), ToolMessage("call_a", canonical({"page": call}))):
+        got = received(body({"role": "assistant", "content": call}), reading.said(said))
+        assert (got.reply.calls, got.reply.warnings) == ((), ("TEXT_CALL_QUOTED",))
+    said_itself = reading.said(AssistantMessage(call))
+    assert received(body({"role": "assistant", "content": call}), said_itself).reply.calls != ()

@@ -1,0 +1,439 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from tests.playbook import (
+    Playbook,
+    Turn,
+    asks,
+    body_of,
+    calling,
+    denies,
+    elapses,
+    fails_to_send,
+    faults,
+    finishes,
+    replies,
+    replies_calling,
+    replies_with,
+    returns,
+    runs,
+    seeks_approval,
+    tells,
+    waits,
+)
+from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.reducer import fold, start, step
+from toolreel_core._loop.repetition import warned
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Finish
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
+from toolreel_core._protocol.notes import LateAnswer, Note, RequestSent, RunSettled
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransportFailed,
+    Truncated,
+)
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Phase,
+    Settled,
+    State,
+    Step,
+    Waiting,
+)
+from toolreel_core._schema.validation import Violation
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.faults import (
+    arguments_violate_schema,
+    call_abandoned,
+    call_cancelled,
+    call_denied,
+    tool_not_found,
+)
+from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
+PLAN = Plan.of(
+    model="m", messages="hi", tools=[ADD, ToolDefinition.of("ping")], config=LoopConfig(max_turns=4)
+)
+GUARDED = replace(PLAN, tools=ToolSurface((replace(ADD, needs_approval=True), PLAN.tools.definitions[1])))
+PARALLEL = replace(
+    PLAN,
+    tools=ToolSurface(tuple(replace(tool, read_only=True) for tool in PLAN.tools.definitions)),
+    config=LoopConfig(parallel_tools=True),
+)
+A = ("call_a", "add", '{"a":1}')
+PING = ("call_b", "ping", "{}")
+
+REPLY = ReplyReceived(1, 200, canonical(body_of("Hello.")))
+CALLS = ReplyReceived(1, 200, canonical(body_of(None, A, PING)))
+FAILURE = RequestFailed(1, "timeout", "no luck")
+RESULT = ToolReturned(2, "2")
+GIVEN = ApprovalGiven(2, True)
+ELAPSED = WaitElapsed(2)
+CANCEL = CancelRequested("enough")
+
+IN_PHASE: dict[type[Phase], State] = {
+    Idle: State.idle(PLAN),
+    AwaitingReply: start(PLAN).state,
+    Waiting: fold(PLAN, [FAILURE]).state,
+    AwaitingTools: fold(PLAN, [CALLS]).state,
+    AwaitingApproval: fold(GUARDED, [CALLS]).state,
+    Settled: fold(PLAN, [REPLY]).state,
+}
+
+
+def test_every_phase_is_tried_here() -> None:
+    assert set(IN_PHASE) == set(get_args(Phase))
+    assert all(type(state.phase) is phase for phase, state in IN_PHASE.items())
+
+
+def test_a_run_without_tools_completes() -> None:
+    played = Playbook(Plan.of(model="m", messages="hi")).play(
+        asks(), replies("Hello."), finishes(Completed("Hello."))
+    )
+    assert [type(note).__name__ for note in played.notes] == ["RequestSent", "ReplyRead", "RunSettled"]
+
+
+def test_a_run_goes_on_through_faults_and_several_turns() -> None:
+    unknown, wrong = ("call_x", "ad", "{}"), ("call_y", "add", '{"a":"1"}')
+    violated = arguments_violate_schema("add", [Violation("/a", "integer", '"1"')])
+    Playbook(PLAN).play(
+        asks(),
+        replies_calling(unknown),
+        asks(calling(unknown), faults("call_x", "ad", tool_not_found("ad", ("add", "ping")))),
+        replies_calling(wrong),
+        asks(calling(wrong), faults("call_y", "add", violated)),
+        replies_calling(A, PING),
+        runs("call_a", "add", {"a": 1}),
+        returns({"sum": 2}),
+        runs("call_b", "ping", {}),
+        returns("pong"),
+        asks(
+            calling(A, PING),
+            tells("call_a", "add", {"sum": 2}),
+            tells("call_b", "ping", {"value": "pong"}),
+        ),
+        replies("Two."),
+        finishes(Completed("Two.")),
+    )
+
+
+def test_starting_is_stepping_from_idle() -> None:
+    assert start(PLAN) == step(State.idle(PLAN), RunStarted())
+
+
+def test_folding_is_stepping_through_all_events() -> None:
+    assert fold(PLAN, []) == start(PLAN)
+    stepped = step(step(start(PLAN).state, CALLS).state, RESULT)
+    assert fold(PLAN, [CALLS, RESULT]) == stepped
+    assert fold(PLAN, (event for event in (CALLS, RESULT))) == stepped
+
+
+def test_a_step_leaves_the_state_it_came_from_alone() -> None:
+    before = start(PLAN).state
+    first = step(before, CALLS)
+    assert step(before, REPLY) != first
+    assert step(before, CALLS) == first
+    assert list(before.messages.messages) == [UserMessage("hi")]
+
+
+TAKEN: dict[type[Event], tuple[type[Phase], ...]] = {
+    RunStarted: (Idle,),
+    ReplyReceived: (AwaitingReply, Settled),
+    RequestFailed: (AwaitingReply, Settled),
+    WaitElapsed: (Waiting, Settled),
+    ToolReturned: (AwaitingTools, Settled),
+    ApprovalGiven: (AwaitingApproval, Settled),
+    CancelRequested: tuple(IN_PHASE),
+}
+EVENTS: tuple[Event, ...] = (RunStarted(), REPLY, FAILURE, ELAPSED, RESULT, GIVEN, CANCEL)
+
+
+def test_every_event_is_tried_here() -> None:
+    assert {type(event) for event in EVENTS} == set(TAKEN) == set(get_args(Event))
+
+
+@pytest.mark.parametrize(
+    ("phase", "event"),
+    [(phase, event) for event in EVENTS for phase in IN_PHASE if phase not in TAKEN[type(event)]],
+)
+def test_an_event_in_the_wrong_phase_is_the_callers_bug_and_names_both(
+    phase: type[Phase], event: Event
+) -> None:
+    with pytest.raises(ProtocolError) as error:
+        step(IN_PHASE[phase], event)
+    assert f"phase {phase.__name__} cannot take {type(event).__name__};" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("phase", "event", "waits"),
+    [
+        (AwaitingReply, ReplyReceived(2, 200, REPLY.body), 1),
+        (AwaitingReply, RequestFailed(0, "timeout", "no luck"), 1),
+        (Waiting, WaitElapsed(1), 2),
+        (AwaitingTools, ToolReturned(1, "2"), 2),
+        (AwaitingApproval, ApprovalGiven(3, True), 2),
+    ],
+)
+def test_an_answer_with_another_ref_is_the_callers_bug_and_names_both(
+    phase: type[Phase],
+    event: ReplyReceived | RequestFailed | WaitElapsed | ToolReturned | ApprovalGiven,
+    waits: int,
+) -> None:
+    with pytest.raises(ProtocolError) as error:
+        step(IN_PHASE[phase], event)
+    assert str(error.value) == (
+        f"{type(event).__name__} answers ref {event.ref}, but {phase.__name__} waits for ref {waits}"
+    )
+
+
+def test_of_several_results_each_is_taken_once_in_any_order() -> None:
+    both = fold(PARALLEL, [CALLS])
+    with pytest.raises(ProtocolError, match=r"answers ref 4, but AwaitingTools waits for ref 2 or 3"):
+        step(both.state, ToolReturned(4, "1"))
+    second = step(both.state, ToolReturned(3, "1"))
+    with pytest.raises(ProtocolError, match=r"answers ref 3, but AwaitingTools waits for ref 2$"):
+        step(second.state, ToolReturned(3, "1"))
+    assert isinstance(step(second.state, ToolReturned(2, "1")).state.phase, AwaitingReply)
+
+
+def test_the_latest_time_that_an_answer_tells_is_kept() -> None:
+    later = step(start(PLAN).state, replace(CALLS, at_ms=700)).state
+    assert later.tally.at_ms == 700
+    assert step(later, replace(RESULT, at_ms=600)).state.tally.at_ms == 700
+    assert step(later, RESULT).state.tally.at_ms == 700
+
+
+def test_a_run_that_was_never_started_can_be_cancelled() -> None:
+    cancelled = step(State.idle(PLAN), CANCEL)
+    assert cancelled.effects == (Finish(Cancelled("enough")),)
+    assert cancelled.notes == (RunSettled("cancelled"),)
+    assert list(cancelled.state.messages.messages) == [UserMessage("hi")]
+
+
+def test_cancelling_while_the_model_thinks_leaves_the_history_as_it_was() -> None:
+    played = Playbook(PLAN).play(asks(), CANCEL, finishes(Cancelled("enough")))
+    assert list(played.state.messages.messages) == [UserMessage("hi")]
+
+
+def test_cancelling_while_a_tool_runs_answers_every_call_once() -> None:
+    played = Playbook(PLAN).play(
+        asks(),
+        replies_calling(A, PING),
+        runs("call_a", "add", {"a": 1}),
+        CANCEL,
+        finishes(Cancelled("enough")),
+    )
+    assert list(played.state.messages.messages) == [
+        UserMessage("hi"),
+        calling(A, PING),
+        faults("call_a", "add", call_cancelled("add")),
+        faults("call_b", "ping", call_abandoned("ping")),
+    ]
+
+
+def test_cancelling_a_wait_leaves_the_history_as_it_was() -> None:
+    played = Playbook(PLAN).play(
+        asks(), fails_to_send("timeout", "no luck"), waits(713), CANCEL, finishes(Cancelled("enough"))
+    )
+    assert list(played.state.messages.messages) == [UserMessage("hi")]
+
+
+def test_cancelling_a_question_answers_every_call_once() -> None:
+    played = Playbook(GUARDED).play(
+        asks(),
+        replies_calling(A, PING),
+        seeks_approval("call_a", "add", {"a": 1}),
+        CANCEL,
+        finishes(Cancelled("enough")),
+    )
+    assert list(played.state.messages.messages)[2:] == [
+        faults("call_a", "add", call_abandoned("add")),
+        faults("call_b", "ping", call_abandoned("ping")),
+    ]
+
+
+def test_cancelling_a_settled_run_changes_nothing() -> None:
+    settled = IN_PHASE[Settled]
+    assert step(settled, CANCEL) == Step(settled, (), ())
+
+
+@pytest.mark.parametrize(
+    "late", [REPLY, FAILURE, RESULT, GIVEN, ELAPSED, replace(REPLY, at_ms=9), replace(ELAPSED, at_ms=9)]
+)
+def test_an_answer_that_comes_too_late_is_dropped_and_noted(
+    late: ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed,
+) -> None:
+    for cancelled in (step(state, CANCEL).state for state in IN_PHASE.values()):
+        assert step(cancelled, late) == Step(cancelled, (), (LateAnswer(late.ref),))
+
+
+def test_the_turn_limit_lets_the_last_tools_run() -> None:
+    plan = Plan.of(
+        model="m", messages="hi", tools=[ToolDefinition.of("ping")], config=LoopConfig(max_turns=1)
+    )
+    played = Playbook(plan).play(
+        asks(), replies_calling(PING), runs("call_b", "ping", {}), returns("pong"), finishes(MaxTurns(1))
+    )
+    last = list(played.state.messages.messages)[-2:]
+    assert last == [calling(PING), tells("call_b", "ping", {"value": "pong"})]
+
+
+SAY_IT = UserMessage(LoopConfig().fix_empty_final_text)
+GONE = finishes(Cancelled("enough"))
+NUDGE = "You have not called a tool yet. The tools are: add, ping. Call the one that you need now."
+OVERFLOW = ContextOverflow(79, 1, ("tools and options: 283 bytes", "message 0 (user): 30 bytes"))
+
+
+def ending(*script: Turn, **settings: int | str | None) -> Playbook:
+    return ending_of(PLAN, *script, **settings)
+
+
+def ending_of(plan: Plan, /, *script: Turn, **settings: int | str | None) -> Playbook:
+    config = LoopConfig.of({**plan.config.changes(), **settings})
+    return Playbook(replace(plan, config=config)).play(asks(), *script)
+
+
+def every_ending() -> Iterable[Playbook]:
+    """One run for each way to end; between them they note all that can be noted."""
+    yield from endings_without_calls()
+    yield from endings_by_policy()
+    yield from endings_of_odd_plans()
+    yield going_on_until_no_turn_is_left()
+
+
+def endings_without_calls() -> Iterable[Playbook]:
+    cut = replies("Half", finish="length")
+    refusal: Json = {"choices": [{"message": {"refusal": "No."}, "finish_reason": "stop"}]}
+    lost, over = fails_to_send("connect", "no route"), TransportFailed("connect", None, "no route")
+    yield ending(replies("Hello."), finishes(Completed("Hello.")))
+    yield ending(replies(""), finishes(EmptyFinal()))
+    yield ending(cut, finishes(Truncated("Half")))
+    yield ending(replies_with(refusal), finishes(Refused("No.")))
+    yield ending(replies("x", finish="content_filter"), finishes(ContentFiltered("x")))
+    yield ending(replies_with({}), finishes(InvalidReply("NO_CHOICES", "the reply has no choices")))
+    yield ending(lost, waits(713), elapses(), asks(), lost, finishes(over), max_tries=2)
+    yield ending(CANCEL, finishes(Cancelled("enough")), REPLY)
+
+
+def endings_by_policy() -> Iterable[Playbook]:
+    refused = fails_to_send("status", "tools are not supported", 400)
+    denied = (replies_calling(A), seeks_approval("call_a", "add", {"a": 1}), denies())
+    heard = asks(calling(A), faults("call_a", "add", call_denied("add", "")))
+    yield ending(
+        replies("No."),
+        asks(AssistantMessage("No."), UserMessage(NUDGE)),
+        replies("No."),
+        finishes(NoToolCalls("No.")),
+        tool_use_mode="enforced",
+        nudge_no_tool_calls=1,
+    )
+    failed = finishes(ToolFailed(("add",)))
+    yield ending_of(GUARDED, *denied, heard, replies("."), failed, tool_use_mode="enforced")
+    yield ending_of(GUARDED, *denied, heard, replies(""), asks(SAY_IT, tools=False), CANCEL, GONE)
+    yield ending(refused, finishes(CapabilityRefused("tools are not supported")))
+    yield ending(refused, asks(tools=False), CANCEL, GONE, fallback_without_tools=True)
+    run = (replies_calling(PING, A), runs("call_b", "ping", {}), returns(1))
+    yield ending(*run, finishes(BudgetSpent("tool_calls", 1, 1)), max_tool_calls=1)
+    told = asks(calling(PING), tells("call_b", "ping", {"value": 1}))
+    again = (*run, told, *run, finishes(RepeatedCall("ping", 2)))
+    limits: dict[str, int | None] = {
+        "max_tool_calls_per_turn": 1,
+        "repetition_warn": None,
+        "repetition_stop": 2,
+    }
+    yield ending(*again, **limits)
+    warning = warned(Envelope(True, "ping", canonical({"value": 1})), 2)
+    repeated = asks(calling(PING), ToolMessage("call_b", warning.text()))
+    settings = {"max_tool_calls_per_turn": 1, "repetition_warn": 2}
+    yield ending(*run, told, *run, repeated, CANCEL, GONE, **settings)
+    yield Playbook(replace(PLAN, config=LoopConfig(context_window_tokens=1))).play(finishes(OVERFLOW))
+
+
+def endings_of_odd_plans() -> Iterable[Playbook]:
+    told, done = (UserMessage("x" * 200), AssistantMessage("y" * 200)), finishes(Completed("Hello."))
+    shortened = LoopConfig(context_window_tokens=100, history_policies=("keep_newest_turns",))
+    history = (UserMessage("hi"), *told, UserMessage("bye"))
+    long = Plan.of(model="m", messages=history, config=shortened)
+    yield Playbook(long).play(asks(kept=(history[0], history[-1])), replies("Hello."), done)
+    odd = Plan.of(
+        model="m",
+        messages="hi",
+        options={"temperature": 2},
+        overrides={"model": "other"},
+        provider=Provider(temperature_rule="drop"),
+        presets=["a"],
+    )
+    yield Playbook(odd).play(asks(), replies("Hello."), done)
+    routed = replace(PLAN, provider=Provider(pin_upstream=True))
+    yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
+
+
+def going_on_until_no_turn_is_left() -> Playbook:
+    turns: list[Turn] = []
+    for turn in range(1, 5):
+        turns += [
+            replies_calling(("", "ping", "{}"), ("call_x", "pong", "{}"), content="Again."),
+            runs(f"call_{turn}_0", "ping", {}),
+            returns(turn),
+        ]
+        if turn < 4:
+            turns.append(
+                asks(
+                    calling((f"call_{turn}_0", "ping", "{}"), ("call_x", "pong", "{}")),
+                    tells(f"call_{turn}_0", "ping", {"value": turn}),
+                    faults("call_x", "pong", tool_not_found("pong", ("add", "ping"))),
+                )
+            )
+    return ending(*turns, finishes(MaxTurns(4)), repetition_warn=None)
+
+
+def test_every_outcome_and_every_note_can_be_reached() -> None:
+    played = list(every_ending())
+    phases = [playbook.state.phase for playbook in played]
+    outcomes = {type(phase.outcome) for phase in phases if isinstance(phase, Settled)}
+    assert outcomes == set(get_args(Outcome))
+    noted = {type(note) for playbook in played for note in playbook.notes}
+    assert noted == set(get_args(Note))
+
+
+def test_each_request_is_noted_with_its_digest() -> None:
+    played = list(every_ending())[-1]
+    sent = [note for note in played.notes if isinstance(note, RequestSent)]
+    assert [(note.turn, note.messages) for note in sent] == [(1, 1), (2, 4), (3, 7), (4, 10)]
+    assert len({note.digest for note in sent}) == 4

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+
+from tests.preset_values import preset, presets
+from tests.samples import ECHO, complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.tables import PlaceError
+from toolreel_core._jsontext.canonical import canonical, parse
+from toolreel_core._loop.reducer import start
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import LISTS, Preset
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.surface import ToolSurface
+
+CAREFUL = preset("careful", config={"max_turns": 4, "text_dialects": ["hermes_json"]})
+SEQUENTIAL = preset("sequential", request={"parallel_tool_calls": False})
+KNOWN = preset("known", provider={"supports_parallel_tool_calls": "yes"})
+
+
+def test_a_preset_is_read_as_it_stands() -> None:
+    read = preset(
+        about="Mine.",
+        evidence=["a thread"],
+        verified_on="2026-11-22",
+        defaults_for=["here"],
+        config={"max_turns": 4},
+        provider={"id_style": "kimi"},
+        request={"temperature": 0},
+        request_overrides={"provider": {"sort": "price"}},
+        because={"max_turns": "enough", "temperature": "calm"},
+    )
+    assert read == Preset(
+        ("mine",),
+        "Mine.",
+        ("a thread",),
+        "2026-11-22",
+        (("max_turns", "enough"), ("temperature", "calm")),
+        ("here",),
+        canonical({"max_turns": 4}),
+        canonical({"id_style": "kimi"}),
+        canonical({"temperature": 0}),
+        canonical({"provider": {"sort": "price"}}),
+    )
+    assert read.name == "mine"
+
+
+def test_merging_changes_only_what_is_declared() -> None:
+    merged = CAREFUL.merged(preset("patient", config={"max_turns": 40}))
+    assert merged.changes()["config"] == {"max_turns": 40, "text_dialects": ["hermes_json"]}
+    assert merged.name == "careful + patient"
+
+
+def test_lists_of_names_are_joined_in_order_and_say_nothing_twice() -> None:
+    merged = CAREFUL.merged(preset(config={"text_dialects": ["json_fenced", "hermes_json"]}))
+    assert merged.changes()["config"]["text_dialects"] == ["hermes_json", "json_fenced"]
+
+
+def test_an_empty_list_clears_what_was_there() -> None:
+    cleared = CAREFUL.merged(preset("cleared", config={"text_dialects": []}))
+    assert cleared.changes()["config"]["text_dialects"] == []
+    again = cleared.merged(preset(config={"text_dialects": ["json_fenced"]}))
+    assert again.changes()["config"]["text_dialects"] == ["json_fenced"]
+
+
+def test_a_list_can_be_cleared_and_filled_in_one() -> None:
+    merged = CAREFUL.merged(preset(config={"text_dialects": {"only": ["json_fenced"]}}))
+    assert merged.changes()["config"]["text_dialects"] == ["json_fenced"]
+    emptied = CAREFUL.merged(preset(config={"text_dialects": {"only": []}}))
+    assert emptied == CAREFUL.merged(preset(config={"text_dialects": []}))
+
+
+def test_options_and_overrides_merge_deeply() -> None:
+    one = preset(request={"a": {"b": 1, "c": 1}}, request_overrides={"provider": {"sort": "price"}})
+    other = preset(request={"a": {"c": 2}, "d": 3}, request_overrides={"provider": {"only": ["x"]}})
+    assert one.merged(other).changes() == {
+        "config": {},
+        "provider": {},
+        "request": {"a": {"b": 1, "c": 2}, "d": 3},
+        "request_overrides": {"provider": {"sort": "price", "only": ["x"]}},
+    }
+
+
+def test_a_limit_is_turned_off_by_a_word_since_toml_has_no_null() -> None:
+    assert preset(config={"repetition_stop": "off"}).changes()["config"] == {"repetition_stop": None}
+
+
+def test_what_was_seen_is_kept_and_the_oldest_look_counts() -> None:
+    one = preset("one", evidence=["a", "b"], verified_on="2026-11-22", about="One.")
+    other = preset("other", evidence=["b", "c"], verified_on="2026-02-08", about="Other.")
+    merged = one.merged(other).merged(preset("third"))
+    assert merged.evidence == ("a", "b", "c")
+    assert merged.verified_on == "2026-02-08"
+    assert merged.about == "One. Other."
+
+
+def test_the_later_reason_for_a_key_counts() -> None:
+    one = preset(config={"max_turns": 1}, because={"max_turns": "first"})
+    other = preset(config={"max_turns": 2}, because={"max_turns": "second"})
+    assert one.merged(other).because == (("max_turns", "second"),)
+
+
+def test_a_reason_does_not_outlive_the_value_that_it_was_for() -> None:
+    one = preset(
+        config={"max_turns": 1, "text_dialects": ["hermes_json"]},
+        request={"temperature": 0},
+        because={"max_turns": "first", "text_dialects": "tags", "temperature": "calm"},
+    )
+    other = preset(config={"max_turns": 2, "text_dialects": ["json_fenced"]})
+    assert one.merged(other).because == (("text_dialects", "tags"), ("temperature", "calm"))
+
+
+@given(presets, presets, presets)
+def test_it_does_not_matter_which_two_of_three_are_merged_first(
+    one: Preset, two: Preset, three: Preset
+) -> None:
+    assert one.merged(two).merged(three) == one.merged(two.merged(three))
+
+
+@given(presets)
+def test_an_empty_preset_changes_nothing_and_a_preset_over_itself_neither(one: Preset) -> None:
+    assert Preset().merged(one) == one.merged(Preset()) == one
+    assert one.merged(one).changes() == one.changes()
+
+
+@given(presets)
+def test_equal_presets_are_equal_values(one: Preset) -> None:
+    again = Preset(**{item.name: getattr(one, item.name) for item in fields(Preset)})
+    assert hash(again) == hash(one)
+    assert parse(one.config) == parse(again.config)
+
+
+def test_every_list_of_names_is_joined() -> None:
+    assert set(LISTS) >= {"text_dialects", "message_transforms", "history_policies"}
+
+
+def test_an_empty_preset_makes_the_plan_that_would_be_made_without() -> None:
+    plan = Preset().plan(
+        model="m", messages="hi", tools=[ECHO], options={"temperature": 0}, settings={"max_turns": 3}, seed=7
+    )
+    assert plan == Plan.of(
+        model="m",
+        messages="hi",
+        tools=[ECHO],
+        options={"temperature": 0},
+        config=LoopConfig(max_turns=3),
+        seed=7,
+    )
+
+
+def test_a_plan_has_what_the_preset_declares_and_its_name() -> None:
+    ready = CAREFUL.merged(preset("kimi", provider={"id_style": "kimi"}, request={"temperature": 0.3}))
+    plan = ready.plan(model="m", messages="hi")
+    assert plan.config == LoopConfig(max_turns=4, text_dialects=("hermes_json",))
+    assert plan.provider == Provider(id_style="kimi")
+    assert plan.options == canonical({"temperature": 0.3})
+    assert plan.presets == ("careful", "kimi")
+
+
+def test_what_a_plan_itself_asks_for_goes_before_its_preset() -> None:
+    ready = preset(
+        config={"max_turns": 4, "text_dialects": ["hermes_json"]},
+        provider={"id_style": "kimi", "thinking": True},
+        request={"temperature": 0.3, "extra": {"a": 1, "b": 1}},
+    )
+    plan = ready.plan(
+        model="m",
+        messages="hi",
+        options={"temperature": 1, "extra": {"b": 2}},
+        settings={"text_dialects": ["json_fenced"], "id_style": "openai"},
+    )
+    assert plan.config == LoopConfig(max_turns=4, text_dialects=("json_fenced",))
+    assert plan.provider == Provider(id_style="openai", thinking=True)
+    assert parse(plan.options) == {"temperature": 1, "extra": {"a": 1, "b": 2}}
+
+
+def test_overrides_go_over_everything() -> None:
+    ready = preset(request_overrides={"provider": {"sort": "price", "only": ["a"]}})
+    plan = ready.plan(
+        model="m",
+        messages="hi",
+        options={"provider": {"sort": "latency"}},
+        overrides={"provider": {"only": ["b"]}},
+    )
+    [effect] = start(plan).effects
+    assert isinstance(effect, SendRequest)
+    assert json.loads(effect.request.body)["provider"] == {"sort": "price", "only": ["b"]}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "support"),
+    [
+        ("parallel_tool_calls", False, "supports_parallel_tool_calls"),
+        ("response_format", {"type": "json_object"}, "supports_response_format"),
+        ("stream_options", {"include_usage": True}, "supports_stream_options"),
+        ("tool_choice", "required", "supports_required"),
+    ],
+)
+def test_an_option_of_a_preset_is_sent_only_where_it_is_known_to_be_taken(
+    option: str, value: object, support: str
+) -> None:
+    asking = preset("asking", request={option: value})
+    for known, sent in (("yes", {option: value}), ("no", {}), ("unknown", {})):
+        ready = asking.merged(preset(provider={support: known}))
+        assert parse(ready.plan(model="m", messages="hi", tools=[ECHO]).options) == sent
+    insisting = asking.plan(model="m", messages="hi", tools=[ECHO], options={option: "mine"})
+    assert parse(insisting.options) == {option: "mine"}
+
+
+def test_a_choice_of_tools_that_every_provider_takes_is_sent() -> None:
+    plan = preset(request={"tool_choice": "auto"}).plan(model="m", messages="hi", tools=[ECHO])
+    assert parse(plan.options) == {"tool_choice": "auto"}
+
+
+def test_options_about_tools_are_not_sent_where_there_are_none() -> None:
+    ready = SEQUENTIAL.merged(KNOWN)
+    assert parse(ready.plan(model="m", messages="hi").options) == {}
+    with_tools = ready.plan(model="m", messages="hi", tools=ToolSurface((ECHO,)))
+    assert parse(with_tools.options) == {"parallel_tool_calls": False}
+    assert with_tools.calls_per_turn == 1
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        ("x", "preset.mine: expected a table, got 'x'"),
+        ({"confg": {}}, "preset.mine: there is no key 'confg'; did you mean 'config'?"),
+        ({"about": 1}, "preset.mine.about: expected a text, got 1"),
+        ({"evidence": "a thread"}, "preset.mine.evidence: expected a list of texts, got 'a thread'"),
+        ({"verified_on": "today"}, "preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'"),
+        ({"defaults_for": "x"}, "preset.mine.defaults_for: expected a list of texts, got 'x'"),
+        ({"config": []}, "preset.mine.config: expected a table, got []"),
+        (
+            {"config": {"max_turn": 1}},
+            "preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
+        ),
+        (
+            {"config": {"max_turns": 0}},
+            "preset.mine.config.max_turns: expected a whole number of at least 1, got 0",
+        ),
+        (
+            {"config": {"text_dialects": "hermes_json"}},
+            "preset.mine.config.text_dialects: expected a list of texts, got 'hermes_json'",
+        ),
+        (
+            {"config": {"text_dialects": {"all": []}}},
+            "preset.mine.config.text_dialects: there is no key 'all'",
+        ),
+        (
+            {"config": {"text_dialects": {"only": "x"}}},
+            "preset.mine.config.text_dialects.only: expected a list of texts, got 'x'",
+        ),
+        (
+            {"config": {"text_dialects": ["hermes"]}},
+            "preset.mine.config.text_dialects: there is no dialect 'hermes'; did you mean 'hermes_json'?",
+        ),
+        (
+            {"config": {"max_turns": "off"}},
+            "preset.mine.config.max_turns: expected a whole number of at least 1, got 'off'",
+        ),
+        (
+            {"config": {"retry_base_ms": 70_000}},
+            "preset.mine.config: retry_cap_ms: expected at least retry_base_ms (70000), got 60000",
+        ),
+        (
+            {"provider": {"reasoning_replay": "always"}},
+            "preset.mine.provider.reasoning_replay: "
+            "expected one of verbatim, current_turn, never, got 'always'",
+        ),
+        (
+            {"provider": {"id_stile": "kimi"}},
+            "preset.mine.provider: there is no setting 'id_stile'; did you mean 'id_style'?",
+        ),
+        ({"request": {"messages": []}}, "preset.mine.request.messages: it is set by the run itself"),
+        ({"request": {"x": {1}}}, "preset.mine.request.x: expected what JSON can hold, got {1}"),
+        ({"request_overrides": 1}, "preset.mine.request_overrides: expected a table, got 1"),
+        (
+            {"because": {"max_turns": "x"}},
+            "preset.mine.because.max_turns: it is not set in this preset; give reasons for what is",
+        ),
+        (
+            {"config": {"max_turns": 1}, "because": {"max_turns": 1}},
+            "preset.mine.because.max_turns: expected a text, got 1",
+        ),
+    ],
+)
+def test_a_preset_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
+    assert text in complaint(PlaceError, lambda: Preset.of("mine", tree))
+
+
+def test_a_setting_that_does_not_exist_is_refused_with_a_hint() -> None:
+    def plan() -> object:
+        return CAREFUL.plan(model="m", messages="hi", settings={"id_stile": "kimi"})
+
+    assert complaint(ConfigError, plan) == "there is no setting 'id_stile'; did you mean 'id_style'?"

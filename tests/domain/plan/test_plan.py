@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+
+from tests.samples import ECHO, PING, PLAN, complaint, printed_under
+from tests.strategies import plans
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._conversation.wire_form import Form
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import RequestOptions
+from toolreel_core._plan.request_body import Ignored
+from toolreel_core._protocol.codec import dump, load_plan
+from toolreel_core._settings.config import LoopConfig, ToolUseMode
+from toolreel_core._settings.provider import Provider, Support
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+HI = (UserMessage("hi"),)
+CALL = SentCall("a", "echo", "{}")
+SPOKEN = replace(PLAN, messages=(SystemMessage("s"), AssistantMessage("", (CALL,)), ToolMessage("a", "{}")))
+
+
+def deep(levels: int) -> Json:
+    value: Json = 0
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_everyday_values_make_a_plan() -> None:
+    assert Plan.of(
+        model="m",
+        messages="hi",
+        options={"temperature": 0},
+        tools=[ECHO],
+        config=LoopConfig(max_turns=2),
+        seed=7,
+        provider=Provider(id_style="kimi"),
+        overrides={"top_p": 1},
+        presets=["a", "b"],
+    ) == Plan(
+        "m",
+        HI,
+        canonical({"temperature": 0}),
+        ToolSurface((ECHO,)),
+        LoopConfig(max_turns=2),
+        7,
+        Provider(id_style="kimi"),
+        canonical({"top_p": 1}),
+        ("a", "b"),
+    )
+
+
+def test_what_is_not_given_has_a_default() -> None:
+    assert Plan.of(model="m", messages="hi") == Plan("m", HI)
+    assert Plan("m", HI) == Plan(
+        "m", HI, canonical({}), ToolSurface(), LoopConfig(), 0, Provider(), canonical({}), ()
+    )
+
+
+def test_ready_values_are_taken_as_they_are() -> None:
+    surface = ToolSurface((PING,))
+    assert Plan.of(model="m", messages=iter(HI), tools=surface) == Plan("m", HI, tools=surface)
+
+
+def test_tools_stand_before_the_options_of_a_body() -> None:
+    plan = replace(PLAN, options=canonical({"temperature": 0}))
+    expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0})
+    assert plan.bodies.with_tools == RequestOptions(expected)
+
+
+def test_a_request_without_tools_has_no_option_that_is_about_tools() -> None:
+    about: dict[str, Json] = {"tool_choice": "auto", "parallel_tool_calls": False}
+    plan = replace(PLAN, options=canonical({"temperature": 0, **about}))
+    assert plan.bodies.without_tools == RequestOptions(canonical({"temperature": 0}))
+    expected = canonical({"tools": [ECHO.tree(), PING.tree()], "temperature": 0, **about})
+    assert plan.bodies.with_tools == RequestOptions(expected)
+
+
+STREAMING: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def test_a_final_stream_is_asked_for_where_no_tools_are_sent() -> None:
+    streaming = LoopConfig(final_stream=True)
+    plan = replace(PLAN, config=streaming, options=canonical({"temperature": 0}))
+    assert plan.bodies.without_tools == RequestOptions(canonical({**STREAMING, "temperature": 0}))
+    assert not plan.bodies.with_tools.streamed
+    chat = replace(plan, tools=ToolSurface())
+    assert chat.bodies.with_tools == chat.bodies.without_tools == plan.bodies.without_tools
+    assert not PLAN.bodies.without_tools.streamed
+
+
+def test_what_a_stream_shall_hold_may_be_said_by_the_options() -> None:
+    bare: dict[str, Json] = {"stream_options": {"include_usage": False}}
+    plan = replace(PLAN, config=LoopConfig(final_stream=True), options=canonical(bare))
+    assert plan.bodies.without_tools == RequestOptions(canonical(STREAMING | bare))
+
+
+@pytest.mark.parametrize(
+    ("options", "cap"),
+    [
+        ({}, None),
+        ({"max_tokens": 256}, 256),
+        ({"max_completion_tokens": 256}, 256),
+        ({"max_tokens": 100, "max_completion_tokens": 256}, 256),
+        ({"max_tokens": None}, None),
+        ({"max_tokens": True}, None),
+        ({"max_tokens": "256"}, None),
+        ({"max_tokens": 0}, None),
+        ({"max_tokens": -1}, None),
+    ],
+)
+def test_the_cap_on_a_reply_is_read_from_the_options(options: dict[str, Json], cap: int | None) -> None:
+    assert Plan.of(model="m", messages="hi", options=options).bodies.output_cap == cap
+
+
+@pytest.mark.parametrize(
+    ("parallel", "limit", "calls"),
+    [(None, None, None), (True, None, None), (False, None, 1), (False, 3, 3), (True, 2, 2), (0, None, None)],
+)
+def test_a_request_for_single_calls_has_one_heard_unless_more_are_configured(
+    parallel: Json, limit: int | None, calls: int | None
+) -> None:
+    config = LoopConfig(max_tool_calls_per_turn=limit)
+    options = {} if parallel is None else {"parallel_tool_calls": parallel}
+    assert Plan.of(model="m", messages="hi", options=options, config=config).calls_per_turn == calls
+
+
+@pytest.mark.parametrize(
+    ("options", "overrides", "calls"),
+    [
+        ({}, {"parallel_tool_calls": False}, 1),
+        ({"parallel_tool_calls": False}, {"parallel_tool_calls": True}, None),
+    ],
+)
+def test_an_override_decides_how_many_calls_are_heard(
+    options: dict[str, Json], overrides: dict[str, Json], calls: int | None
+) -> None:
+    assert Plan.of(model="m", messages="hi", options=options, overrides=overrides).calls_per_turn == calls
+
+
+def test_one_call_is_heard_even_where_the_provider_cannot_be_told() -> None:
+    deaf = Provider(supports_parallel_tool_calls="no")
+    plan = replace(PLAN, options=canonical({"parallel_tool_calls": False}), provider=deaf)
+    assert plan.calls_per_turn == 1
+    assert plan.bodies == replace(PLAN.bodies, ignored=(Ignored("parallel_tool_calls", "unsupported"),))
+
+
+@pytest.mark.parametrize(
+    ("mode", "support", "sends"),
+    [
+        ("relaxed", "unknown", True),
+        ("enforced", "yes", True),
+        ("disabled", "yes", False),
+        ("relaxed", "no", False),
+        ("enforced", "no", False),
+    ],
+)
+def test_tools_go_out_unless_the_mode_or_the_provider_is_against_them(
+    mode: ToolUseMode, support: Support, sends: bool
+) -> None:
+    config, provider = LoopConfig(tool_use_mode=mode), Provider(supports_tools=support)
+    plan = replace(PLAN, config=config, provider=provider)
+    assert plan.sends_tools is sends
+    assert ('"tools":' in plan.bodies.with_tools.text) is sends
+
+
+BLANK_TO_NULL = "assistant_tool_calls_content_null_if_blank"
+
+
+def test_messages_are_written_for_the_provider_and_estimated_only_where_there_is_a_window() -> None:
+    kimi = Provider(id_style="kimi")
+    assert PLAN.form == Form()
+    assert replace(PLAN, provider=kimi).form == Form(kimi)
+    config = LoopConfig(context_window_tokens=9, message_transforms=(BLANK_TO_NULL,))
+    assert replace(PLAN, config=config).form == Form(Provider(), (BLANK_TO_NULL,), "bytes_per_4")
+
+
+def test_a_plan_without_tools_sends_no_tools() -> None:
+    assert Plan("m", HI).bodies.with_tools == RequestOptions(canonical({}))
+
+
+ENFORCED = LoopConfig(tool_use_mode="enforced")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: Plan("", HI), "model: expected the name of a model, got an empty text"),
+        (lambda: Plan("m", ()), "messages: expected at least one message to begin with"),
+        (lambda: Plan("m", HI, canonical([1])), "options: expected a JSON object, got [1]"),
+        (
+            lambda: Plan.of(model="m", messages="hi", options={"a": deep(128)}),
+            "options: nested deeper than 128 levels",
+        ),
+        (
+            lambda: Plan("m", HI, overrides=canonical("x")),
+            'overrides: expected a JSON object, got "x"',
+        ),
+        (
+            lambda: Plan("m", HI, overrides=canonical({"a": deep(128)})),
+            "overrides: nested deeper than 128 levels",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", overrides={"a": float("nan")}),
+            "overrides.a: nan is not JSON; use a finite number",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", options={"a": cast("Json", {1})}),
+            "options.a: a set is not JSON; use None, a bool, a number, a str, a list or a dict",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", options={"user": "\ud83d"}),
+            "options.user: holds a lone surrogate, which cannot be sent",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", overrides={"user": "\ud83d"}),
+            "overrides.user: holds a lone surrogate, which cannot be sent",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", config=ENFORCED),
+            "tool_use_mode: an enforced run has to call a tool, and there is none; "
+            "give it tools, or relax the mode",
+        ),
+        *(
+            (
+                lambda key=key: Plan("m", HI, canonical({key: None})),
+                f"options: {key!r} is set by the run itself; give it to the plan instead",
+            )
+            for key in ("model", "messages", "tools", "stream")
+        ),
+        *(
+            (make, r"a text holds the lone surrogate '\ud83d', which cannot be sent")
+            for make in (
+                lambda: Plan.of(model="\ud83d", messages="hi"),
+                lambda: Plan.of(model="m", messages="hi \ud83d"),
+                lambda: Plan.of(model="m", messages="hi", provider=Provider(name="\ud83d")),
+            )
+        ),
+    ],
+)
+def test_parts_that_make_no_run_are_refused(make: Callable[[], Plan], why: str) -> None:
+    assert complaint(ConfigError, make) == why
+
+
+def test_options_may_nest_up_to_the_cap() -> None:
+    assert Plan("m", HI, canonical({"a": deep(127)})).options == canonical({"a": deep(127)})
+
+
+CHANGES: list[tuple[Plan, Mapping[str, Any]]] = [
+    (PLAN, {"model": "other"}),
+    (PLAN, {"messages": (UserMessage("hello"),)}),
+    (PLAN, {"messages": (SystemMessage("hi"),)}),
+    (PLAN, {"messages": (*HI, *HI)}),
+    (PLAN, {"options": canonical({"temperature": 0})}),
+    (PLAN, {"tools": ToolSurface((PING, ECHO))}),
+    (PLAN, {"tools": ToolSurface((replace(ECHO, name="say"), PING))}),
+    (PLAN, {"tools": ToolSurface((replace(ECHO, description=""), PING))}),
+    (PLAN, {"tools": ToolSurface((replace(ECHO, parameters=canonical({})), PING))}),
+    *(
+        (PLAN, {"tools": ToolSurface((ECHO, tool))})
+        for tool in (
+            replace(PING, read_only=True),
+            replace(PING, polling=True),
+            replace(PING, needs_approval=True),
+        )
+    ),
+    (PLAN, {"config": LoopConfig(max_turns=3)}),
+    (PLAN, {"config": LoopConfig(max_tool_args_bytes=3)}),
+    (PLAN, {"config": LoopConfig(max_tool_output_bytes=3)}),
+    (PLAN, {"config": LoopConfig(max_argument_depth=3)}),
+    (PLAN, {"config": LoopConfig(text_dialects=("hermes_json",))}),
+    (PLAN, {"seed": 1}),
+    (PLAN, {"provider": Provider(supports_tools="yes")}),
+    (PLAN, {"provider": Provider(id_style="kimi")}),
+    (PLAN, {"overrides": canonical({"temperature": 0})}),
+    (PLAN, {"overrides": canonical({"model": "other"})}),
+    (SPOKEN, {"messages": (SPOKEN.messages[0], AssistantMessage("said", (CALL,)), SPOKEN.messages[2])}),
+    *(
+        (SPOKEN, {"messages": (SPOKEN.messages[0], AssistantMessage("", (call,)), SPOKEN.messages[2])})
+        for call in (replace(CALL, id="b"), replace(CALL, name="ping"), replace(CALL, arguments="{ }"))
+    ),
+    (SPOKEN, {"messages": (*SPOKEN.messages[:2], ToolMessage("b", "{}"))}),
+    (SPOKEN, {"messages": (*SPOKEN.messages[:2], ToolMessage("a", "[]"))}),
+]
+
+
+@pytest.mark.parametrize(("plan", "change"), CHANGES, ids=[str(index) for index in range(len(CHANGES))])
+def test_the_digest_changes_with_every_single_part(plan: Plan, change: Mapping[str, Any]) -> None:
+    assert replace(plan, **change).digest != plan.digest
+
+
+def test_every_part_has_been_changed() -> None:
+    parts = {item.name for item in fields(Plan) if item.init}
+    assert {key for _, change in CHANGES for key in change} == parts - {"presets"}
+
+
+def test_the_names_of_the_presets_are_for_the_trace_alone() -> None:
+    assert replace(PLAN, presets=("a",)).digest == PLAN.digest
+    assert replace(PLAN, presets=("a",)) != PLAN
+
+
+@given(plans, plans)
+def test_two_plans_share_a_digest_only_if_they_are_equal(one: Plan, other: Plan) -> None:
+    assert (one.digest == other.digest) == (one == other)
+    assert replace(one).digest == one.digest
+
+
+def test_the_digest_is_the_same_in_every_process() -> None:
+    program = "from tests.samples import PLAN; print(PLAN.digest)"
+    assert {printed_under(seed, program) for seed in range(3)} == {PLAN.digest}
+
+
+def test_the_digest_is_the_same_in_every_version_that_can_read_the_records() -> None:
+    assert PLAN.digest == "23afafaeecaf06341da8b2ebf6e10efc2078194836ec4ec1f62f888477e83108"
+
+
+NAMED = ToolDefinition.of("files.read")
+HIDDEN = ToolDefinition.of("hidden", "x" * 100, exposed=False)
+
+
+def test_hidden_tools_are_not_sent() -> None:
+    hidden = Plan.of(model="m", messages="hi", tools=[NAMED, HIDDEN])
+    assert hidden.bodies.with_tools == RequestOptions(canonical({"tools": [NAMED.tree()]}))
+    assert Plan.of(model="m", messages="hi", tools=[HIDDEN]).bodies.with_tools == RequestOptions(
+        canonical({})
+    )
+
+
+def test_the_digest_changes_with_what_the_model_is_not_told() -> None:
+    surfaces = [
+        ToolSurface((NAMED,)),
+        ToolSurface((ToolDefinition.of("files_read"),)),
+        ToolSurface((NAMED, HIDDEN)),
+        ToolSurface((NAMED, replace(HIDDEN, description=""))),
+        ToolSurface((NAMED,), ("files.delete",)),
+        ToolSurface((replace(NAMED, needs_approval=True),)),
+        ToolSurface((replace(NAMED, deadline_ms=9),)),
+    ]
+    assert len({replace(PLAN, tools=surface).digest for surface in surfaces}) == len(surfaces)
+
+
+def test_where_a_tool_comes_from_changes_nothing() -> None:
+    moved = ToolSurface(tuple(replace(tool, source="elsewhere") for tool in PLAN.tools.definitions))
+    assert replace(PLAN, tools=moved).digest == PLAN.digest
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_tools_may_fill_the_limits(more: int) -> None:
+    surface = ToolSurface((ToolDefinition("t", "é"), HIDDEN))
+    config = LoopConfig(max_tool_definitions_count=1 + more, max_tool_definitions_bytes=surface.size + more)
+    assert Plan.of(model="m", messages="hi", tools=surface, config=config).tools is surface
+
+
+@pytest.mark.parametrize("key", ["max_tool_definitions_count", "max_tool_definitions_bytes"])
+def test_tools_over_a_limit_make_no_plan(key: str) -> None:
+    config = LoopConfig.of({key: 1})
+    told = complaint(
+        ConfigError, lambda: Plan.of(model="m", messages="hi", tools=[ECHO, PING], config=config)
+    )
+    assert told.startswith(f"{key}: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "cap"),
+    [
+        ({}, None),
+        ({"max_tokens": 9}, 9),
+        ({"max_completion_tokens": 8, "max_tokens": 9}, 8),
+        ({"max_tokens": True}, None),
+    ],
+)
+def test_a_plan_knows_the_cap_on_output(options: Mapping[str, Json], cap: int | None) -> None:
+    assert Plan.of(model="m", messages="hi", options=options).bodies.output_cap == cap
+
+
+def test_what_is_said_of_tools_is_stored_only_where_it_differs() -> None:
+    told = Plan.of(
+        model="m",
+        messages="hi",
+        tools=ToolSurface((replace(NAMED, deadline_ms=9, source="disk"), HIDDEN), ("files.delete",)),
+        config=LoopConfig(null_for_optional_is_absent=True),
+    )
+    loaded = load_plan(dump(told))
+    assert (loaded, loaded.digest) == (told, told.digest)
+    assert [tool.source for tool in loaded.tools.definitions] == ["disk", ""]
+    for key in ("exposed", "deadline_ms", "source", "masked", "null_for_optional_is_absent"):
+        assert f'"{key}":' in dump(told)
+        assert f'"{key}":' not in dump(PLAN)

@@ -1,0 +1,679 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import ECHO, PLAN, complaint, printed_under
+from tests.strategies import member, plans, states, transcripts
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._conversation.wire_form import Form
+from toolreel_core._errors import CodecError
+from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import Request, RequestOptions
+from toolreel_core._protocol.codec import (
+    VERSION,
+    decode_event,
+    decode_plan,
+    dump,
+    encode,
+    load_effect,
+    load_event,
+    load_note,
+    load_plan,
+    load_state,
+    tag,
+)
+from toolreel_core._protocol.effects import (
+    AskApproval,
+    Effect,
+    Finish,
+    RunTool,
+    SendRequest,
+    Wait,
+    fingerprint,
+)
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
+from toolreel_core._protocol.notes import (
+    ApprovalAsked,
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    CallRepeated,
+    CallsIgnored,
+    CallStarted,
+    ContentStripped,
+    HistoryShortened,
+    LateAnswer,
+    ModelNudged,
+    Note,
+    OptionIgnored,
+    PresetsApplied,
+    QuirkApplied,
+    RecoveryTried,
+    RepairApplied,
+    ReplyRead,
+    RequestAbandoned,
+    RequestLost,
+    RequestSent,
+    RetryPlanned,
+    RunSettled,
+    ToolsDropped,
+    UpstreamPinned,
+)
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransportFailed,
+    Truncated,
+)
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    InFlight,
+    Memory,
+    Phase,
+    Settled,
+    State,
+    Streak,
+    Tally,
+    Waiting,
+)
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.surface import ToolSurface
+
+HI = Transcript.of([UserMessage("hi")])
+CALL = ToolCall("a", "echo", canonical({"text": "é"}), '{"text": "é"}', "legacy")
+CUT = ToolCall("b", "echo", ArgumentError("ARGUMENTS_TRUNCATED", "at 1"), '{"te')
+RECEIVED = ReplyReceived(1, 200, "{}")
+SEND = SendRequest(1, Request("m", HI, RequestOptions(canonical({"n": 1}))))
+NO_TRANSCRIPTS: list[Json] = [
+    {},
+    {"messages": [], "form": {}},
+    {"messages": [], "form": {}, "kept": 1, "b": 2},
+]
+FORMED = Transcript.of([UserMessage("hi")], Form(Provider(id_style="kimi")), kept=[])
+SEND_FORMED = SendRequest(1, Request("m", FORMED, RequestOptions(canonical({}))))
+RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
+ASKED = AwaitingReply(1)
+REMEMBERED = Memory(
+    1, True, True, 2, ("echo",), Ledger.of({"echo": True}), Ledger.of({"ab": Streak("cd", 2)})
+)
+WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
+RUNNING = AwaitingTools(
+    (InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({}), untrusted=True))), (CUT,)
+)
+STORED_CALL = (
+    '{"type":"tool_call","id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}",'
+    '"original":"{\\"text\\": \\"é\\"}","provenance":"legacy"}'
+)
+STORED_CUT = (
+    '{"type":"tool_call","id":"b","name":"echo","arguments":'
+    '{"type":"argument_error","code":"ARGUMENTS_TRUNCATED","detail":"at 1"},'
+    '"original":"{\\"te"}'
+)
+STORED_SEND = (
+    '{"type":"send_request","ref":1,"request":{"type":"request","model":"m",'
+    '"messages":[{"type":"user_message","content":"hi"}],'
+    '"options":{"type":"request_options","text":"{\\"n\\":1}"}}}'
+)
+
+GOLDEN: list[tuple[object, str]] = [
+    (SystemMessage("s"), '{"type":"system_message","content":"s"}'),
+    (UserMessage("é"), '{"type":"user_message","content":"é"}'),
+    (
+        AssistantMessage("t", (SentCall("a", "echo", "{ }"),)),
+        '{"type":"assistant_message","content":"t",'
+        '"calls":[{"type":"sent_call","id":"a","name":"echo","arguments":"{ }"}]}',
+    ),
+    (ToolMessage("a", "{}"), '{"type":"tool_message","call_id":"a","content":"{}"}'),
+    (ToolMessage("a", "{}", "n"), '{"type":"tool_message","call_id":"a","content":"{}","name":"n"}'),
+    (
+        AssistantMessage("t", (), canonical({"x": 1})),
+        '{"type":"assistant_message","content":"t","extras":"{\\"x\\":1}"}',
+    ),
+    (RunStarted(), '{"type":"run_started"}'),
+    (RECEIVED, '{"type":"reply_received","ref":1,"status":200,"body":"{}"}'),
+    (
+        RequestFailed(1, "timeout", "slow"),
+        '{"type":"request_failed","ref":1,"failure":"timeout","message":"slow"}',
+    ),
+    (ToolReturned(2, "{}"), '{"type":"tool_returned","ref":2,"output":"{}"}'),
+    (
+        ApprovalGiven(2, False, "no"),
+        '{"type":"approval_given","ref":2,"approved":false,"reason":"no"}',
+    ),
+    (WaitElapsed(2, 900), '{"type":"wait_elapsed","ref":2,"at_ms":900}'),
+    (CancelRequested("why"), '{"type":"cancel_requested","reason":"why"}'),
+    (SEND, STORED_SEND),
+    (
+        RUN,
+        '{"type":"run_tool","ref":2,"call_id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}"}',
+    ),
+    (
+        AskApproval(2, "a", "echo", canonical({"text": "é"})),
+        '{"type":"ask_approval","ref":2,"call_id":"a","name":"echo","arguments":"{\\"text\\":\\"é\\"}"}',
+    ),
+    (Wait(3, 700), '{"type":"wait","ref":3,"ms":700}'),
+    (Finish(EmptyFinal()), '{"type":"finish","outcome":{"type":"empty_final"}}'),
+    (PresetsApplied(("a", "b")), '{"type":"presets_applied","names":["a","b"]}'),
+    (OptionIgnored("n", "reserved"), '{"type":"option_ignored","key":"n","why":"reserved"}'),
+    (QuirkApplied(1, "id_style", 2), '{"type":"quirk_applied","turn":1,"name":"id_style","times":2}'),
+    (
+        HistoryShortened(1, ("a",), 9, 4, 90, 40),
+        '{"type":"history_shortened","turn":1,"policies":["a"],"messages_before":9,"messages_after":4,'
+        '"tokens_before":90,"tokens_after":40}',
+    ),
+    (UpstreamPinned(1, "x"), '{"type":"upstream_pinned","turn":1,"upstream":"x"}'),
+    (
+        RequestSent(1, 2, 30, "ab"),
+        '{"type":"request_sent","turn":1,"messages":2,"bytes":30,"digest":"ab"}',
+    ),
+    (
+        ReplyRead(1, "stop", 0, 9, 3),
+        '{"type":"reply_read","turn":1,"finish":"stop","calls":0,"prompt_tokens":9,"completion_tokens":3}',
+    ),
+    (
+        ReplyRead(1, "error", 0, 9, 3, "RATE_LIMITED"),
+        '{"type":"reply_read","turn":1,"finish":"error","calls":0,"prompt_tokens":9,"completion_tokens":3,'
+        '"problem":"RATE_LIMITED"}',
+    ),
+    (RequestAbandoned(1), '{"type":"request_abandoned","turn":1}'),
+    (RequestLost(1, "status", 500), '{"type":"request_lost","turn":1,"failure":"status","status":500}'),
+    (RepairApplied(1, "X"), '{"type":"repair_applied","turn":1,"code":"X"}'),
+    (ContentStripped(1, 2, "ab"), '{"type":"content_stripped","turn":1,"length":2,"sample":"ab"}'),
+    (
+        CallRejected(1, "a", "echo", "X", "why"),
+        '{"type":"call_rejected","turn":1,"call_id":"a","name":"echo","code":"X","message":"why"}',
+    ),
+    (
+        CallStarted(1, "a", "echo", "legacy"),
+        '{"type":"call_started","turn":1,"call_id":"a","name":"echo","provenance":"legacy"}',
+    ),
+    (
+        CallEnded(1, "a", "echo", False, ("X",), 9),
+        '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":false,"codes":["X"],"bytes":9}',
+    ),
+    (
+        CallEnded(1, "a", "echo", True, (), 9, 700),
+        '{"type":"call_ended","turn":1,"call_id":"a","name":"echo","ok":true,"codes":[],"bytes":9,'
+        '"elapsed_ms":700}',
+    ),
+    (
+        CallAbandoned(1, "a", "echo"),
+        '{"type":"call_abandoned","turn":1,"call_id":"a","name":"echo"}',
+    ),
+    (
+        ApprovalAsked(1, "a", "echo"),
+        '{"type":"approval_asked","turn":1,"call_id":"a","name":"echo"}',
+    ),
+    (
+        CallsIgnored(1, ("echo",), "tools_off"),
+        '{"type":"calls_ignored","turn":1,"names":["echo"],"why":"tools_off"}',
+    ),
+    (CallRepeated(1, "echo", 3), '{"type":"call_repeated","turn":1,"name":"echo","times":3}'),
+    (RetryPlanned(1, 2, 700), '{"type":"retry_planned","turn":1,"attempt":2,"ms":700}'),
+    (ModelNudged(1, "no_tool_calls"), '{"type":"model_nudged","turn":1,"why":"no_tool_calls"}'),
+    (RecoveryTried(1, False), '{"type":"recovery_tried","turn":1,"tools_sent":false}'),
+    (ToolsDropped(1, "no"), '{"type":"tools_dropped","turn":1,"message":"no"}'),
+    (LateAnswer(7), '{"type":"late_answer","ref":7}'),
+    (RunSettled("completed"), '{"type":"run_settled","outcome":"completed"}'),
+    (Completed("x"), '{"type":"completed","content":"x"}'),
+    (EmptyFinal(), '{"type":"empty_final"}'),
+    (NoToolCalls("x"), '{"type":"no_tool_calls","content":"x"}'),
+    (ToolFailed(("echo",)), '{"type":"tool_failed","tools":["echo"]}'),
+    (RepeatedCall("echo", 5), '{"type":"repeated_call","tool":"echo","times":5}'),
+    (BudgetSpent("tokens", 9, 8), '{"type":"budget_spent","kind":"tokens","used":9,"limit":8}'),
+    (BudgetSpent("cost", 0.5, 0.25), '{"type":"budget_spent","kind":"cost","used":0.5,"limit":0.25}'),
+    (
+        ContextOverflow(9, 8, ("x",)),
+        '{"type":"context_overflow","estimate":9,"limit":8,"largest":["x"]}',
+    ),
+    (CapabilityRefused("x"), '{"type":"capability_refused","message":"x"}'),
+    (MaxTurns(3), '{"type":"max_turns","limit":3}'),
+    (Truncated("x"), '{"type":"truncated","content":"x"}'),
+    (Refused("x"), '{"type":"refused","reason":"x"}'),
+    (ContentFiltered("x"), '{"type":"content_filtered","reason":"x"}'),
+    (
+        InvalidReply("NO_CHOICES", "x"),
+        '{"type":"invalid_reply","problem":"NO_CHOICES","detail":"x"}',
+    ),
+    (
+        TransportFailed("status", 500, "x"),
+        '{"type":"transport_failed","failure":"status","status":500,"message":"x"}',
+    ),
+    (Cancelled("x"), '{"type":"cancelled","reason":"x"}'),
+    (Idle(), '{"type":"idle"}'),
+    (ASKED, '{"type":"awaiting_reply","ref":1}'),
+    (
+        AwaitingReply(1, 2, False),
+        '{"type":"awaiting_reply","ref":1,"attempt":2,"tools_sent":false}',
+    ),
+    (
+        Waiting(2, 700, ASKED),
+        '{"type":"waiting","ref":2,"ms":700,"failed":{"type":"awaiting_reply","ref":1}}',
+    ),
+    (
+        RUNNING,
+        f'{{"type":"awaiting_tools","running":[{{"type":"in_flight","ref":2,"call":{STORED_CALL}}},'
+        f'{{"type":"in_flight","ref":0,"call":{STORED_CUT},'
+        '"result":{"type":"envelope","ok":false,"tool_name":"echo","data":"{}",'
+        '"untrusted":true}}],'
+        f'"waiting":[{STORED_CUT}]}}',
+    ),
+    (
+        AwaitingTools((InFlight(2, CALL, since_ms=700),), ()),
+        f'{{"type":"awaiting_tools","running":[{{"type":"in_flight","ref":2,"call":{STORED_CALL},'
+        '"since_ms":700}],"waiting":[]}',
+    ),
+    (
+        AwaitingApproval(2, CALL, canonical({"text": "é"}), (CUT,)),
+        f'{{"type":"awaiting_approval","ref":2,"call":{STORED_CALL},'
+        f'"arguments":"{{\\"text\\":\\"é\\"}}","waiting":[{STORED_CUT}]}}',
+    ),
+    (
+        REMEMBERED,
+        '{"type":"memory","nudges":1,"finalizing":true,"tools_dropped":true,"successes":2,'
+        '"called":["echo"],"last_ok":{"echo":true},'
+        '"streaks":{"ab":{"type":"streak","result":"cd","times":2}}}',
+    ),
+    (Settled(Completed("x")), '{"type":"settled","outcome":{"type":"completed","content":"x"}}'),
+    (
+        WAITING,
+        '{"type":"state","plan":{"type":"plan","model":"m",'
+        '"messages":[{"type":"user_message","content":"hi"}]},'
+        '"phase":{"type":"awaiting_reply","ref":1},'
+        '"messages":[{"type":"user_message","content":"hi"}],'
+        '"tally":{"type":"tally","turns":1},"memory":{"type":"memory"},"next_ref":2}',
+    ),
+    (
+        Plan("m", (UserMessage("hi"),), canonical({"n": 1}), config=LoopConfig(max_turns=3), seed=7),
+        '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
+        '"options":"{\\"n\\":1}","config":{"type":"loop_config","max_turns":3},"seed":7}',
+    ),
+    (
+        Plan("m", (UserMessage("hi"),), provider=Provider(name="x"), overrides=canonical({"n": 1})),
+        '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],'
+        '"provider":{"type":"provider","name":"x"},"overrides":"{\\"n\\":1}"}',
+    ),
+    (
+        Plan("m", (UserMessage("hi"),), presets=("a", "b")),
+        '{"type":"plan","model":"m","messages":[{"type":"user_message","content":"hi"}],"presets":["a","b"]}',
+    ),
+    (
+        ToolSurface((ECHO,)),
+        '{"type":"tool_surface","definitions":[{"type":"tool_definition","name":"echo",'
+        '"description":"Say it again.","parameters":"{\\"type\\":\\"object\\",\\"properties\\":'
+        '{\\"text\\":{\\"type\\":\\"string\\"}},\\"required\\":[\\"text\\"]}"}]}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "stored"), GOLDEN, ids=[type(value).__name__ for value, _ in GOLDEN])
+def test_the_stored_form_of_each_kind_is_this(value: object, stored: str) -> None:
+    assert canonical(encode(value)) == stored
+
+
+def test_the_form_of_every_member_of_every_union_is_pinned() -> None:
+    unions: tuple[Any, ...] = (Message, Event, Effect, Note, Outcome, Phase)
+    members = {kind for union in unions for kind in get_args(union)}
+    assert members - {type(value) for value, _ in GOLDEN} == set()
+
+
+def test_a_record_carries_its_version() -> None:
+    assert dump(RunStarted()) == '{"toolreel":1,"value":{"type":"run_started"}}'
+
+
+@pytest.mark.parametrize("kind", get_args(Event))
+@given(data=st.data())
+def test_every_event_is_read_back_as_itself(kind: type[Event], data: st.DataObject) -> None:
+    event = data.draw(member(kind))
+    assert load_event(dump(event)) == event
+    assert decode_event(encode(event)) == event
+
+
+@pytest.mark.parametrize("kind", get_args(Effect))
+@given(data=st.data())
+def test_every_effect_is_read_back_as_itself(kind: type[Effect], data: st.DataObject) -> None:
+    effect = data.draw(member(kind))
+    assert load_effect(dump(effect)) == effect
+
+
+@pytest.mark.parametrize("kind", get_args(Note))
+@given(data=st.data())
+def test_every_note_is_read_back_as_itself(kind: type[Note], data: st.DataObject) -> None:
+    note = data.draw(member(kind))
+    assert load_note(dump(note)) == note
+
+
+@given(plans)
+def test_a_plan_is_read_back_as_itself_and_so_is_all_that_is_computed(plan: Plan) -> None:
+    loaded = load_plan(dump(plan))
+    assert loaded == decode_plan(encode(plan)) == plan
+    assert (loaded.digest, loaded.bodies.with_tools) == (plan.digest, plan.bodies.with_tools)
+
+
+@given(states())
+def test_a_state_is_read_back_as_itself_and_written_as_the_same_text(state: State) -> None:
+    loaded = load_state(dump(state))
+    assert loaded == state
+    assert dump(loaded) == dump(state)
+
+
+@given(states(), transcripts)
+def test_a_state_is_read_back_with_any_form_and_any_shortened_history(
+    state: State, history: Transcript
+) -> None:
+    odd = replace(state, messages=history)
+    loaded = load_state(dump(odd))
+    assert loaded == odd
+    assert dump(loaded) == dump(odd)
+
+
+def test_a_request_is_read_back_complete_and_so_is_its_fingerprint() -> None:
+    dangling = Transcript.of([AssistantMessage("", (SentCall("a", "ping", "{}"),))])
+    send = SendRequest(1, Request("m", dangling, RequestOptions(canonical({}))))
+    read = load_effect(dump(send))
+    assert (read, fingerprint(read)) == (send, fingerprint(send))
+
+
+def test_a_transcript_is_stored_with_its_form_and_what_goes_out_where_that_is_not_the_ordinary_one() -> None:
+    history = Transcript.of([UserMessage("hi"), UserMessage("bye")], Form(Provider(id_style="kimi")))
+    stored = (
+        '{"messages":[{"type":"user_message","content":"hi"},{"type":"user_message","content":"bye"}],'
+        '"form":{"type":"form","provider":{"type":"provider","id_style":"kimi"}},"kept":null}'
+    )
+    assert canonical(encode(history)) == stored
+    assert canonical(encode(Transcript.of([UserMessage("hi")]).shortened([]))) == (
+        '{"messages":[{"type":"user_message","content":"hi"}],"form":{"type":"form"},"kept":[]}'
+    )
+
+
+def test_what_has_its_default_value_is_not_stored_but_may_be() -> None:
+    stored = '{"toolreel":1,"value":{"type":"cancel_requested"}}'
+    assert dump(CancelRequested("")) == stored
+    assert load_event(stored) == CancelRequested("")
+    assert load_event('{"toolreel":1,"value":{"type":"cancel_requested","reason":""}}') == CancelRequested("")
+
+
+@pytest.mark.parametrize("outcome", [BudgetSpent("tokens", 10, 10), BudgetSpent("cost", 0.5, 0.5)])
+def test_a_whole_number_may_stand_where_any_number_may_and_stays_one(outcome: Outcome) -> None:
+    settled = replace(WAITING, phase=Settled(outcome))
+    assert load_state(dump(settled)) == settled
+    assert dump(load_state(dump(settled))) == dump(settled)
+
+
+def test_what_a_run_remembers_is_written_in_the_same_order_however_it_was_filled() -> None:
+    names = [f"tool_{number}" for number in range(20)]
+    orders = (Ledger.of(dict.fromkeys(names, True)), Ledger.of(dict.fromkeys(reversed(names), True)))
+    one, other = (replace(WAITING, memory=Memory(last_ok=last_ok)) for last_ok in orders)
+    assert dump(one) == dump(other)
+    assert load_state(dump(one)) == one
+
+
+def test_a_record_is_the_same_in_every_process() -> None:
+    program = "from tests.domain.protocol.test_codec import *; print(dump(WAITING))"
+    assert {printed_under(seed, program) for seed in range(3)} == {dump(WAITING)}
+
+
+@pytest.mark.parametrize("value", [{1}, [RunStarted()], {"a": 1}, object])
+def test_what_is_no_value_of_the_core_has_no_stored_form(value: object) -> None:
+    assert complaint(CodecError, lambda: encode(value)) == f"{value!r} has no stored form"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(State, "state"), (RunStarted, "run_started"), (ToolMessage, "tool_message")]
+)
+def test_a_class_is_stored_under_its_name(kind: type, name: str) -> None:
+    assert tag(kind) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not a stored value: Expecting value at line 1, column 1"),
+        ('{"toolreel":1', "not a stored value: Expecting ',' delimiter at line 1, column 14"),
+        ("[" * 200, "not a stored value: nested deeper than 128 levels"),
+        ("[]", "not a stored value: expected an object with 'toolreel' and 'value'"),
+        ('{"toolreel":1}', "not a stored value: expected an object with 'toolreel' and 'value'"),
+        ('{"toolreel":2,"value":{}}', "stored in version 2; this toolreel reads version 1"),
+        ('{"toolreel":"1","value":{}}', "stored in version '1'; this toolreel reads version 1"),
+        ('{"toolreel":true,"value":{}}', "stored in version True; this toolreel reads version 1"),
+        (
+            '{"toolreel":1,"value":{"type":"run_started"},"b":1,"a":2}',
+            "b, a is unknown to this version",
+        ),
+    ],
+)
+@pytest.mark.parametrize("load", [load_plan, load_state, load_event, load_effect, load_note])
+def test_what_is_no_record_of_this_version_is_refused(
+    load: Callable[[str], object], text: str, why: str
+) -> None:
+    assert complaint(CodecError, lambda: load(text)) == why
+
+
+def damaged(value: object, place: str, damage: Json) -> str:
+    """The record of a value in which something else stands at a place, such as ``messages.0.content``."""
+    record: Any = parse(canonical({"toolreel": VERSION, "value": encode(value)}))
+    at = record["value"]
+    *way, last = [int(step) if step.isdecimal() else step for step in place.split(".")]
+    for step in way:
+        at = at[step]
+    at[last] = damage
+    return canonical(record)
+
+
+@pytest.mark.parametrize(
+    ("load", "value", "place", "damage", "why"),
+    [
+        (load_event, RECEIVED, "ref", "1", 'value.ref: expected int, got "1"'),
+        (load_event, RECEIVED, "ref", True, "value.ref: expected int, got true"),
+        (load_event, RECEIVED, "ref", 1.0, "value.ref: expected int, got 1.0"),
+        (load_event, RECEIVED, "body", None, "value.body: expected str, got null"),
+        (load_event, RECEIVED, "body", ["x" * 90], 'value.body: expected str, got ["' + "x" * 78 + "…"),
+        (load_event, RECEIVED, "more", 1, "value: more is unknown to this version"),
+        (
+            load_event,
+            RECEIVED,
+            "type",
+            "asked",
+            "value.type: expected one of run_started, reply_received, request_failed, tool_returned, "
+            'approval_given, wait_elapsed, cancel_requested, got "asked"',
+        ),
+        (load_event, RECEIVED, "type", "tool_returned", "value: output is missing"),
+        (load_event, RequestFailed(1, "timeout", ""), "status", "no", 'value.status: expected int, got "no"'),
+        (load_event, RequestFailed(1, "timeout", ""), "status", {}, "value.status: expected int, got {}"),
+        (
+            load_event,
+            RequestFailed(1, "timeout", ""),
+            "failure",
+            "slow",
+            'value.failure: expected one of connect, timeout, broken, too_large, status, got "slow"',
+        ),
+        (
+            load_effect,
+            RUN,
+            "arguments",
+            '{"text": 1}',
+            'value.arguments: expected canonical JSON text, got "{\\"text\\": 1}"',
+        ),
+        (load_effect, RUN, "arguments", "{", 'value.arguments: expected canonical JSON text, got "{"'),
+        (load_effect, RUN, "arguments", {}, "value.arguments: expected canonical JSON text, got {}"),
+        (
+            load_effect,
+            SEND,
+            "request.options",
+            {"type": "other"},
+            'value.request.options: expected an object of type request_options, got {"type":"other"}',
+        ),
+        (
+            load_effect,
+            SEND,
+            "request.options",
+            "{}",
+            'value.request.options: expected an object of type request_options, got "{}"',
+        ),
+        (load_effect, SEND, "request.messages", "hi", 'value.request.messages: expected a list, got "hi"'),
+        *(
+            (
+                load_effect,
+                SEND,
+                "request.messages",
+                damage,
+                "value.request.messages: expected a list, or an object of messages, form and kept, "
+                f"got {canonical(damage)}",
+            )
+            for damage in NO_TRANSCRIPTS
+        ),
+        *(
+            (load_effect, SEND_FORMED, f"request.messages.{place}", damage, f"value.request.messages.{why}")
+            for place, damage, why in (
+                ("messages", "hi", 'messages: expected a list, got "hi"'),
+                ("kept", 1, "kept: expected a list, got 1"),
+                ("form", None, "form: expected an object of type form, got null"),
+                (
+                    "form.provider.id_style",
+                    "klimi",
+                    'form.provider.id_style: expected one of keep, openai, kimi, alnum9, got "klimi"',
+                ),
+                (
+                    "form.estimator",
+                    "byte_per_4",
+                    "form: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'?",
+                ),
+            )
+        ),
+        (
+            load_effect,
+            SEND_FORMED,
+            "request.messages.messages.0",
+            {"type": "assistant_message", "content": "", "extras": "[]"},
+            "value.request.messages.messages[0]: extras: expected a JSON object, got []",
+        ),
+        (
+            load_effect,
+            SEND,
+            "request.messages.0.content",
+            3,
+            "value.request.messages[0].content: expected str, got 3",
+        ),
+        (
+            load_effect,
+            SEND,
+            "request.messages.0",
+            "hi",
+            "value.request.messages[0]: expected system_message or user_message or assistant_message or "
+            'tool_message, got "hi"',
+        ),
+        (load_note, CallEnded(1, "a", "b", True, (), 9), "ok", 1, "value.ok: expected bool, got 1"),
+        (
+            load_note,
+            CallEnded(1, "a", "b", True, ("X",), 9),
+            "codes.0",
+            1,
+            "value.codes[0]: expected str, got 1",
+        ),
+        (
+            load_plan,
+            replace(PLAN, config=LoopConfig(max_turns=3)),
+            "config.max_turns",
+            0,
+            "value.config: max_turns: expected a whole number of at least 1, got 0",
+        ),
+        (
+            load_plan,
+            PLAN,
+            "tools.definitions.1.name",
+            "echo",
+            "value.tools: tool 'echo' is defined twice; rename one of the two",
+        ),
+        (load_plan, PLAN, "messages", [], "value: messages: expected at least one message to begin with"),
+        (
+            load_state,
+            replace(WAITING, phase=RUNNING),
+            "phase.running.0.call.arguments",
+            None,
+            "value.phase.running[0].call.arguments: expected argument_error or JsonText, got null",
+        ),
+        (load_state, WAITING, "memory.last_ok", [], "value.memory.last_ok: expected an object, got []"),
+        (
+            load_state,
+            replace(WAITING, memory=REMEMBERED),
+            "memory.streaks.ab.times",
+            "2",
+            'value.memory.streaks.ab.times: expected int, got "2"',
+        ),
+        (
+            load_state,
+            replace(WAITING, tally=Tally(cost=0.5)),
+            "tally.cost",
+            True,
+            "value.tally.cost: expected float, got true",
+        ),
+        (load_state, WAITING, "tally.turns", "1", 'value.tally.turns: expected int, got "1"'),
+    ],
+)
+def test_a_damaged_record_is_an_error_that_names_the_place(
+    load: Callable[[str], object], value: object, place: str, damage: Json, why: str
+) -> None:
+    assert complaint(CodecError, lambda: load(damaged(value, place, damage))) == why
+
+
+@pytest.mark.parametrize(
+    ("tree", "why"),
+    [
+        (
+            None,
+            "event: expected run_started or reply_received or request_failed or tool_returned or "
+            "approval_given or wait_elapsed or cancel_requested, got null",
+        ),
+        ({"type": "tool_returned"}, "event: output, ref is missing"),
+    ],
+)
+def test_a_damaged_event_inside_a_larger_record_is_refused(tree: Mapping[str, Json] | None, why: str) -> None:
+    assert complaint(CodecError, lambda: decode_event(tree)) == why
+
+
+def test_a_damaged_plan_inside_a_larger_record_is_refused() -> None:
+    assert complaint(CodecError, lambda: decode_plan({})) == "plan: expected an object of type plan, got {}"

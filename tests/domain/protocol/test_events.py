@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args
+
+import pytest
+
+from toolreel_core._protocol import events
+from toolreel_core._protocol.effects import ANSWERS
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+)
+
+KINDS: tuple[type[Any], ...] = get_args(Event)
+
+
+def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
+    assert {kind.__name__ for kind in KINDS} == set(events.__all__) - {"Event"}
+
+
+def test_exactly_the_events_that_answer_an_effect_carry_its_ref() -> None:
+    answering = {kind for kinds in ANSWERS.values() for kind in kinds}
+    assert {kind for kind in KINDS if "ref" in {item.name for item in fields(kind)}} == answering
+
+
+def test_exactly_the_events_that_answer_an_effect_may_say_when() -> None:
+    answering = {kind for kinds in ANSWERS.values() for kind in kinds}
+    assert {kind for kind in KINDS if "at_ms" in {item.name for item in fields(kind)}} == answering
+
+
+def test_a_failure_before_any_status_has_neither_status_nor_body() -> None:
+    assert RequestFailed(1, "connect", "refused") == RequestFailed(1, "connect", "refused", None, "")
+
+
+def test_the_caller_need_not_say_why_a_run_shall_end() -> None:
+    assert CancelRequested() == CancelRequested("")
+
+
+@pytest.mark.parametrize(
+    ("event", "kept"),
+    [
+        (ReplyReceived(1, 200, "é\udcff"), ReplyReceived(1, 200, "é\ufffd")),
+        (
+            RequestFailed(1, "status", "é\udcff", 500, "\ud83d"),
+            RequestFailed(1, "status", "é\ufffd", 500, "\ufffd"),
+        ),
+        (ToolReturned(1, '"é\udcff"'), ToolReturned(1, '"é\ufffd"')),
+        (ApprovalGiven(1, False, "é\udcff"), ApprovalGiven(1, False, "é\ufffd")),
+        (CancelRequested("é\udcff"), CancelRequested("é\ufffd")),
+    ],
+)
+def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kept: Event) -> None:
+    assert event == kept
+
+
+def test_events_are_compared_by_kind_and_content() -> None:
+    assert ToolReturned(1, "{}") == ToolReturned(1, "{}")
+    assert ToolReturned(1, "{}") != ToolReturned(2, "{}")
+    assert len({RunStarted(), CancelRequested(), RunStarted()}) == 2

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args
+
+from hypothesis import given
+
+from tests.strategies import runs
+from toolreel_core._protocol import notes
+from toolreel_core._protocol.notes import (
+    CallEnded,
+    LateAnswer,
+    Note,
+    OptionIgnored,
+    PresetsApplied,
+    RunSettled,
+)
+from toolreel_core._protocol.state import Settled, Step
+
+KINDS: tuple[type[Any], ...] = get_args(Note)
+
+
+def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
+    assert {kind.__name__ for kind in KINDS} == set(notes.__all__) - {
+        "IgnoreReason",
+        "Note",
+        "NudgeReason",
+    }
+
+
+def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:
+    without = {kind for kind in KINDS if "turn" not in {item.name for item in fields(kind)}}
+    assert without == {PresetsApplied, OptionIgnored, LateAnswer, RunSettled}
+
+
+def test_notes_are_compared_by_content() -> None:
+    assert CallEnded(1, "a", "echo", True, (), 9) == CallEnded(1, "a", "echo", True, (), 9)
+    assert CallEnded(1, "a", "echo", True, (), 9) != CallEnded(1, "a", "echo", False, ("X",), 9)
+
+
+@given(runs())
+def test_every_run_that_is_over_has_said_so_once_by_the_name_of_its_outcome(steps: tuple[Step, ...]) -> None:
+    phase = steps[-1].state.phase
+    said = [note for step in steps for note in step.notes if isinstance(note, RunSettled)]
+    assert said == ([RunSettled(phase.outcome.name)] if isinstance(phase, Settled) else [])

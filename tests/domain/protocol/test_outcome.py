@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args
+
+import pytest
+
+from toolreel_core._protocol import outcome
+from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
+
+KINDS: tuple[type[Any], ...] = get_args(Outcome)
+
+
+def test_every_way_to_end_has_a_name_of_its_own() -> None:
+    assert {kind.__name__: kind.name for kind in KINDS} == {
+        "Completed": "completed",
+        "EmptyFinal": "empty_final",
+        "MaxTurns": "max_turns",
+        "NoToolCalls": "no_tool_calls",
+        "ToolFailed": "tool_error",
+        "RepeatedCall": "repeated_call",
+        "BudgetSpent": "budget",
+        "ContextOverflow": "context_overflow",
+        "CapabilityRefused": "capability",
+        "Truncated": "truncated",
+        "Refused": "refused",
+        "ContentFiltered": "content_filter",
+        "InvalidReply": "invalid_reply",
+        "TransportFailed": "transport",
+        "Cancelled": "cancelled",
+    }
+
+
+def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
+    assert {kind.__name__ for kind in KINDS} == set(outcome.__all__) - {
+        "BudgetKind",
+        "FailureKind",
+        "Outcome",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_name_belongs_to_the_kind_and_is_no_field(kind: type[Any]) -> None:
+    assert "name" not in {item.name for item in fields(kind)}
+
+
+def test_outcomes_are_compared_by_kind_and_content() -> None:
+    assert Completed("yes") == Completed("yes")
+    assert Completed("yes") != Completed("no")
+    assert len({Completed("stop"), Cancelled("stop")}) == 2

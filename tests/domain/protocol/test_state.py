@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import get_args
+
+from hypothesis import given
+
+from tests.samples import PLAN
+from tests.strategies import runs
+from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
+from toolreel_core._conversation.transcript import Transcript
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Memory,
+    Phase,
+    Settled,
+    State,
+    Step,
+    Tally,
+    Waiting,
+)
+from toolreel_core._replies.normalize import Usage
+from toolreel_core._settings.provider import Provider
+
+
+def test_before_the_first_event_a_run_knows_its_plan_and_nothing_else() -> None:
+    history = Transcript.of([UserMessage("hi")])
+    assert State.idle(PLAN) == State(PLAN, Idle(), history, Tally(), Memory(), 1)
+
+
+def test_what_is_said_joins_the_history_and_changes_nothing_else() -> None:
+    before = State.idle(PLAN)
+    after = before.said(AssistantMessage("hello"), UserMessage("bye"))
+    history = Transcript.of([UserMessage("hi"), AssistantMessage("hello"), UserMessage("bye")])
+    assert after == State(PLAN, Idle(), history, Tally(), Memory(), 1)
+    assert before == State.idle(PLAN)
+
+
+def test_a_history_is_written_for_the_provider_of_the_plan() -> None:
+    plan = replace(PLAN, provider=Provider(tool_turn_content="null"))
+    calling = AssistantMessage("", (SentCall("a", "ping", "{}"),))
+    said = State.idle(plan).said(calling)
+    assert said.messages == Transcript.of([UserMessage("hi"), calling], plan.form)
+    assert '"content":null' in said.messages.texts[1]
+
+
+def test_saying_nothing_changes_nothing() -> None:
+    assert State.idle(PLAN).said() == State.idle(PLAN)
+
+
+def test_the_tokens_of_every_reply_are_added_up() -> None:
+    tally = Tally(turns=2, tool_calls=3, failed_calls=1).read(Usage(10, 4, 0.5)).read(Usage(5, 1, 0.25))
+    assert tally == Tally(2, 3, 1, prompt_tokens=15, completion_tokens=5, cost=0.75)
+
+
+def test_a_run_is_in_one_of_six_phases() -> None:
+    assert get_args(Phase) == (Idle, AwaitingReply, Waiting, AwaitingTools, AwaitingApproval, Settled)
+
+
+@given(runs())
+def test_a_ref_is_never_given_twice(steps: tuple[Step, ...]) -> None:
+    refs = [ref for step in steps for effect in step.effects if (ref := getattr(effect, "ref", None))]
+    assert refs == list(range(1, steps[-1].state.next_ref))
+
+
+@given(runs())
+def test_history_only_grows_and_is_that_of_its_messages(steps: tuple[Step, ...]) -> None:
+    histories = [list(step.state.messages.messages) for step in steps]
+    for earlier, later in pairwise(histories):
+        assert later[: len(earlier)] == earlier
+    last = steps[-1].state
+    assert last.messages == Transcript.of(histories[-1], last.plan.form, kept=last.messages.kept)

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from tests.strategies import json_objects
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._replies.calls.coercion import Intended, decoded, unwrapped
+
+SCHEMA = canonical(
+    {
+        "type": "object",
+        "properties": {
+            "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}},
+            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "object"}]},
+            "text": {"type": "string"},
+            "anything": {},
+            "either": {"anyOf": [{"type": "object", "required": ["k"]}, {"type": "string"}]},
+            "listed": {"type": ["array", "null"]},
+            "chosen": {"oneOf": [{"type": "object"}, {"enum": ["{}"]}]},
+            "deep": {"anyOf": [{"type": "object", "properties": {"l": {"type": "array"}}}, {"type": "null"}]},
+            "all": {"allOf": [{"type": "object"}, True]},
+            "elsewhere": {"$ref": "#/$defs/no~1such"},
+            "anchored": {"$ref": "#edit"},
+        },
+        "additionalProperties": {"type": "array"},
+        "$defs": {
+            "edit": {
+                "$anchor": "edit",
+                "type": "object",
+                "properties": {"new": {"type": "object"}},
+                "required": ["new"],
+            },
+            "no/such": {"type": "object"},
+        },
+    }
+)
+
+
+def meant(**arguments: Json) -> Json:
+    found = decoded(SCHEMA, canonical(arguments))
+    assert found.codes == (() if found.arguments == canonical(arguments) else ("ARGUMENTS_DECODED",))
+    value: Json = json.loads(found.arguments)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("edits", '[{"new": {}}]', [{"new": {}}]),
+        ("edits", ' \n[{"new": "{\\"a\\": 1}"}]', [{"new": {"a": 1}}]),
+        ("edits", ['{"new": "{}"}'], [{"new": {}}]),
+        ("pair", ["[1]", "{}"], ["[1]", {}]),
+        ("pair", '["[1]", "{}", "{}"]', ["[1]", {}, "{}"]),
+        ("either", '{"k": 1}', {"k": 1}),
+        ("listed", "[1]", [1]),
+        ("chosen", '{"a": 1}', {"a": 1}),
+        ("chosen", "{}", {}),
+        ("deep", '{"l": "[1]"}', {"l": [1]}),
+        ("deep", {"l": "[1]"}, {"l": [1]}),
+        ("all", "{}", {}),
+        ("elsewhere", "{}", {}),
+        ("unnamed", "[]", []),
+    ],
+)
+def test_text_is_decoded_where_the_schema_wants_an_array_or_an_object(
+    name: str, text: Json, value: Json
+) -> None:
+    assert meant(**{name: text}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("text", "[1]"),
+        ("text", '{"k": 1}'),
+        ("anything", "[1]"),
+        ("edits", '{"new": {}}'),
+        ("edits", '["x"]'),
+        ("edits", '[{"new": '),
+        ("edits", "[1] and"),
+        ("either", '{"z": 1}'),
+        ("either", "[1]"),
+        ("either", '{"k": 1, "k": 2}'),
+        ("listed", "{}"),
+        ("anchored", "{}"),
+        ("deep", '{"l": "[1"}'),
+    ],
+)
+def test_any_other_text_stays_as_it_is(name: str, text: str) -> None:
+    assert meant(**{name: text}) == {name: text}
+
+
+def test_a_mistake_elsewhere_does_not_hide_what_was_meant() -> None:
+    assert meant(edits='[{"new": {}}]', text=3) == {"edits": [{"new": {}}], "text": 3}
+    assert meant(edits='["x"]', text=3) == {"edits": '["x"]', "text": 3}
+
+
+def test_a_string_that_may_stay_one_is_decoded_in_spite_of_a_mistake_around_it() -> None:
+    schema = canonical(
+        {
+            "properties": {"either": {"type": ["object", "string"]}, "list": {"type": "array"}},
+            "required": ["n"],
+        }
+    )
+    arguments = canonical({"either": "{}", "list": "[]"})
+    assert decoded(schema, arguments).arguments == '{"either":{},"list":[]}'
+
+
+def test_arguments_without_text_that_could_be_json_are_not_even_parsed() -> None:
+    arguments = JsonText('{"edits":[{"new":{}}],"text":"plain"}')
+    assert decoded(SCHEMA, arguments).arguments is arguments
+
+
+def test_decoding_leads_no_deeper_than_allowed() -> None:
+    arguments = canonical({"edits": '[{"new": {}}]'})
+    assert decoded(SCHEMA, arguments, max_depth=4).codes == ("ARGUMENTS_DECODED",)
+    assert decoded(SCHEMA, arguments, max_depth=3) == Intended(arguments)
+
+
+def test_a_crowd_of_strings_that_may_stay_strings_is_left_alone() -> None:
+    schema = canonical({"properties": {"x": {"items": {"type": ["object", "string"]}}}})
+    few, many = ({"x": ["{}"] * count} for count in (64, 65))
+    assert json.loads(decoded(schema, canonical(few)).arguments) == {"x": [{}] * 64}
+    assert decoded(schema, canonical(many)).codes == ()
+
+
+def test_a_schema_that_refers_to_itself_is_followed_as_far_as_the_value_goes() -> None:
+    tree: Json = {
+        "type": "object",
+        "properties": {"down": {"$ref": "#"}, "next": {"$ref": "#/properties/down"}},
+    }
+    schema = canonical(tree)
+    assert decoded(schema, canonical({"next": '{"a": 1}'})).codes == ()
+    node: dict[str, Json] = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
+    schema = canonical({**node, "$defs": {"node": node}})
+    assert decoded(schema, canonical({"next": '{"next": "{}"}'})).arguments == '{"next":{"next":{}}}'
+
+
+def test_a_schema_of_very_many_branches_is_not_followed_without_end() -> None:
+    branches: Json = [{"type": "integer"}] * 200
+    schema = canonical({"properties": {"x": {"anyOf": [{"type": "object"}, {"anyOf": branches}]}}})
+    assert decoded(schema, canonical({"x": "{}"})).codes == ()
+
+
+@given(json_objects)
+def test_arguments_that_are_meant_as_they_are_stay_so(arguments: dict[str, Json]) -> None:
+    text = canonical(arguments)
+    assert decoded(canonical({}), text) == Intended(text)
+    assert decoded(canonical({"additionalProperties": {"type": "string"}}), text) == Intended(text)
+
+
+NUMBER = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
+
+
+@pytest.mark.parametrize("wrapper", ["arguments", "parameters", "args", "input"])
+def test_arguments_are_taken_out_of_a_wrapper_that_the_schema_does_not_know(wrapper: str) -> None:
+    for more in ({}, {"name": "count"}):
+        for inner in ({"n": 1}, '{"n": 1}'):
+            found = unwrapped(NUMBER, canonical({**more, wrapper: inner}))
+            assert found == Intended(JsonText('{"n":1}'), ("ARGUMENTS_UNWRAPPED",))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n": 1},
+        {"arguments": {"n": "1"}},
+        {"arguments": '{"n": "1"}'},
+        {"arguments": '{"n": 1'},
+        {"arguments": "[1]"},
+        {"arguments": {"n": 1}, "args": {"n": 1}},
+        {"arguments": {"n": 1}, "other": 1},
+    ],
+)
+def test_what_is_no_wrapper_or_holds_what_does_not_fit_stays(arguments: Json) -> None:
+    assert unwrapped(NUMBER, canonical(arguments)) == Intended(canonical(arguments))
+
+
+def test_what_stands_in_a_wrapper_may_itself_have_to_be_decoded() -> None:
+    schema = canonical({"properties": {"tags": {"type": "array"}}, "additionalProperties": False})
+    found = unwrapped(schema, canonical({"arguments": {"tags": "[1]"}}))
+    assert found == Intended(canonical({"tags": "[1]"}), ("ARGUMENTS_UNWRAPPED",))
+
+
+def test_a_parameter_may_have_the_name_of_a_wrapper() -> None:
+    schema = canonical({"properties": {"input": {"type": "object"}}})
+    arguments = canonical({"input": {}})
+    assert unwrapped(schema, arguments) == Intended(arguments)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel_core._jsontext.canonical import Json, JsonText
+from toolreel_core._replies.calls.arguments import ArgumentError, Arguments
+from toolreel_core._replies.calls.entries import Oddity
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.classification import Heard, Verdict, judged
+from toolreel_core._replies.errors import Problem, ProblemCode
+from toolreel_core._replies.finish_reason import Finish
+from toolreel_core._replies.warnings import WarningCode
+
+PING = ToolCall("call_a", "ping", JsonText("{}"), "{}")
+BROKEN = ArgumentError("ARGUMENTS_INVALID_JSON", "odd")
+
+
+def call(original: str, arguments: Arguments = BROKEN) -> ToolCall:
+    return ToolCall("call_b", "add", arguments, original)
+
+
+def judge(heard: Heard, word: Json = "stop", **more: Json) -> Verdict:
+    return judged(heard, {"finish_reason": word, **more})
+
+
+def test_an_answer_is_no_problem() -> None:
+    assert judge(Heard(content="Hi.")) == Verdict("stop")
+
+
+def test_calls_are_no_problem() -> None:
+    assert judge(Heard((PING,)), "tool_use") == Verdict("tool_calls", None, (PING,))
+
+
+@pytest.mark.parametrize(
+    ("word", "codes"), [("stop", ()), ("because", ("FINISH_UNKNOWN",)), (None, ("FINISH_UNKNOWN",))]
+)
+def test_calls_decide_whatever_the_finish_word_says(word: Json, codes: tuple[WarningCode, ...]) -> None:
+    assert judge(Heard((PING,), "text"), word) == Verdict(
+        "tool_calls", None, (PING,), (*codes, "FINISH_MISMATCH")
+    )
+
+
+def test_a_server_that_saw_only_text_is_right_to_say_stop() -> None:
+    written = ToolCall("call_a", "ping", JsonText("{}"), "{}", "text:hermes_json")
+    assert judge(Heard((written,))).codes == ()
+
+
+def test_a_word_for_calls_without_any_call_becomes_stop() -> None:
+    assert judge(Heard(content="Hi."), "tool_calls") == Verdict("stop", codes=("FINISH_MISMATCH",))
+    assert judge(Heard(), "tool_calls") == Verdict(
+        "stop", Problem("EMPTY_RESPONSE"), codes=("FINISH_MISMATCH",)
+    )
+
+
+def test_nothing_at_all_is_an_empty_response() -> None:
+    assert judge(Heard()) == Verdict("stop", Problem("EMPTY_RESPONSE"))
+    assert judge(Heard(), None) == Verdict("unknown", Problem("EMPTY_RESPONSE"), codes=("FINISH_UNKNOWN",))
+
+
+@pytest.mark.parametrize(
+    ("oddities", "code"),
+    [
+        (("CALL_WITHOUT_NAME",), "CALL_WITHOUT_NAME"),
+        (("UNSUPPORTED_CALL_TYPE",), "UNSUPPORTED_CALL_TYPE"),
+        (("UNSUPPORTED_CALL_TYPE", "CALL_WITHOUT_NAME"), "CALL_WITHOUT_NAME"),
+    ],
+)
+def test_nothing_but_calls_that_are_none_is_a_problem(
+    oddities: tuple[Oddity, ...], code: ProblemCode
+) -> None:
+    odd = Heard(oddities=oddities)
+    assert judge(odd, "tool_calls") == Verdict("tool_calls", Problem(code))
+    assert judge(odd) == Verdict("stop", Problem(code))
+
+
+def test_calls_that_are_none_beside_an_answer_are_a_problem_only_where_calls_were_meant() -> None:
+    odd = Heard(content="Hm.", oddities=("CALL_WITHOUT_NAME",))
+    assert judge(odd) == Verdict("stop")
+    assert judge(odd, "tool_calls").problem == Problem("CALL_WITHOUT_NAME")
+    assert judge(Heard((PING,), oddities=("CALL_WITHOUT_NAME",)), "tool_calls").problem is None
+
+
+@pytest.mark.parametrize(
+    ("word", "finish", "problem"),
+    [
+        ("error", "error", Problem("PROVIDER_ERROR", "the provider broke off")),
+        ("content_filter", "content_filter", Problem("CONTENT_FILTER", "par")),
+        ("MALFORMED_FUNCTION_CALL", "error", Problem("MALFORMED_FUNCTION_CALL", "par")),
+    ],
+)
+def test_a_reply_that_was_given_up_runs_nothing(word: str, finish: Finish, problem: Problem) -> None:
+    assert judge(Heard((PING,), "par"), word) == Verdict(finish, problem)
+
+
+def test_a_router_may_hide_the_providers_own_word() -> None:
+    hidden = judge(Heard(), "error", native_finish_reason="MALFORMED_FUNCTION_CALL")
+    assert hidden == Verdict("error", Problem("MALFORMED_FUNCTION_CALL"))
+    window = judge(Heard(), "length", native_finish_reason="model_context_window_exceeded")
+    assert window.problem == Problem("CONTEXT_OVERFLOW")
+
+
+def test_a_refusal_runs_nothing() -> None:
+    assert judge(Heard((PING,), "", "No.")) == Verdict("stop", Problem("REFUSAL", "No."))
+    assert judge(Heard(refusal="No."), None).codes == ("FINISH_UNKNOWN",)
+
+
+@pytest.mark.parametrize(
+    ("word", "code"), [("length", "TRUNCATED"), ("model_context_window_exceeded", "CONTEXT_OVERFLOW")]
+)
+def test_a_cut_reply_keeps_its_finish_and_says_what_cut_it(word: str, code: ProblemCode) -> None:
+    assert judge(Heard(content="Half a"), word) == Verdict("length", Problem(code))
+    assert judge(Heard((PING,)), word) == Verdict("length", Problem(code), (PING,))
+
+
+def test_a_cut_reply_says_which_arguments_were_cut() -> None:
+    calls = (PING, call('{"part": pin}'), call('{"part": "pi'))
+    assert [each.arguments for each in judge(Heard(calls), "length").calls] == [
+        "{}",
+        BROKEN,
+        ArgumentError("ARGUMENTS_TRUNCATED", "odd"),
+    ]
+
+
+def test_a_call_may_have_been_put_into_a_string_after_it_was_cut() -> None:
+    string = ArgumentError("ARGUMENTS_NOT_OBJECT", "a string")
+    calls = (call('"pin"', string), call('["pin"]', string), call('"{\\"part\\": \\"pi"', string))
+    assert [each.arguments for each in judge(Heard(calls), "length").calls] == [
+        string,
+        string,
+        ArgumentError("ARGUMENTS_TRUNCATED", "a string"),
+    ]
+
+
+def test_only_the_last_call_of_a_cut_reply_may_lack_its_arguments() -> None:
+    empty = call("", JsonText("{}"))
+    assert [each.arguments for each in judge(Heard((empty, empty)), "length").calls] == [
+        "{}",
+        ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet"),
+    ]
+    assert [each.arguments for each in judge(Heard((empty,)), "tool_calls").calls] == ["{}"]

@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.playbook import body_of
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._replies.calls.arguments import ArgumentError
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.normalize import Problem, Reply, Served, Usage, normalize_reply
+from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+
+CORPORA = Path(__file__).resolve().parents[2] / "corpora"
+CASES = [json.loads(line) for line in (CORPORA / "wire.jsonl").read_text("utf-8").splitlines()]
+NEIGHBOURS = [
+    json.loads(line) for line in (CORPORA / "wire-neighbours.jsonl").read_text("utf-8").splitlines()
+]
+"""Cases next to the worked ones, each with the rule that it shows; their warnings are all that there are."""
+PARTS = ("stock_lookup", "ping")
+TOOLS = ToolSurface((ToolDefinition.of("add"), ToolDefinition.of("ping")))
+PING = ("call_a", "ping", "{}")
+TAGGED = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+READS_TAGS = LoopConfig(text_dialects=("hermes_json",))
+STRICT = LoopConfig(argument_repairs="strict")
+LENIENT = LoopConfig(argument_repairs="lenient")
+CONFIGS = (LoopConfig(), STRICT, LENIENT, LoopConfig(text_dialects=("hermes_json", "json_fenced")))
+
+
+def normalized(body: bytes | Json, config: LoopConfig | None = None) -> Reply:
+    return normalize_reply(body, tools=TOOLS, config=config or LoopConfig(), turn=2)
+
+
+def with_message(**message: Json) -> dict[str, Json]:
+    return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+def seen(call: ToolCall, expected: dict[str, Any]) -> dict[str, Any]:
+    """A call in the form of the corpus; any id will do where the case asks for a synthetic one."""
+    found: dict[str, Any] = {"name": call.name, "id": call.id}
+    if expected.get("id") == "$synthetic":
+        found["id"] = "$synthetic"
+    if isinstance(call.arguments, ArgumentError):
+        return found | {"arguments": None, "error": call.arguments.code}
+    return found | {"arguments": json.loads(call.arguments)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_worked_case(case: dict[str, Any]) -> None:
+    tools = ToolSurface(tuple(map(ToolDefinition.of, case["tools"])))
+    body = case["raw"] if "raw" in case else json.dumps(case["body"])
+    reply = normalize_reply(body, tools=tools, config=LoopConfig())
+    assert_means(reply, case["expect"])
+
+
+@pytest.mark.parametrize("case", NEIGHBOURS, ids=[case["id"] for case in NEIGHBOURS])
+def test_a_rule_holds_beside_the_worked_cases(case: dict[str, Any]) -> None:
+    choice: Json = {"message": case.get("message"), "finish_reason": case.get("finish")}
+    body = unstreamed(case["raw"])[0] if "raw" in case else case.get("body", {"choices": [choice]})
+    tools = ToolSurface(tuple(map(ToolDefinition.of, PARTS)))
+    reply = normalize_reply(body, tools=tools, config=LoopConfig())
+    assert_means(reply, case["expect"])
+    assert {*reply.warnings} == {*case["expect"]["warnings"]}
+
+
+def assert_means(reply: Reply, expected: dict[str, Any]) -> None:
+    calls = expected["calls"]
+    assert len(reply.calls) == len(calls)
+    assert [seen(call, calls[place]) for place, call in enumerate(reply.calls)] == calls
+    assert reply.content == expected["content"]
+    assert reply.finish == expected["finish"]
+    assert (reply.problem.code if reply.problem else None) == expected["problem"]
+    assert set(expected.get("warnings", ())) <= set(reply.warnings)
+    carried = expected.get("carry", {})
+    assert json.loads(reply.carry) == carried.get("message", {})
+    assert [json.loads(call.carry) for call in reply.calls] == carried.get("calls", [{} for _ in calls])
+
+
+def test_a_plain_answer() -> None:
+    body = body_of("Hello.") | {
+        "id": "gen-1",
+        "model": "served/model",
+        "provider": "Z",
+        "system_fingerprint": "fp_1",
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, "cost": 0.5},
+    }
+    assert normalized(body) == Reply(
+        content="Hello.",
+        finish="stop",
+        usage=Usage(11, 7, 0.5),
+        served=Served("served/model", "Z", "fp_1", "gen-1"),
+    )
+
+
+def test_a_call() -> None:
+    call = ToolCall("call_a", "ping", JsonText("{}"), "{}", "structured")
+    for config in (LoopConfig(), STRICT, LENIENT):
+        assert normalized(body_of(None, PING), config) == Reply(calls=(call,), finish="tool_calls")
+
+
+def test_bytes_text_and_parsed_bodies_read_alike() -> None:
+    body = body_of("Grüße", PING)
+    reply = normalized(body)
+    assert reply.content == "Grüße"
+    for text in (canonical(body), f"\n\n \ufeff{canonical(body)}", f"\n \n{canonical(body)}\n"):
+        assert normalized(text) == reply
+        assert normalized(text.encode()) == reply
+
+
+def test_bytes_that_are_not_utf_8_are_replaced() -> None:
+    body = canonical(body_of("Grüße")).encode("latin-1")
+    assert normalized(body).content == "Gr\ufffd\ufffde"
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", " \n", [], [{"type": "text", "text": " "}], [{"type": "image"}]]
+)
+def test_null_and_blank_content_is_empty(content: Json) -> None:
+    reply = normalized(body_of(content))
+    assert reply.content == ""
+    assert reply.problem == Problem("EMPTY_RESPONSE")
+
+
+def test_reasoning_is_found_in_fields_and_in_parts() -> None:
+    parts: Json = [{"type": "thinking", "thinking": "hmm"}, {"type": "text", "text": "Four."}]
+    assert normalized(with_message(content="x", reasoning="why")).reasoning == "why"
+    reply = normalized(with_message(content=parts))
+    assert (reply.reasoning, reply.content, json.loads(reply.carry)) == ("hmm", "Four.", {"content": parts})
+    assert normalized(with_message(content=parts, reasoning="why")).reasoning == "why"
+
+
+def test_what_must_go_back_is_kept_of_the_message_and_of_each_call() -> None:
+    calls: list[Json] = [
+        {"id": "a", "function": {"name": "ping", "arguments": "{}"}, "extra_content": {"google": {}}},
+        {"id": "b", "function": {"name": "ping", "arguments": "{}"}},
+    ]
+    reply = normalized(with_message(content=None, tool_calls=calls, reasoning_content=""))
+    assert reply.carry == '{"reasoning_content":""}'
+    assert [call.carry for call in reply.calls] == ['{"extra_content":{"google":{}}}', "{}"]
+
+
+@pytest.mark.parametrize("word", [None, "", "because"])
+def test_an_unknown_finish_word_is_reported(word: Json) -> None:
+    reply = normalized({"choices": [{"message": {"content": "x"}, "finish_reason": word}]})
+    assert (reply.finish, reply.warnings) == ("unknown", ("FINISH_UNKNOWN",))
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"", Problem("INVALID_BODY", "Expecting value at line 1, column 1", passing=True)),
+        ("<html>", Problem("INVALID_BODY", "Expecting value at line 1, column 1", passing=True)),
+        ('{"choices": [', Problem("INVALID_BODY", "Expecting value at line 1, column 14", passing=True)),
+        ("[" * 100_000, Problem("INVALID_BODY", "nested deeper than 128 levels", passing=True)),
+        ("[]", Problem("INVALID_BODY", "expected a JSON object, got list")),
+        (None, Problem("INVALID_BODY", "expected a JSON object, got NoneType")),
+        ({}, Problem("NO_CHOICES", "the reply has no choices")),
+        ({"choices": None}, Problem("NO_CHOICES", "the reply has no choices", passing=True)),
+        ({"choices": [{}]}, Problem("NO_MESSAGE", "the first choice has no message")),
+        (
+            "data: {}\n\n",
+            Problem(
+                "INVALID_BODY",
+                "a stream of server-sent events, which is to be put together first",
+                passing=True,
+            ),
+        ),
+        (
+            {"error": {"message": "Slow down.", "code": 429}},
+            Problem("RATE_LIMITED", "Slow down.", passing=True),
+        ),
+    ],
+)
+def test_a_body_without_a_message_is_a_problem(body: bytes | Json, problem: Problem) -> None:
+    assert normalized(body) == Reply(finish="error", problem=problem)
+
+
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "1e999"])
+def test_a_number_alone_is_no_body(text: str) -> None:
+    reply = normalized(text)
+    assert reply.problem == Problem("INVALID_BODY", "expected a JSON object, got float")
+    assert reply.warnings == ("NON_FINITE_NUMBER",)
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_have_spoils_nothing_but_arguments(number: str) -> None:
+    body = canonical(body_of("Hi.") | {"usage": {"cost": 7}, "score": 7}).replace("7", number)
+    reply = normalized(body)
+    assert (reply.content, reply.usage, reply.warnings) == ("Hi.", Usage(), ("NON_FINITE_NUMBER",))
+    call: Json = {"id": "call_a", "function": {"name": "add", "arguments": {"a": 7}}}
+    spoilt = normalized(canonical(with_message(tool_calls=[call])).replace("7", number))
+    assert isinstance(spoilt.calls[0].arguments, ArgumentError)
+    assert set(spoilt.warnings) >= {"NON_FINITE_NUMBER", "ARGUMENTS_NOT_STRING"}
+
+
+def test_a_parsed_body_that_nests_without_end_is_a_problem() -> None:
+    body: Json = None
+    for _ in range(100_000):
+        body = [body]
+    problem = normalized({"choices": body}).problem
+    assert problem is not None
+    assert problem.code == "INVALID_BODY"
+
+
+def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:
+    reply = normalized(canonical(body_of("bad X end")).replace("X", "\\ud83d"))
+    assert (reply.content, reply.warnings) == ("bad \ufffd end", ("LONE_SURROGATE",))
+    assert normalized(canonical(body_of("good X end")).replace("X", "\\ud83d\\ude00")).warnings == ()
+
+
+def test_an_error_keeps_what_was_said_before_it_and_runs_nothing() -> None:
+    error: Json = {"message": "Overloaded.", "code": 502, "metadata": {"provider_name": "Z"}}
+    body = body_of("partial", PING) | {"error": error, "usage": {"prompt_tokens": 3}}
+    assert normalized(body) == Reply(
+        content="partial",
+        finish="error",
+        problem=Problem("PROVIDER_ERROR", "Overloaded.", passing=True),
+        usage=Usage(3),
+        served=Served(provider="Z"),
+    )
+
+
+def test_a_prompt_that_was_blocked_is_filtered() -> None:
+    reply = normalized({"promptFeedback": {"blockReason": "SAFETY"}})
+    assert (reply.finish, reply.problem) == ("content_filter", Problem("CONTENT_FILTER", "SAFETY"))
+
+
+def test_of_several_choices_the_first_counts() -> None:
+    choice: Json = {"message": {"content": "one"}, "finish_reason": "stop"}
+    reply = normalized({"choices": [choice, choice]})
+    assert (reply.content, reply.warnings) == ("one", ("MULTIPLE_CHOICES",))
+
+
+def test_a_refusal_is_told_in_the_models_words_and_runs_nothing() -> None:
+    body = with_message(content=None, refusal="I cannot.", tool_calls=[{"function": {"name": "ping"}}])
+    reply = normalized(body)
+    assert (reply.problem, reply.calls) == (Problem("REFUSAL", "I cannot."), ())
+    part = normalized(with_message(content=[{"type": "refusal", "refusal": "No."}], refusal=None))
+    assert part.problem == Problem("REFUSAL", "No.")
+
+
+@pytest.mark.parametrize("refusal", [None, "", " ", False, {"reason": "no"}])
+def test_an_empty_refusal_is_none(refusal: Json) -> None:
+    assert normalized(with_message(content="Hello.", refusal=refusal)).problem is None
+
+
+@pytest.mark.parametrize("finish", ["content_filter", "error", "MALFORMED_FUNCTION_CALL"])
+def test_a_reply_that_was_given_up_runs_nothing(finish: str) -> None:
+    reply = normalized(body_of("partial", PING, finish=finish))
+    assert (reply.content, reply.calls) == ("partial", ())
+    assert reply.problem is not None
+
+
+def test_a_cut_reply_says_which_arguments_were_cut() -> None:
+    cut, whole = ("call_a", "add", '{"a":'), ("call_b", "ping", "{}")
+    reply = normalized(body_of("text", cut, whole, finish="length"))
+    assert reply.problem == Problem("TRUNCATED")
+    assert reply.calls[0].arguments == ArgumentError(
+        "ARGUMENTS_TRUNCATED", "Expecting value at line 1, column 6"
+    )
+    assert reply.calls[1].arguments == "{}"
+
+
+def test_names_are_understood_by_the_tools_that_there_are() -> None:
+    spoilt = normalized(body_of(None, ("call_a", "functions.ping<|channel|>", "{}")))
+    assert ([call.name for call in spoilt.calls], spoilt.warnings) == (["ping"], ("NAME_NORMALIZED",))
+    assert normalized(body_of(None, ("call_a", "Ping", "{}"))).warnings == ("NAME_UNKNOWN",)
+
+
+def test_calls_that_stand_outside_the_message_or_in_its_content_are_read() -> None:
+    entry: Json = {"id": "call_a", "function": {"name": "ping", "arguments": "{}"}}
+    part: Json = {"type": "tool_use", "id": "call_a", "name": "ping", "input": {}}
+    places: list[tuple[Json, str]] = [
+        ({"choices": [{"message": {}, "tool_calls": [entry]}]}, "TOOL_CALLS_MISPLACED"),
+        ({"choices": [{"message": {}}], "tool_calls": [entry]}, "TOOL_CALLS_MISPLACED"),
+        (with_message(content=[part]), "CALLS_IN_CONTENT_PARTS"),
+    ]
+    for body, code in places:
+        reply = normalized(body)
+        assert [call.name for call in reply.calls] == ["ping"]
+        assert code in reply.warnings
+
+
+def test_a_message_that_is_all_of_the_body_has_its_calls_where_they_belong() -> None:
+    entry: Json = {"id": "call_a", "function": {"name": " ", "arguments": "{}"}}
+    reply = normalized({"role": "assistant", "tool_calls": [entry]})
+    assert "TOOL_CALLS_MISPLACED" not in reply.warnings
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"choices": {"message": {"content": "Hi."}}}, "NO_CHOICES"),
+        ({"choices": [{"message": "Hi."}]}, "NO_MESSAGE"),
+        ({"choices": [{"message": {"function_call": {"name": "ping"}}}]}, "EMPTY_RESPONSE"),
+    ],
+)
+def test_strictly_a_reply_is_what_openai_documents(body: Json, problem: str) -> None:
+    strict, safe = normalized(body, STRICT), normalized(body)
+    assert strict.problem is not None
+    assert strict.problem.code == problem
+    assert (strict.calls, strict.content) == ((), "")
+    assert set(strict.warnings) >= set(safe.warnings) - {
+        "FINISH_MISMATCH",
+        "FINISH_UNKNOWN",
+        "CALL_ID_MISSING",
+    }
+
+
+def test_text_calls_are_read_only_where_a_dialect_is_enabled() -> None:
+    suspected = normalized(body_of(TAGGED))
+    assert (suspected.content, suspected.warnings) == (TAGGED, ("TEXT_CALL_SUSPECTED",))
+    reply = normalized(body_of(f"One moment. {TAGGED}"), READS_TAGS)
+    assert reply.calls == (ToolCall("call_2_0", "ping", JsonText("{}"), TAGGED, "text:hermes_json"),)
+    assert (reply.content, reply.finish) == ("One moment.", "tool_calls")
+    assert reply.warnings == ("TEXT_CALL_READ",)
+
+
+def test_text_is_not_read_for_calls_where_there_are_structured_ones() -> None:
+    reply = normalized(body_of(TAGGED, ("call_a", "add", "{}")), READS_TAGS)
+    assert [call.name for call in reply.calls] == ["add"]
+    assert reply.content == TAGGED
+
+
+def test_reasoning_that_was_left_in_the_text_is_reported() -> None:
+    reply = normalized(body_of("<think>why</think>Hello."))
+    assert (reply.content, reply.warnings) == ("<think>why</think>Hello.", ("THINK_TAGS_IN_CONTENT",))
+    assert normalized(body_of("<think>why</think>Hello."), READS_TAGS).reasoning == "why"
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=15)
+WORDS = st.sampled_from(["stop", "tool_calls", "length", "error", "content_filter", "because"])
+CALLS = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": JSON,
+        "type": JSON,
+        "function": JSON
+        | st.fixed_dictionaries(
+            {}, optional={"name": JSON | st.sampled_from(["add", "ping"]), "arguments": JSON}
+        ),
+    },
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": JSON,
+        "refusal": JSON,
+        "reasoning": JSON,
+        "tool_calls": JSON | CALLS | st.lists(JSON | CALLS),
+        "function_call": JSON | CALLS,
+    },
+)
+CHOICES = st.fixed_dictionaries(
+    {}, optional={"message": JSON | MESSAGES, "finish_reason": JSON | WORDS, "error": JSON}
+)
+BODIES = JSON | st.fixed_dictionaries(
+    {},
+    optional={
+        "choices": JSON | CHOICES | st.lists(JSON | CHOICES, min_size=1),
+        "error": JSON,
+        "usage": JSON | st.fixed_dictionaries({"prompt_tokens": JSON, "completion_tokens": JSON}),
+        "model": JSON,
+    },
+)
+
+
+@given(BODIES)
+@example({"choices": [{"message": {"content": "\ud83d"}}]})
+@example({"choices": [{"message": {"tool_calls": [{"id": 10**5000, "function": {"name": "add"}}]}}]})
+@example({"choices": [{"message": {"reasoning": [float("nan")], "content": [float("inf")]}}]})
+def test_any_body_is_a_reply_that_holds_together(body: Json) -> None:
+    for config in CONFIGS:
+        reply = normalized(body, config)
+        assert len({call.id for call in reply.calls}) == len(reply.calls)
+        assert reply.calls or reply.content or reply.problem
+        assert reply.content == "" or reply.content.strip()
+        assert reply.finish != "tool_calls" or reply.calls or reply.problem
+        reply.content.encode()
+        assert len(set(reply.warnings)) == len(reply.warnings)
+        for text in (reply.carry, *(call.carry for call in reply.calls)):
+            assert canonical(json.loads(text)) == text
+        for call in reply.calls:
+            call.original.encode()
+            if isinstance(call.arguments, JsonText):
+                assert canonical(json.loads(call.arguments)) == call.arguments
+                assert call.arguments.startswith("{")
+
+
+@given(
+    st.dictionaries(st.text(), JSON.filter(bool), min_size=1),
+    st.sampled_from(["length", "stop", "tool_calls", "max_tokens"]),
+    st.data(),
+)
+def test_a_call_that_was_cut_never_has_arguments(
+    arguments: dict[str, Json], finish: str, data: st.DataObject
+) -> None:
+    for whole in (json.dumps(arguments), repr(arguments), f"```json\n{json.dumps(arguments)}"):
+        cut = whole[: data.draw(st.integers(1, len(whole) - 1))]
+        for config in CONFIGS:
+            reply = normalized(body_of(None, ("call_a", "add", cut), finish=finish), config)
+            assert isinstance(reply.calls[0].arguments, ArgumentError)
+
+
+@given(st.binary() | st.text())
+def test_any_bytes_and_any_text_are_a_reply(body: bytes | str) -> None:
+    assert normalized(body).problem is not None
+
+
+@pytest.mark.parametrize("name", ["files_read", "files.read", "files.delete"])
+def test_text_is_a_call_by_either_name_of_a_tool_even_of_a_masked_one(name: str) -> None:
+    """The loop then says that it is not allowed, instead of taking the text for an answer."""
+    tools = ToolSurface((ToolDefinition.of("files.read", exposed=False),), ("files.delete",))
+    content = f'```json\n{{"name": "{name}", "arguments": {{}}}}\n```'
+    body: Json = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    config = LoopConfig(text_dialects=("json_fenced",))
+    assert [call.name for call in normalize_reply(body, tools=tools, config=config).calls] == [name]

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._schema.compiled import MAX_LEVELS, compiled
+from toolreel_core._schema.validation import violations
+
+BIG = 2**53
+BOUNDS = [0, 1, -1, 2, 1.0, 0.5, -0.0, BIG, BIG + 1, 1e300, 10**40]
+TEXTS = ["", "a", "ab", "é", "\U0001f600", "1", "e\u0301", "null"]
+LEAVES: list[Json] = [None, True, False, *BOUNDS, float(BIG), -(10**40), *TEXTS]
+NAMES = st.sampled_from(["a", "b", "é"])
+KINDS = ["array", "boolean", "integer", "null", "number", "object", "string"]
+
+leaves = st.sampled_from(LEAVES)
+values: st.SearchStrategy[Json] = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+counts = st.integers(0, 3)
+bounds = st.sampled_from(BOUNDS)
+
+
+def keywords(inner: st.SearchStrategy[Json], **further: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    """Schemas of some keywords that are known."""
+    some = st.lists(inner, min_size=1, max_size=3)
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(KINDS) | st.lists(st.sampled_from(KINDS), min_size=1, unique=True),
+            "const": leaves,
+            "enum": st.lists(leaves, max_size=6),
+            **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), bounds),
+            **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), counts),
+            **dict.fromkeys(("minProperties", "maxProperties"), counts),
+            "pattern": st.sampled_from(["^a", "b$", "\\d", "^.$"]),
+            "required": st.lists(NAMES, unique=True),
+            "properties": st.dictionaries(NAMES, inner, max_size=3),
+            **dict.fromkeys(("additionalProperties", "items"), inner),
+            **dict.fromkeys(("allOf", "anyOf"), some),
+            "format": st.sampled_from(["date", "email", "uri"]),
+            **further,
+        },
+    ).map(dict)
+
+
+schemas = st.recursive(st.booleans() | keywords(st.booleans()), keywords, max_leaves=4).filter(
+    lambda schema: isinstance(schema, dict)
+)
+references = st.sampled_from(["#/$defs/a", "#/$defs/b", "#/$defs/gone", "#"])
+referring = st.recursive(
+    keywords(st.booleans(), **{"$ref": references}),
+    lambda inner: keywords(inner, **{"$ref": references}),
+    max_leaves=3,
+)
+
+
+@given(schemas, values)
+def test_a_check_says_what_jsonschema_says(schema: dict[str, Json], value: Json) -> None:
+    check = compiled(canonical(schema))
+    assert check is not None
+    assert check(value) == Draft202012Validator(schema).is_valid(value)
+
+
+@given(referring, referring, referring, values)
+def test_a_schema_with_references_is_sound_if_it_is_known(
+    schema: dict[str, Json], a: Json, b: Json, value: Json
+) -> None:
+    text = canonical({**schema, "$defs": {"a": a, "b": b}})
+    check = compiled(text)
+    if check is not None:
+        assert check(value) == (violations(text, canonical(value)) == ())
+        assert check(value) == Draft202012Validator(cast("dict[str, Json]", parse(text))).is_valid(value)
+
+
+def outcomes(schema: Json, *tried: Json) -> list[bool]:
+    """What the check of a schema says of values; it agrees with jsonschema, or this fails."""
+    check = compiled(canonical(schema))
+    assert check is not None, "the schema is not known"
+    said = [check(value) for value in tried]
+    assert said == [Draft202012Validator(cast("bool", schema)).is_valid(value) for value in tried]
+    return said
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "others"),
+    [
+        ({}, [None, 1, {}], []),
+        ({"type": "integer"}, [1, 3.0, 10**40, -0.0], [True, 1.5, "1", None]),
+        ({"type": "number"}, [1, 1.5, 10**40], [True, False, "1"]),
+        ({"type": ["string", "null"]}, ["", None], [0, False]),
+        ({"type": ["integer", "boolean"]}, [True, 2.0], [0.5, "true"]),
+        ({"enum": [1, "a", None, False]}, [1, 1.0, "a", None, False], [True, 0, "1", [], {}]),
+        ({"const": True}, [True], [1, 1.0, "true", None]),
+        ({"const": BIG + 1}, [BIG + 1], [float(BIG), BIG]),
+        ({"minimum": BIG + 1}, [BIG + 1, "a", True], [float(BIG), BIG]),
+        ({"exclusiveMaximum": 1}, [0.999, -(10**400)], [1, 1.0, 10**400]),
+        ({"minLength": 1, "maxLength": 2}, ["é", "\U0001f600a", [], 3], ["", "abc"]),
+        ({"pattern": "^a"}, ["ab", 1], ["ba", ""]),
+        ({"minItems": 1, "maxItems": 1, "items": {"type": "string"}}, [["a"], "ab"], [[], [1], ["a", "b"]]),
+        ({"items": False}, [[]], [[1]]),
+        ({"required": ["a", "b"]}, [{"a": 1, "b": 2, "c": 3}, []], [{"a": 1}]),
+        (
+            {"properties": {"a": {"type": "null"}, "b": False}},
+            [{}, {"a": None, "c": 1}],
+            [{"a": 1}, {"b": 1}],
+        ),
+        ({"properties": {"a": {}}, "additionalProperties": False}, [{"a": 1}], [{"b": 1}]),
+        ({"additionalProperties": {"type": "null"}}, [{"x": None}], [{"x": 1}]),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}, ["a", None], [1]),
+        ({"anyOf": [{"const": 1}, {"const": 2}, {"const": "x"}]}, [1, 2, "x"], [3, "a", []]),
+        ({"allOf": [{"minimum": 1}, {"maximum": 3}, {"type": "integer"}]}, [1, 3.0], [0, 4, 2.5]),
+        ({"type": "string", "format": "date", "title": "a day"}, ["no date"], [1]),
+        ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"type": "string"}}}, [["a"]], [[1]]),
+    ],
+)
+def test_what_fits_is_recognised(schema: Json, fitting: list[Json], others: list[Json]) -> None:
+    assert outcomes(schema, *fitting, *others) == [True] * len(fitting) + [False] * len(others)
+
+
+def test_parts_may_refer_to_parts() -> None:
+    texts: Json = {"type": "array", "items": {"$ref": "#/$defs/text"}}
+    pair: Json = {"properties": {"a": {"$ref": "#/$defs/texts"}, "b": {"$ref": "#/$defs/texts"}}}
+    schema: Json = {"items": pair, "$defs": {"text": {"type": "string"}, "texts": texts}}
+    assert outcomes(schema, [{"a": ["x"], "b": []}], [{"a": ["x"], "b": [1]}]) == [True, False]
+
+
+def nested(levels: int) -> Json:
+    """An array in an array, and so on."""
+    return [nested(levels - 1)] if levels > 1 else []
+
+
+def chain(length: int) -> Json:
+    """A schema each part of which is the next."""
+    parts: dict[str, Json] = {f"p{at}": {"$ref": f"#/$defs/p{at + 1}"} for at in range(length)}
+    return {"$ref": "#/$defs/p0", "$defs": {**parts, f"p{length}": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        True,
+        ["type"],
+        "object",
+        {"type": "text"},
+        {"pattern": "("},
+        {"minimum": "1"},
+        {"$id": "https://example.invalid/s"},
+        {"oneOf": [{"type": "string"}]},
+        {"not": {"type": "string"}},
+        {"items": {"uniqueItems": True}},
+        {"prefixItems": [{}]},
+        {"multipleOf": 0.1},
+        {"x-of-ours": 1},
+        {"enum": [[1]]},
+        {"const": {"a": 1}},
+        {"$ref": "#"},
+        {"$ref": "#/$defs/gone"},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}},
+        {"$ref": "#/$defs/x~1y", "$defs": {"x/y": {}}},
+        {"$defs": {"unused": {"$ref": "#/$defs/gone"}}},
+        {"properties": {"a": {"$defs": {"b": {}}}}},
+        {"definitions": {"a": {"$ref": "#/gone"}}},
+        {"default": nested(MAX_LEVELS)},
+        chain(MAX_LEVELS),
+    ],
+    ids=lambda schema: canonical(schema)[:40],
+)
+def test_any_other_schema_is_left_to_jsonschema(schema: Json) -> None:
+    assert compiled(canonical(schema)) is None
+
+
+def test_a_schema_may_be_as_deep_as_it_may_be_for_jsonschema() -> None:
+    assert outcomes(chain(MAX_LEVELS - 2), "text", 1) == [True, False]

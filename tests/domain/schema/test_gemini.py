@@ -1,0 +1,349 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._schema.gemini import gemini_subset
+
+KNOWN = {
+    *("anyOf", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum"),
+    *("minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties"),
+    *("propertyOrdering", "required", "title", "type"),
+}
+TEXT: Tree = {"type": "string"}
+
+
+def sent(schema: Json) -> Any:  # noqa: ANN401 - a parsed tree
+    """What is sent of one property's schema."""
+    whole: Any = gemini_subset({"type": "object", "properties": {"p": schema}})
+    return whole["properties"]["p"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "title": "T", "description": "D", "format": "date-time", "pattern": "^a"},
+        {"type": "string", "minLength": 1, "maxLength": 2, "enum": ["a", "b"]},
+        {"type": "integer", "nullable": True, "format": "int32", "minimum": 1, "maximum": 2},
+        {"type": "number", "format": "double", "minimum": 0.5},
+        {"type": "boolean"},
+        {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
+        {"type": "object"},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "properties": {"a": TEXT, "b": TEXT},
+            "required": ["a"],
+            "propertyOrdering": ["b", "a"],
+        },
+        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+    ],
+)
+def test_what_gemini_knows_stays_to_the_byte(schema: Tree) -> None:
+    assert canonical(sent(schema)) == canonical(schema)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"$schema": "https://json-schema.org/draft/2020-12/schema"},
+        {"$id": "https://example.com"},
+        {"additionalProperties": False},
+        {"patternProperties": {"^a": {}}},
+        {"propertyNames": {"pattern": "^a"}},
+        {"unevaluatedProperties": False},
+        {"dependentRequired": {"a": ["b"]}},
+        {"not": {"type": "null"}},
+        {"if": {}, "then": {}, "else": {}},
+        {"default": {}},
+        {"examples": [{}]},
+        {"x-own": 1},
+        {"properties": {}},
+        {"required": []},
+        {"required": ["missing", 3]},
+        {"minProperties": True},
+        {"title": 3, "description": ["no"], "nullable": "no"},
+    ],
+)
+def test_what_gemini_refuses_is_left_out(refused: Tree) -> None:
+    assert gemini_subset({"type": "object", **refused}) == {"type": "object"}
+    assert sent({"type": "object", **refused}) == {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [{"uniqueItems": True}, {"contains": {}}, {"minItems": 1.5}, {"unevaluatedItems": False}],
+)
+def test_what_gemini_refuses_of_a_list_is_left_out(refused: Tree) -> None:
+    assert sent({"type": "array", "items": TEXT, **refused}) == {"type": "array", "items": TEXT}
+
+
+def test_a_property_may_be_called_as_a_keyword_is() -> None:
+    schema: Tree = {
+        "type": "object",
+        "properties": {"format": TEXT, "const": TEXT, "$ref": TEXT},
+        "required": ["format"],
+    }
+    assert gemini_subset(schema) == schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "rewritten"),
+    [
+        ({"const": "a"}, {"type": "string", "enum": ["a"]}),
+        ({"enum": ["a", "", "a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"type": "string", "enum": [""]}, TEXT),
+        ({"type": "string", "enum": ["a", None]}, {"type": "string", "nullable": True, "enum": ["a"]}),
+        ({"type": "integer", "enum": [1, 2]}, {"type": "integer", "description": "One of: 1, 2."}),
+        (
+            {"const": 1.5, "description": "Half."},
+            {"type": "number", "description": "Half. One of: 1.5."},
+        ),
+        ({"const": True}, {"type": "boolean", "description": "One of: true."}),
+        ({"const": {"a": 1}}, {"type": "object", "description": 'One of: {"a":1}.'}),
+        ({"const": [1]}, {"type": "array", "description": "One of: [1].", "items": TEXT}),
+        ({"const": None}, {"type": "string", "nullable": True}),
+        (
+            {"enum": ["a", 1]},
+            {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "integer", "description": "One of: 1."}]},
+        ),
+    ],
+)
+def test_values_are_listed_as_texts_or_in_words(schema: Tree, rewritten: Tree) -> None:
+    assert sent(schema) == rewritten
+
+
+@pytest.mark.parametrize(
+    ("schema", "rewritten"),
+    [
+        ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
+        ({"type": "null"}, {"type": "string", "nullable": True}),
+        ({"type": ["null"]}, {"type": "string", "nullable": True}),
+        ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        (
+            {"type": ["string", "array", "null"], "items": TEXT, "minLength": 1, "description": "D"},
+            {
+                "anyOf": [
+                    {"type": "string", "nullable": True, "description": "D", "minLength": 1},
+                    {"type": "array", "nullable": True, "description": "D", "items": TEXT},
+                ]
+            },
+        ),
+        ({}, TEXT),
+        (True, TEXT),
+        ({"type": "any"}, TEXT),
+        ({"properties": {"a": {}}}, {"type": "object", "properties": {"a": TEXT}}),
+        ({"additionalProperties": TEXT}, {"type": "object"}),
+        ({"items": {}}, {"type": "array", "items": TEXT}),
+        ({"minimum": 1}, {"type": "number", "minimum": 1}),
+    ],
+)
+def test_every_node_has_one_type(schema: Json, rewritten: Tree) -> None:
+    assert sent(schema) == rewritten
+
+
+@pytest.mark.parametrize(
+    ("schema", "rewritten"),
+    [
+        ({"type": "integer", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 1}),
+        ({"type": "integer", "exclusiveMinimum": 0.5, "minimum": 3}, {"type": "integer", "minimum": 3}),
+        ({"type": "integer", "exclusiveMaximum": 9, "maximum": 20}, {"type": "integer", "maximum": 8}),
+        ({"type": "number", "exclusiveMinimum": 0}, {"type": "number", "minimum": 0}),
+        ({"type": "number", "exclusiveMaximum": 1.5}, {"type": "number", "maximum": 1.5}),
+        ({"type": "number", "minimum": 0, "exclusiveMinimum": True}, {"type": "number", "minimum": 0}),
+        ({"type": "number", "multipleOf": 2, "maximum": "9"}, {"type": "number"}),
+    ],
+)
+def test_a_bound_that_is_excluded_becomes_one_that_is_not(schema: Tree, rewritten: Tree) -> None:
+    assert sent(schema) == rewritten
+
+
+@pytest.mark.parametrize(
+    ("schema", "rewritten"),
+    [
+        ({**TEXT, "format": "uri"}, {**TEXT, "description": "Format: uri."}),
+        ({**TEXT, "format": "date", "description": "Day."}, {**TEXT, "description": "Day. Format: date."}),
+        ({**TEXT, "format": "enum", "enum": ["a"]}, {**TEXT, "enum": ["a"]}),
+        ({"type": "integer", "format": "uint8"}, {"type": "integer", "description": "Format: uint8."}),
+        ({**TEXT, "format": {}}, TEXT),
+    ],
+)
+def test_a_format_that_gemini_refuses_is_told_in_words(schema: Tree, rewritten: Tree) -> None:
+    assert sent(schema) == rewritten
+
+
+@pytest.mark.parametrize(
+    ("schema", "rewritten"),
+    [
+        ({"anyOf": [TEXT, {"type": "null"}], "default": None}, {"type": "string", "nullable": True}),
+        ({"oneOf": [{"const": None}, TEXT]}, {"type": "string", "nullable": True}),
+        ({"anyOf": [{"enum": [None]}]}, {"type": "string", "nullable": True}),
+        ({"anyOf": [TEXT, True]}, {"anyOf": [TEXT, TEXT]}),
+        (
+            {"anyOf": [TEXT, {"type": "integer", "description": "Own."}], "description": "D", "title": "T"},
+            {"anyOf": [{**TEXT, "description": "D"}, {"type": "integer", "description": "Own."}]},
+        ),
+        (
+            {"type": "string", "anyOf": [{"format": "date-time"}, {"enum": ["now"]}]},
+            {"anyOf": [{**TEXT, "format": "date-time"}, {**TEXT, "enum": ["now"]}]},
+        ),
+        (
+            {"anyOf": [{"oneOf": [TEXT, {"type": "integer"}, {"type": "null"}]}, {"type": "boolean"}]},
+            {
+                "anyOf": [
+                    {**TEXT, "nullable": True},
+                    {"type": "integer", "nullable": True},
+                    {"type": "boolean"},
+                ]
+            },
+        ),
+        ({"type": "array", "items": TEXT, "anyOf": [{"minItems": 1}]}, {"type": "array", "items": TEXT}),
+        ({"anyOf": []}, TEXT),
+    ],
+)
+def test_nothing_stands_beside_alternatives_and_null_is_none(schema: Tree, rewritten: Tree) -> None:
+    assert sent(schema) == rewritten
+
+
+def test_an_object_with_alternatives_has_the_properties_of_all_and_requires_what_all_require() -> None:
+    schema: Tree = {
+        "properties": {"kind": TEXT},
+        "required": ["kind"],
+        "anyOf": [
+            {"properties": {"kind": {"const": "a"}, "a": TEXT}, "required": ["a", "id"]},
+            {"allOf": [{"properties": {"id": TEXT}, "required": ["id"]}]},
+        ],
+    }
+    merged: Tree = {
+        "type": "object",
+        "properties": {"kind": TEXT, "a": TEXT, "id": TEXT},
+        "required": ["kind", "id"],
+    }
+    assert canonical(sent(schema)) == canonical(merged)
+    assert gemini_subset(schema) == merged
+
+
+def test_a_root_that_is_a_choice_of_objects_is_one_object() -> None:
+    cat: Tree = {"type": "object", "properties": {"kind": {"const": "cat"}, "purrs": {"type": "boolean"}}}
+    dog: Tree = {"type": "object", "properties": {"kind": {"const": "dog"}, "barks": {"type": "boolean"}}}
+    schema: Tree = {
+        "oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}],
+        "$defs": {"Cat": cat, "Dog": dog},
+    }
+    root: Any = gemini_subset(schema)
+    assert root["type"] == "object"
+    assert list(root["properties"]) == ["kind", "purrs", "barks"]
+
+
+@pytest.mark.parametrize("root", [{}, {"type": "string"}, {"type": ["object", "null"]}, {"anyOf": [TEXT]}])
+def test_a_root_is_always_an_object(root: Tree) -> None:
+    assert gemini_subset(root) == {"type": "object"}
+
+
+def test_all_of_is_taken_in_and_what_says_something_first_counts() -> None:
+    schema: Tree = {
+        "description": "Mine.",
+        "allOf": [
+            {"type": "object", "description": "Theirs.", "properties": {"a": TEXT}, "required": ["a"]},
+            {"allOf": [{"properties": {"a": {"type": "integer"}, "b": TEXT}, "required": ["b"]}]},
+            {"minProperties": 1},
+        ],
+    }
+    assert sent(schema) == {
+        "type": "object",
+        "description": "Mine.",
+        "minProperties": 1,
+        "properties": {"a": TEXT, "b": TEXT},
+        "required": ["a", "b"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "rewritten"),
+    [
+        ({"type": "array"}, TEXT),
+        ({"type": "array", "items": False}, TEXT),
+        ({"prefixItems": [TEXT]}, TEXT),
+        ({"type": "array", "items": [TEXT]}, TEXT),
+        ({"prefixItems": [TEXT, {"type": "integer"}]}, {"anyOf": [TEXT, {"type": "integer"}]}),
+    ],
+)
+def test_a_list_says_what_its_elements_are(schema: Tree, rewritten: Tree) -> None:
+    assert sent(schema) == {"type": "array", "items": rewritten}
+
+
+def test_references_are_written_out_and_cut_where_they_come_round() -> None:
+    node: Tree = {"properties": {"next": {"$ref": "#/$defs/N"}, "v": TEXT}, "description": "A node."}
+    written = gemini_subset({"properties": {"first": {"$ref": "#/$defs/N"}}, "$defs": {"N": node}})
+    rest: Tree = {"type": "object", "description": "A node."}
+    assert written == {
+        "type": "object",
+        "properties": {"first": {**rest, "properties": {"next": rest, "v": TEXT}}},
+    }
+
+
+def test_a_reference_that_leads_nowhere_counts_as_an_object() -> None:
+    assert sent({"$ref": "https://example.com", "title": "Far"}) == {"type": "object", "title": "Far"}
+
+
+def check(node: Any) -> None:  # noqa: ANN401 - a parsed tree
+    assert node.keys() <= KNOWN
+    if "anyOf" in node:
+        assert node.keys() == {"anyOf"}
+        assert len(node["anyOf"]) > 1
+    else:
+        assert node["type"] in {"array", "boolean", "integer", "number", "object", "string"}
+        assert ("items" in node) == (node["type"] == "array")
+        assert all(choice and isinstance(choice, str) for choice in node.get("enum", ["-"]))
+        assert set(node.get("required", ())) <= set(node.get("properties", ()))
+    parts = [*node.get("anyOf", ()), *node.get("properties", {}).values()]
+    for part in [*parts, node["items"]] if "items" in node else parts:
+        check(part)
+
+
+_values: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        1.5,
+        "",
+        "a",
+        "string",
+        "integer",
+        "null",
+        ["string", "null"],
+        "date",
+        {},
+        [],
+        ["a", 1, None],
+    ]
+)
+_keywords = st.sampled_from(
+    [
+        *("type", "enum", "const", "format", "required", "minimum", "exclusiveMaximum", "nullable"),
+        *("anyOf", "oneOf", "allOf", "items", "prefixItems", "properties", "description", "propertyOrdering"),
+    ]
+)
+_schemas: st.SearchStrategy[Any] = st.recursive(
+    _values,
+    lambda inner: (
+        st.dictionaries(_keywords, inner, max_size=4)
+        | st.lists(inner, max_size=3)
+        | st.builds(lambda part: {"properties": {"a": part}}, inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(_keywords, _schemas, max_size=4))
+def test_whatever_comes_is_sent_in_the_subset_and_once_is_enough(schema: Tree) -> None:
+    before = canonical(schema)
+    subset = gemini_subset(schema)
+    assert canonical(schema) == before
+    check(subset)
+    assert canonical(gemini_subset(subset)) == canonical(subset)

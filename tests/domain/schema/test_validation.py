@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._schema.validation import Violation, broken_places, check_schema, refused_nulls, violations
+from toolreel_core._schema.validators import register_validator
+
+
+def told(schema: Json, arguments: Json) -> list[str]:
+    return [str(violation) for violation in violations(canonical(schema), canonical(arguments))]
+
+
+def refusal(schema: Json) -> str:
+    return complaint(ConfigError, lambda: check_schema(canonical(schema)))
+
+
+def deep(levels: int) -> Json:
+    schema: Json = {"type": "object"}
+    for _ in range(levels - 1):
+        schema = {"not": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["https://example.invalid/schema", "other.json", "//", "https://json-schema.org/draft/2020-12/schema"],
+)
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_another_document_is_refused_and_never_looked_for(keyword: str, reference: str) -> None:
+    """An attempt to reach the network would end the test: see conftest.py."""
+    schema: Json = {"properties": {"a": {"items": {keyword: reference}}}}
+    assert refusal(schema) == (f"$ref {reference!r} points outside its schema; put what it means under $defs")
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/gone", "#gone", "#/type/far", "#/maxProperties/0"])
+def test_a_reference_to_nothing_is_refused(reference: str) -> None:
+    schema: Json = {"type": "object", "maxProperties": 3, "properties": {"a": {"$ref": reference}}}
+    assert refusal(schema) == (
+        f"$ref {reference!r} points to nothing in its schema; put what it means under $defs"
+    )
+
+
+@pytest.mark.parametrize("reference", ["#/type", "#/required", "#/maxProperties", "#/default"])
+def test_a_reference_to_something_that_is_no_schema_is_refused(reference: str) -> None:
+    targets: dict[str, Json] = {
+        "type": "object",
+        "required": [],
+        "maxProperties": 3,
+        "default": {"type": "wat"},
+    }
+    assert refusal({**targets, "properties": {"a": {"$ref": reference}}}) == (
+        f"$ref {reference!r} points to something that is no JSON Schema"
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}]},
+        {"anyOf": [{"type": "object"}, {"$ref": "#"}]},
+        {"not": {"$ref": "#"}},
+        {"if": {"$ref": "#"}},
+        {"if": {"type": "array"}, "then": {"$ref": "#"}},
+        {"if": {"type": "array"}, "else": {"$ref": "#"}},
+        {"dependentSchemas": {"a": {"$dynamicRef": "#"}}},
+        {"properties": {"a": {"type": "string", "oneOf": [{"$ref": "#/properties/a"}]}}},
+        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+    ],
+)
+def test_a_schema_that_needs_itself_for_the_same_value_is_refused(schema: Json) -> None:
+    assert refusal(schema) == "the schema refers to itself without end"
+
+
+def test_a_recursive_schema_is_fine_where_each_turn_goes_into_the_value() -> None:
+    tree: Json = {
+        "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "value": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    assert told(tree, {"left": {"right": {"value": 1}}}) == []
+    assert told(tree, {"left": {"right": {"value": "1"}}}) == ['/left/right/value: expected integer, got "1"']
+
+
+def test_a_recursive_schema_takes_the_deepest_arguments() -> None:
+    arguments: Json = {}
+    for _ in range(127):
+        arguments = {"child": arguments}
+    schema: Json = {"properties": {"child": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}}
+    assert told(schema, arguments) == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "#name"}}, "$defs": {"b": {"$anchor": "name", "type": "string"}}},
+        {"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"type": "string"}}},
+        {"properties": {"a": {"$ref": "#/other/place"}}, "other": {"place": {"type": "string"}}},
+        {
+            "$id": "https://example.invalid/s",
+            "properties": {
+                "a": {"allOf": [{"$id": "part", "$ref": "#/$defs/t", "$defs": {"t": {"type": "string"}}}]}
+            },
+        },
+    ],
+)
+def test_a_reference_within_the_schema_is_followed(schema: Json) -> None:
+    assert told(schema, {"a": "text"}) == []
+    assert told(schema, {"a": 1}) == ["/a: expected string, got 1"]
+
+
+def test_what_only_looks_like_a_reference_is_left_alone() -> None:
+    check_schema(canonical({"properties": {"$ref": {"const": {"$ref": "gone"}}}, "examples": [{"$ref": 1}]}))
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (True, "a tool's parameters must be a JSON Schema object, not true"),
+        (["x" * 90], "a tool's parameters must be a JSON Schema object, not [\"" + "x" * 78 + "…"),
+        ({"required": "n"}, "not a JSON Schema at $.required: 'n' is not of type 'array'"),
+        (
+            {"properties": {"a": {"pattern": "("}}},
+            "not a JSON Schema at $.properties.a.pattern: '(' is not a 'regex'",
+        ),
+        (deep(65), "a schema may not nest deeper than 64 levels"),
+    ],
+)
+def test_what_is_no_usable_schema_is_refused(schema: Json, why: str) -> None:
+    assert refusal(schema) == why
+
+
+def test_a_schema_may_nest_up_to_the_cap() -> None:
+    check_schema(canonical(deep(64)))
+
+
+def test_arguments_that_fit_violate_nothing() -> None:
+    assert violations(canonical({"properties": {"n": {"type": "integer"}}}), canonical({"n": 3})) == ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "expected"),
+    [
+        ({"properties": {"a": {"type": "integer"}}}, {"a": "3"}, '/a: expected integer, got "3"'),
+        (
+            {"properties": {"a": {"type": ["integer", "null"]}}},
+            {"a": []},
+            "/a: expected integer or null, got []",
+        ),
+        (
+            {"properties": {"a": {"enum": ["x", 1, None]}}},
+            {"a": "y"},
+            '/a: expected one of "x", 1, null, got "y"',
+        ),
+        ({"properties": {"a": {"const": {"k": "é"}}}}, {"a": 1}, '/a: expected {"k":"é"}, got 1'),
+        ({"required": ["a", "b", "c"]}, {"b": 1}, "arguments: expected the required 'a', 'c', got {\"b\":1}"),
+        (
+            {"properties": {"a": {}, "b": {}}, "additionalProperties": False},
+            {"c": 1},
+            "arguments: expected only 'a', 'b', got {\"c\":1}",
+        ),
+        (
+            {"properties": {"a": {}}, "patternProperties": {"^x-": {}}, "additionalProperties": False},
+            {"c": 1},
+            "arguments: expected only 'a', names that match '^x-', got {\"c\":1}",
+        ),
+        ({"additionalProperties": False}, {"c": 1}, 'arguments: expected no properties at all, got {"c":1}'),
+        ({"properties": {"a": False}}, {"a": 1}, "arguments: expected no such value, got 1"),
+        ({"properties": {"a": {"minimum": 5}}}, {"a": 1}, "/a: expected what minimum 5 allows, got 1"),
+        (
+            {"anyOf": [{"required": ["a"]}]},
+            {},
+            'arguments: expected what anyOf [{"required":["a"]}] allows, got {}',
+        ),
+    ],
+)
+def test_a_violation_says_what_was_expected_beside_what_came(
+    schema: Json, arguments: Json, expected: str
+) -> None:
+    assert told(schema, arguments) == [expected]
+
+
+def test_a_violation_has_its_place_as_a_json_pointer() -> None:
+    schema: Json = {"properties": {"a/b": {"properties": {"~": {"items": {"type": "null"}}}}}}
+    assert violations(canonical(schema), canonical({"a/b": {"~": [None, 1]}})) == (
+        Violation("/a~1b/~0/1", "null", "1"),
+    )
+
+
+def test_at_most_three_violations_are_told_in_the_order_of_the_document() -> None:
+    schema: Json = {"additionalProperties": {"items": {"type": "integer"}}, "required": ["z"]}
+    arguments: Json = {"c": [*range(10), "tenth", "eleventh"], "b": [[]], "a": [{}]}
+    assert told(schema, arguments) == [
+        "arguments: expected the required 'z', got " + canonical(arguments)[:80],
+        '/c/10: expected integer, got "tenth"',
+        '/c/11: expected integer, got "eleventh"',
+    ]
+
+
+@pytest.mark.parametrize(("length", "quoted"), [(78, '"' + "x" * 78 + '"'), (79, '"' + "x" * 79 + "…")])
+def test_a_long_value_is_shortened(length: int, quoted: str) -> None:
+    schema: Json = {"properties": {"a": {"type": "integer"}}}
+    assert told(schema, {"a": "x" * length}) == [f"/a: expected integer, got {quoted}"]
+
+
+def test_arguments_too_deep_for_their_schema_are_a_violation_and_no_error() -> None:
+    schema: Json = {"properties": {"a": {"$ref": "#"}}}
+    for _ in range(15):
+        schema = {"allOf": [schema]}
+    arguments: Json = {}
+    for _ in range(63):
+        arguments = {"a": arguments}
+    assert told(schema, arguments) == [
+        "arguments: expected less nesting than its schema takes, got " + canonical(arguments)[:80] + "…"
+    ]
+
+
+def test_a_number_too_large_to_divide_is_a_violation_and_no_error() -> None:
+    schema: Json = {"properties": {"a": {"multipleOf": 0.5}}}
+    assert told(schema, {"a": 10**400}) == [
+        'arguments: expected numbers of ordinary size, got {"a":1' + "0" * 74 + "…"
+    ]
+
+
+TEXT: Json = {"type": "string"}
+NUMBER: Json = {"type": "integer"}
+NULL: Json = {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "refused"),
+    [
+        ({"properties": {"a": TEXT}}, {"a": None}, ("a",)),
+        ({"properties": {"a": TEXT}}, {"a": "x"}, ()),
+        ({"properties": {"a": TEXT}}, {"a": "null"}, ()),
+        ({"properties": {"a": TEXT}, "required": ["a"]}, {"a": None}, ()),
+        ({"properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, ()),
+        ({"properties": {"a": {}}}, {"a": None}, ()),
+        ({"properties": {"a": {"enum": [1, None]}}}, {"a": None}, ()),
+        ({"properties": {"a": {"anyOf": [NULL, TEXT]}}}, {"a": None}, ()),
+        ({"properties": {"a": {"anyOf": [NUMBER, TEXT]}}}, {"a": None}, ("a",)),
+        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}, {"a": None}, ("a",)),
+        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NULL}}, {"a": None}, ()),
+        ({"properties": {"b": TEXT}}, {"a": None, "b": None}, ("b",)),
+        ({"additionalProperties": False}, {"a": None}, ()),
+        ({"properties": {"a": {"properties": {"b": TEXT}}}}, {"a": {"b": None}, "c": None}, ()),
+        ({"properties": {"a": TEXT, "b": NUMBER}}, {"b": None, "a": None}, ("b", "a")),
+    ],
+)
+def test_a_null_is_refused_where_the_schema_neither_takes_nor_needs_it(
+    schema: Json, arguments: Json, refused: tuple[str, ...]
+) -> None:
+    assert refused_nulls(canonical(schema), canonical(arguments)) == refused
+
+
+def test_what_cannot_be_validated_has_no_refused_nulls() -> None:
+    schema = canonical({"properties": {"a": TEXT, "n": {"multipleOf": 0.5}}})
+    assert refused_nulls(schema, canonical({"n": 10**400, "a": None})) == ()
+
+
+def test_every_value_that_breaks_a_schema_is_found_by_its_place() -> None:
+    schema = canonical({"properties": {"a": {"items": TEXT}, "n": NUMBER}, "required": ["n"]})
+    assert broken_places(schema, {"a": ["x", 1, 2], "n": "3"}) == (("a", 1), ("a", 2), ("n",))
+    assert broken_places(schema, {"a": []}) == ((),)
+    assert broken_places(schema, {"n": 3}) == ()
+
+
+def test_what_cannot_be_validated_is_broken_as_a_whole() -> None:
+    schema = canonical({"properties": {"n": {"multipleOf": 0.5}}})
+    assert broken_places(schema, {"n": 10**400}) == ((),)
+
+
+def test_what_a_registered_validator_lets_pass_is_not_looked_at_again() -> None:
+    schema = canonical({"type": "integer", "dependentRequired": {}})
+    register_validator(lambda text: (lambda value: value == "passes") if text == schema else None)
+    assert violations(schema, canonical("passes")) == ()
+    told_of = [str(found) for found in violations(schema, canonical("does not"))]
+    assert told_of == ['arguments: expected integer, got "does not"']

@@ -1,0 +1,91 @@
+"""Reading texts with one dialect, or with all, for tools that take arguments of every kind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._text_calls.known_tools import Offered
+from toolreel_core._text_calls.parse import TextCalls, text_calls
+from toolreel_core._text_calls.source import Source
+
+__all__ = ["OFFERED", "SAME", "SCHEMAS", "Row", "ask", "each", "in_words", "source"]
+
+SAME: Final = "="
+"""Stands for: the content is the text, as it came."""
+
+CORPORA: Final = Path(__file__).resolve().parents[2] / "corpora" / "dialects"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One text and what is read in it; the rows stand in ``tests/corpora/dialects``."""
+
+    test: str
+    """The test that it belongs to."""
+    text: str
+    enable: str
+    finish: str
+    calls: str
+    """Each call as its id, if it has one, its name and its arguments."""
+    content: str
+    rejected: str
+
+    def holds(self) -> None:
+        """Read the text, and compare."""
+        found = in_words(ask(self.text, self.enable, self.finish), self.text)
+        assert found == (self.calls, self.content, self.rejected), self.text
+
+
+def each(module: str, test: str) -> pytest.MarkDecorator:
+    """Run a test with each of its rows."""
+    lines = (CORPORA / f"{module}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [Row(**json.loads(line)) for line in lines]
+    return pytest.mark.parametrize("row", [row for row in rows if row.test == test])
+
+
+def _takes(required: str, **types: Json) -> Json:
+    properties: dict[str, Json] = {name: {"type": kind} for name, kind in types.items()}
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+SCHEMAS: Final[dict[str, Json]] = {
+    "ping": _takes(""),
+    "stock_lookup": _takes("part", part="string", depot="string", limit="integer"),
+    "reserve_part": _takes("part qty", part="string", qty="integer", urgent="boolean"),
+    "write_file": _takes("path text", path="string", text="string"),
+    "send_message": _takes("to text", to="string", text="string"),
+    "run_query": _takes("sql", sql="string", timeout_s="number", dry_run="boolean"),
+    "set_flag": _takes("flag value", flag="string", value=["boolean", "null"]),
+    "plan_route": _takes("origin", origin="string", stops="array", options="object"),
+    "search_docs": _takes("query", query="string", top_k="integer"),
+    "run_code": _takes("code", code="string"),
+}
+OFFERED: Final = Offered(frozenset(SCHEMAS), SCHEMAS)
+
+
+def ask(text: str, enabled: str = "all", finish: str = "stop") -> TextCalls:
+    """Look for calls in a text.
+
+    :param enabled: names of dialects between commas, ``marked`` or ``all``
+    """
+    sets = {"all": DIALECTS, "marked": MARKED}
+    dialects = sets.get(enabled) or enabled.split(",")
+    return text_calls(text, tools=SCHEMAS, dialects=dialects, finish=finish, schemas=SCHEMAS)
+
+
+def in_words(found: TextCalls, text: str) -> tuple[str, str, str]:
+    """Calls, content and rejections, as the rows of the tests have them."""
+    calls = " ".join(f"{call.id}{'=' if call.id else ''}{call.name}{call.arguments}" for call in found.calls)
+    return calls, SAME if found.content == text else found.content, " ".join(found.rejected)
+
+
+def source(text: str, *, cut: bool = False) -> Source:
+    """A text as decoders see it."""
+    return Source(text, OFFERED, frozenset(DIALECTS), cut)

@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from tests.domain.text_calls.asking import Row, each
+
+
+@each("arg_keys", "pairs_of_keys_and_values_are_read_even_where_a_tag_is_lost")
+def test_pairs_of_keys_and_values_are_read_even_where_a_tag_is_lost(row: Row) -> None:
+    row.holds()
+
+
+@each("arg_keys", "what_was_cut_within_a_pair_is_not_run")
+def test_what_was_cut_within_a_pair_is_not_run(row: Row) -> None:
+    row.holds()

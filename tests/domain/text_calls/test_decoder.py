@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._text_calls.decoder import Found, found
+
+
+def test_a_call_has_canonical_arguments() -> None:
+    assert found("ping", {"a": "\ud800"}, "hermes_json", 7) == Found(
+        "ping", canonical({"a": "\ufffd"}), "hermes_json", "7"
+    )
+
+
+@pytest.mark.parametrize(("raw", "kept"), [(" x ", "x"), (3, "3"), (True, ""), (None, ""), ([], "")])
+def test_an_id_is_text_or_a_number(raw: Json, kept: str) -> None:
+    call = found("ping", {}, "hermes_json", raw)
+    assert call
+    assert call.id == kept
+
+
+def deep(levels: int) -> Json:
+    tree: Json = 1
+    for _ in range(levels):
+        tree = [tree]
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("", 1), ("a", float("inf")), ("a", deep(70)), ("a", deep(50_000)), ("a", 10**5000)],
+    ids=range(5),
+)
+def test_what_cannot_be_sent_to_a_tool_is_no_call(name: str, value: Json) -> None:
+    assert found(name, {"a": value}, "hermes_json") is None

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._text_calls.catalogue import MARKED
+from toolreel_core._text_calls.parse import DIALECTS, TextCall, TextCalls, text_calls
+
+CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "text-calls.jsonl"
+CASES = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+MOST = 256 * 1024
+PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+FENCED = '```json\n{"name": "ping", "arguments": {}}\n```'
+MODES = ("own", "marked", "everything")
+
+
+def dialects_of(case: dict[str, Any], mode: str) -> list[str]:
+    own = [] if case["enable"] == "all" else case["enable"]
+    if mode == "everything" or (mode == "own" and not own):
+        return list(DIALECTS)
+    return own if mode == "own" else [*MARKED, *own]
+
+
+def read(case: dict[str, Any], mode: str, content: str, finish: str) -> TextCalls:
+    return text_calls(
+        content,
+        tools=case["tools"],
+        dialects=dialects_of(case, mode),
+        finish=finish,
+        schemas=case.get("schemas"),
+    )
+
+
+def calls_in(found: TextCalls) -> list[tuple[str, str]]:
+    return [(call.name, call.arguments) for call in found.calls]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def found(content: str, *dialects: str, finish: str = "stop") -> TextCalls:
+    return text_calls(content, tools=["ping", "add"], dialects=dialects or DIALECTS, finish=finish)
+
+
+each_case = pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+each_mode = pytest.mark.parametrize("mode", MODES)
+
+
+def test_the_corpus_has_a_case_of_each_dialect() -> None:
+    assert {case["format"] for case in CASES} - {"any"} == set(DIALECTS)
+
+
+@each_case
+@each_mode
+def test_worked_case(case: dict[str, Any], mode: str) -> None:
+    expected = case["expect"]
+    got = read(case, mode, case["content"], case["finish"])
+    calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in got.calls]
+    assert calls == [{"name": call["name"], "arguments": call["arguments"]} for call in expected["calls"]]
+    for call, wanted in zip(got.calls, expected["calls"], strict=True):
+        assert call.id == wanted.get("id", call.id)
+    if expected.get("verbatim"):
+        assert got.content.strip() == expected["content"].strip()
+    assert words(got.content) == words(expected["content"])
+    assert words(got.reasoning) == words(expected.get("reasoning", ""))
+    assert set(expected.get("rejected", ())) <= set(got.rejected)
+
+
+@each_case
+@each_mode
+def test_a_text_that_was_cut_holds_the_first_of_its_calls(case: dict[str, Any], mode: str) -> None:
+    calls = calls_in(read(case, mode, case["content"], case["finish"]))
+    for end in range(len(case["content"])):
+        cut = calls_in(read(case, mode, case["content"][:end], "length"))
+        assert cut == calls[: len(cut)]
+
+
+@each_case
+@each_mode
+def test_what_is_left_of_a_text_holds_no_further_call(case: dict[str, Any], mode: str) -> None:
+    got = read(case, mode, case["content"], case["finish"])
+    again = read(case, mode, got.content, case["finish"])
+    assert (again.calls, words(again.content)) == ((), words(got.content))
+
+
+@each_case
+def test_no_call_is_found_where_no_dialect_is_enabled(case: dict[str, Any]) -> None:
+    got = text_calls(case["content"], tools=case["tools"], dialects=[], finish="stop")
+    assert got.calls == ()
+
+
+def test_a_call_says_where_it_came_from() -> None:
+    marked = TextCall("ping", canonical({}), PING, "hermes_json")
+    assert found(f"So: {PING}").calls == (marked,)
+    assert found(FENCED).calls == (TextCall("ping", canonical({}), FENCED, "json_fenced"),)
+
+
+def test_calls_that_share_a_block_each_have_their_arguments_as_their_text() -> None:
+    two = '<tool_calls>[{"name": "ping"}, {"name": "add", "arguments": {"a": 1}}]</tool_calls>'
+    assert [call.original for call in found(two).calls] == ["{}", '{"a":1}']
+    bare = '{"name": "ping", "arguments": {}}; {"name": "add", "arguments": {"a": 1}}'
+    assert [call.original for call in found(bare).calls] == ["{}", '{"a":1}']
+
+
+def test_of_several_calls_with_one_id_only_the_first_keeps_it() -> None:
+    text = '<tool_calls>[{"name": "ping", "id": "x"}, {"name": "ping", "id": "x"}]</tool_calls>'
+    assert [call.id for call in found(text).calls] == ["x", ""]
+
+
+def test_a_whole_message_that_was_there_before_is_a_quotation() -> None:
+    text = '{"name": "ping", "arguments": {}}'
+    got = text_calls(text, tools=["ping"], dialects=DIALECTS, finish="stop", earlier=[f"It returned {text}."])
+    assert got == TextCalls((), text)
+
+
+def test_reasoning_of_all_kinds_is_joined() -> None:
+    text = "<think>One.</think>Thought: Two.\nAction: ping\nAction Input: {}"
+    assert found(text).reasoning == "One.\nTwo."
+    text = f"<think>One.</think><|channel|>analysis<|message|>Two.<|end|>{PING}"
+    assert (found(text).reasoning, found(text).content) == ("One.\nTwo.", "")
+
+
+def test_spans_count_the_characters_of_the_whole_text() -> None:
+    text = f"<think>so</think>{PING}"
+    assert [(span.start, span.end) for span in found(text).spans] == [(17, len(text))]
+    assert [(span.start, span.end) for span in found(f"<think>so</think>{FENCED}").spans] == [
+        (17, 17 + len(FENCED))
+    ]
+
+
+def test_marks_within_the_arguments_of_a_whole_message_are_data() -> None:
+    text = f"{{'name': 'add', 'arguments': {{'s': '{PING}'}}}}"
+    assert calls_in(found(text)) == [("add", canonical({"s": PING}))]
+    assert found(text[:-1], finish="length").calls == ()
+
+
+def test_a_marked_call_in_the_paragraph_before_opens_first() -> None:
+    assert [call.dialect for call in found(f"{PING}\n{FENCED}").calls] == ["hermes_json"]
+
+
+def test_a_frame_that_held_a_call_apart_stays() -> None:
+    text = "<|content_text|><function=<|message_model|>ping></function>"
+    assert found(text) == TextCalls((), text)
+
+
+def test_a_message_is_whole_without_its_frame() -> None:
+    text = '<|channel|>final<|message|>{"name": "ping", "arguments": {}}<|return|>'
+    assert calls_in(found(text)) == [("ping", "{}")]
+
+
+def test_a_bare_call_that_was_cut_is_told() -> None:
+    assert found('{"name": "ping", "arg', finish="length").rejected == ("truncated",)
+    assert found('{"name": "pong", "arg', finish="length").rejected == ()
+    assert found('{"name": "ping", "arg', "hermes_json", finish="length").rejected == ()
+
+
+def test_the_rest_of_a_text_never_makes_up_another_call() -> None:
+    joined = f'<tool_call> {PING} {{"name": "add", "arguments": {{}}}}'
+    assert (calls_in(found(joined)), found(joined).content) == ([("ping", "{}")], "")
+
+
+def test_a_text_above_256_kib_is_left_alone() -> None:
+    for filling in (" ", "é"):
+        size = len(filling.encode())
+        text = PING + filling * ((MOST - len(PING)) // size)
+        assert calls_in(found(text)) == [("ping", "{}")]
+        longer = text + filling
+        assert found(longer) == TextCalls((), longer, rejected=("too_large",))
+        assert text_calls(longer, tools=[], dialects=[], finish="stop") == TextCalls((), longer)
+
+
+ATTACKS = [
+    *("`", "`` ` ", "~~~\n", "<!--", "<think>", "</think>", "<tool_response>", "[", "{", " \n", "\n> "),
+    *("<tool_call>", "<tool_call>{", '<tool_call>{"a":"', "<tool_call>{//", "<tool_call>{/*", PING),
+    *(
+        "<function=a><parameter=b>",
+        "<tool_call>a<arg_key>",
+        "<|channel|>analysis<|message|>",
+        "to=functions.ping ",
+    ),
+    *(
+        "[TOOL_CALLS]a{",
+        '<|tool_call_start|>[f(a="',
+        ']<]minimax[>[<invoke name="a">',
+        "✿FUNCTION✿: a\n✿ARGS✿: {",
+    ),
+]
+
+
+@pytest.mark.parametrize("piece", ATTACKS)
+def test_no_text_takes_long_to_read(piece: str) -> None:
+    text = piece * (MOST // len(piece.encode()))
+    begun = process_time()
+    found(text)
+    assert process_time() - begun < 4
+
+
+QUOTES = [
+    "`",
+    "``",
+    "```",
+    "~~~\n",
+    "<think>",
+    "</think>",
+    "<!--",
+    "-->",
+    "<tool_response>",
+    "</tool_response>",
+]
+LOOSE = [
+    "words ",
+    "\n",
+    "\n\n",
+    "{",
+    "}",
+    '"',
+    "ping",
+    '{"name": "ping", "arguments": {}}',
+    "<TOOL_CALL>",
+    "> ",
+]
+PIECES = st.sampled_from(
+    [PING, FENCED, "```json\n", *LOOSE, *QUOTES, *ATTACKS, *(case["content"] for case in CASES)]
+)
+TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join)
+ENABLED = st.sampled_from([["hermes_json"], ["json_fenced"], list(MARKED), list(DIALECTS)])
+
+
+@given(TEXTS, ENABLED, st.booleans())
+def test_any_text_is_read_and_what_is_left_holds_nothing_more(
+    text: str, dialects: list[str], cut: bool
+) -> None:
+    finish = "length" if cut else "stop"
+    got = found(text, *dialects, finish=finish)
+    assert found(got.content, *dialects, finish=finish).calls == ()
+    assert len("".join(got.content.split())) <= len("".join(text.split()))
+    left = iter("".join(text.split()))
+    assert all(character in left for character in "".join(got.content.split())), "content was made up"
+
+
+@given(TEXTS, st.sampled_from(["```\n{}\n```\n", "Say ``` {} ``` so.", "<!-- {} -->", "> {}"]), st.booleans())
+def test_a_call_in_a_quotation_is_never_run(text: str, quotation: str, cut: bool) -> None:
+    call = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
+    quoted = quotation.replace("{}", call)
+    assert found(quoted + text.replace("add", ""), finish="length" if cut else "stop").calls[:1] != (
+        TextCall("add", canonical({}), call, "hermes_json"),
+    )
+
+
+WHOLE = st.sampled_from(
+    [
+        *(
+            PING,
+            "words ",
+            "`code` ",
+            "\n```\ncode\n```\n",
+            "<!-- aside -->",
+            "\n",
+            "<function=ping></function>",
+        ),
+        *("<|tool_call_begin|>functions.ping:0<|tool_call_argument_begin|>{}<|tool_call_end|>",),
+        *("[TOOL_CALLS]ping[ARGS]{}", '<invoke name="add"><parameter name="a">1</parameter></invoke>'),
+    ]
+)
+
+
+@given(st.lists(WHOLE, max_size=8).map("".join), st.data())
+def test_a_cut_never_adds_a_call_or_changes_one(text: str, data: st.DataObject) -> None:
+    end = data.draw(st.integers(0, len(text)))
+    cut, whole = calls_in(found(text[:end], finish="length")), calls_in(found(text))
+    assert cut == whole[: len(cut)]

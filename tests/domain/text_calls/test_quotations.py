@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.domain.text_calls.asking import SAME, ask, in_words
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._text_calls.quotations import was_said
+
+PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+
+QUOTATIONS = [
+    "```\n{}\n```",
+    "```xml\n{}\n```\n",
+    "````\n```\n{}\n```\n````",
+    "~~~\n{}\n~~~",
+    "   ```\n{}",
+    "- ```\n  {}\n  ```",
+    "1. ```\n{}\n```",
+    "> ```\n> {}\n> ```",
+    "Send `{}` to call.",
+    "Send ``{}`` to call.",
+    "Send ```{}``` to call.",
+    "```{}``` is a call.",
+    "<!-- {} -->",
+    "<!-- {}",
+    "<tool_response>{}</tool_response>",
+    "<function_results>{}",
+    "<think>{}</think>",
+    "First. <THINK>{}</think> Then.",
+    "> {}",
+    "Say:\n> {}",
+    'Write "{}".',
+    "Write “{}” to call.",
+    "Write '{}' to call.",
+]
+
+
+@pytest.mark.parametrize("quotation", QUOTATIONS)
+def test_what_is_quoted_is_no_call(quotation: str) -> None:
+    text = quotation.replace("{}", PING)
+    for finish in ("stop", "length"):
+        assert ask(text, finish=finish).calls == ()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "```\ncode\n```\n",
+        "~~~\ncode\n~~~\n",
+        "Some `code` and ",
+        "```one line``` and ",
+        "<!-- aside -->",
+        "First. <think>so</THINK> ",
+        "A stray ` or <think> ",
+        "A stray `\n\nand another ` ",
+        "So ~~~ in the middle ~~~ of a line: ",
+        "> a line\n",
+        'He said "so" and ',
+    ],
+)
+def test_what_follows_a_quotation_is_a_call(before: str) -> None:
+    assert in_words(ask(before + PING), "") == ("ping{}", before.strip(), "")
+
+
+@pytest.mark.parametrize("before", ["Send `", "Send `` and ` ", "A <think> ", 'Say "'])
+def test_a_quotation_whose_end_was_cut_may_be_one(before: str) -> None:
+    assert ask(before + PING, finish="length").calls == ()
+
+
+def test_inline_code_ends_with_its_paragraph_whether_or_not_the_text_was_cut() -> None:
+    assert in_words(ask(f"A ` stray.\n\n{PING}", finish="length"), "")[0] == "ping{}"
+
+
+def test_a_mark_of_a_quotation_within_a_call_is_data() -> None:
+    payload = '{"name": "write_file", "arguments": {"path": "`", "text": "```\\n<!-- <think>"}}'
+    text = f"<tool_call>{payload}</tool_call>"
+    calls, content, _ = in_words(ask(text + PING), text)
+    assert (calls, content) == ('write_file{"path":"`","text":"```\\n<!-- <think>"} ping{}', "")
+
+
+def test_a_call_in_quotation_marks_is_told_as_a_quotation() -> None:
+    text = f"It writes «{PING}» then."
+    assert in_words(ask(text), text) == ("", SAME, "quotation")
+
+
+def test_what_was_said_before_is_known_again_inside_of_json_too() -> None:
+    call = '<tool_call>{"name": "ping"}</tool_call>'
+    assert was_said(call, ["Hi.", f"They write {call} there."])
+    assert was_said(call, [canonical({"page": f"They write\n{call}"})])
+    assert not was_said(call, ["<tool_call>", canonical({"page": call[:-1]})])
+    assert not was_said(call, [])
+
+
+class Indexed(tuple[str, ...]):
+    """Texts of before, of which the first is never looked at."""
+
+    __slots__ = ()
+
+    def among(self, *words: str) -> tuple[str, ...]:
+        assert words == ('say "a"', r"say \"a\"")
+        return self[1:]
+
+
+def test_texts_that_know_where_to_look_are_asked() -> None:
+    assert was_said('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
+    assert not was_said('say "a"', Indexed(('say "a"', "Hi.")))
