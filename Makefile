@@ -45,10 +45,10 @@ demo: setup ## replay a recorded session and prove that nothing differs
 # sources; what the commands are made of is tested under both.
 WHOLE_COMMANDS := $(addprefix --ignore=tests/,architecture bfcl cli conformance peers plugin)
 
-# tests/twins.py holds domain/ at 100 %, branches too: every module of it, by its own tests alone.
+# tests/package_coverage.py holds domain/ at 100 %, branches too: each package by its own tests alone.
 test: setup lint ## everything that must hold before a change lands
 	PYTHONHASHSEED=0 $(PYTEST) -m "not slow"
-	PYTHONHASHSEED=0 $(BIN)/python tests/twins.py
+	PYTHONHASHSEED=0 $(BIN)/python tests/package_coverage.py
 	$(BIN)/python tests/exhaustive.py
 	@set -e; for example in $(wildcard examples/*.py); do \
 		echo "== $$example"; $(BIN)/python "$$example"; done

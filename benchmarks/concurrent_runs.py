@@ -47,11 +47,9 @@ from pyreqwest.http import Url
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, AsyncStock, Scripted
-from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts
-from toolreel._driver.ports import AsyncEndpoint
+from toolreel import AsyncEndpoint, AsyncPorts, arun
 from toolreel._driver.sync_as_async import ImmediateEndpoint
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http import AsyncHttpEndpoint
 from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
 
 TURNS: Final = 10

@@ -22,20 +22,11 @@ from collections.abc import Mapping
 from time import process_time
 from types import FrameType
 
+from toolreel import Json, LoopConfig, Plan, ReplyReceived, State, ToolDefinition, ToolReturned
 from toolreel._errors import MissingExtra
-from toolreel.testing._scripted import calling
-from toolreel_core import (
-    AwaitingReply,
-    LoopConfig,
-    Plan,
-    ReplyReceived,
-    State,
-    ToolDefinition,
-    ToolReturned,
-    start,
-    step,
-)
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel.testing import calling
+from toolreel_core import AwaitingReply, start, step
+from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._schema.compiled import compiled
 
 LENGTHS = (10, 100, 1_000)

@@ -36,10 +36,8 @@ import httpx
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, RESULT, TOOLS, Scripted, Stock
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Endpoint
-from toolreel._driver.sync import run
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel import Endpoint, Ports, run
+from toolreel.http import HttpEndpoint
 from toolreel.http._pyreqwest.endpoint import FastEndpoint
 
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}

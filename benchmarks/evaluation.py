@@ -20,19 +20,16 @@ from pathlib import Path
 from threading import Event
 from time import perf_counter, process_time
 
-from toolreel._driver.clocks import InstantClock
-from toolreel._driver.performer import Ports
-from toolreel._driver.sync import run
+from toolreel import InstantClock, Ports, run
+from toolreel.evals import Results, evaluate, planned
 from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Found, evaluate, jobs_of
+from toolreel.evals._runner.evaluation import Found, jobs_of
 from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
 from toolreel.evals._runner.world_host import WorldHost
-from toolreel.evals._store.plan_file import planned
 from toolreel.evals._store.plan_of_header import plan_in
-from toolreel.evals._store.results import Results
-from toolreel_core.evals._oracles.scripted_models import kind_of
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.scripted_models import kind_of
 from toolreel_core.evals._summary.summary import summarise
 
 TRIALS = (15, 145)

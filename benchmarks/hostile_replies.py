@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable
 from time import process_time
 
-from toolreel_core import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
+from toolreel import LoopConfig, ToolDefinition, ToolSurface
+from toolreel_core import normalize_reply
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._replies.streaming.stream import unstreamed
 

@@ -22,8 +22,8 @@ COMMAND = ("-m", "toolreel")
 PROGRAMS = {
     "python -c pass": ("-c", "pass"),
     "import toolreel": ("-c", "import toolreel"),
-    "from toolreel_core import Plan, start, step": ("-c", "from toolreel import Plan, start, step"),
-    "import toolreel": ("-c", "import toolreel"),
+    "import toolreel_core": ("-c", "import toolreel_core"),
+    "from toolreel_core import Plan, start, step": ("-c", "from toolreel_core import Plan, start, step"),
     "toolreel --help": (*COMMAND, "--help"),
     "toolreel replay --help": (*COMMAND, "replay", "--help"),
     "toolreel run --help": (*COMMAND, "run", "--help"),

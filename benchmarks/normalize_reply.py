@@ -13,7 +13,8 @@ from collections.abc import Callable
 from statistics import median
 from time import process_time
 
-from toolreel_core import LoopConfig, ToolDefinition, ToolSurface, normalize_reply
+from toolreel import LoopConfig, ToolDefinition, ToolSurface
+from toolreel_core import normalize_reply
 from toolreel_core._jsontext.canonical import Json
 
 ROUNDS = 25

@@ -29,7 +29,7 @@ import vcr
 from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 
-from toolreel.cassette._session import Mode, use_cassette
+from toolreel.cassette import Mode, use_cassette
 from toolreel.cassette._tape import Recording
 
 QUESTIONS: Final = 3

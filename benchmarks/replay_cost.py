@@ -19,7 +19,8 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.request import Request
 from vcr.serializers import yamlserializer
 
-from toolreel.cassette._transports import Recording, RecordTransport, ReplayTransport, replaying
+from toolreel.cassette import RecordTransport, ReplayTransport, replaying
+from toolreel.cassette._transports import Recording
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)

@@ -30,17 +30,29 @@ import httpx
 
 from benchmarks.servers.scripted import answer_body
 from benchmarks.servers.session import PLAN, Scripted, Stock
-from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Endpoint, Performer, Wanted
-from toolreel._driver.sync import run
-from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.replayer import CHAT, Rehearsal
+from toolreel import (
+    Endpoint,
+    Event,
+    MemoryJournal,
+    Performer,
+    Plan,
+    Ports,
+    Recorded,
+    Rehearsal,
+    ReplyReceived,
+    SendRequest,
+    parse_journal,
+    run,
+)
+from toolreel._driver.ports import Wanted
+from toolreel._replay.replayer import CHAT
 from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette import RecordTransport, ReplayTransport, recording
 from toolreel.cassette._format.file import KEPT
 from toolreel.cassette._format.yaml_fast_reader import learnt
-from toolreel.cassette._transports import Recording, RecordTransport, ReplayTransport, recording
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel_core import Event, Plan, ReplyReceived, SendRequest, fold
+from toolreel.cassette._transports import Recording
+from toolreel.http import HttpEndpoint
+from toolreel_core import fold
 
 TURNS: Final = 10
 ROUNDS: Final = 200

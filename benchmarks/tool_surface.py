@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import process_time
 from typing import TypeVar
 
-from toolreel_core import ConfigError, LoopConfig, Plan, ToolDefinition
+from toolreel import ConfigError, LoopConfig, Plan, ToolDefinition
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.sources import ToolSource, compose, masked
 from toolreel_core._tools.surface import ToolSurface

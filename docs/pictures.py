@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from toolreel import replay
 from toolreel._cli.output.render import show_outcome, show_plan, show_turns
-from toolreel._replay.replay import replay
 from toolreel.demo._session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace
 

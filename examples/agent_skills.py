@@ -10,13 +10,22 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from toolreel import MemoryJournal, Ports, PythonTools, ScriptedEndpoint, run
-from toolreel._driver.approvers import Always
-from toolreel._journal.record import parse_journal
-from toolreel._replay.replayer import Rehearsal
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools.skills._host import read_skills, skill_tools, skills_message
-from toolreel_core import Completed, Plan, SystemMessage, UserMessage
+from toolreel import (
+    Always,
+    Completed,
+    MemoryJournal,
+    Plan,
+    Ports,
+    PythonTools,
+    Rehearsal,
+    SystemMessage,
+    UserMessage,
+    parse_journal,
+    run,
+)
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools.skills import skill_tools, skills_message
+from toolreel.tools.skills._host import read_skills
 
 INSTRUCTIONS = """\
 ---

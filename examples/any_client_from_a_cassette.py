@@ -16,7 +16,7 @@ from typing import Final
 
 import httpx
 
-from toolreel.cassette._session import Mode, use_cassette
+from toolreel.cassette import Mode, use_cassette
 
 QUESTION: Final = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hello?"}]}
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel import Ports, PythonTools, ScriptedEndpoint, Tool, go_on, run
-from toolreel._driver.approvers import Always
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.signature import definition_of
-from toolreel_core import AskApproval, Completed, Plan, dump, load_state, pending
+from toolreel import Always, AskApproval, Completed, Plan, Ports, PythonTools, Tool, definition_of, go_on, run
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel_core import dump, load_state, pending
 
 SENT: list[str] = []
 

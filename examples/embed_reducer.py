@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from toolreel_core import (
+from toolreel import (
     ApprovalGiven,
     AskApproval,
     Completed,
@@ -23,12 +23,8 @@ from toolreel_core import (
     ToolReturned,
     Wait,
     WaitElapsed,
-    dump,
-    load_effect,
-    load_state,
-    start,
-    step,
 )
+from toolreel_core import dump, load_effect, load_state, start, step
 from toolreel_core._jsontext.canonical import Json
 
 STOCK = {"pin": 4, "shim": 0}

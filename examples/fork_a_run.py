@@ -6,15 +6,10 @@ performer would be ``Ports(HttpEndpoint(...), tools)``, or on the command line `
 
 from __future__ import annotations
 
-from toolreel import Ports, PythonTools, ScriptedEndpoint
-from toolreel._replay.changes import Changes
-from toolreel._replay.counterfactual import counterfactual
-from toolreel._replay.explain.diff import diff
-from toolreel._replay.fork import fork
+from toolreel import Changes, Completed, Ports, PythonTools, counterfactual, diff, fork
 from toolreel.demo._session import demo_cassette
 from toolreel.demo._workspace import workspace
-from toolreel.testing._scripted import calling, saying
-from toolreel_core import Completed
+from toolreel.testing import ScriptedEndpoint, calling, saying
 
 SESSION = demo_cassette()
 

@@ -10,14 +10,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from toolreel import MemoryJournal, Ports, ScriptedEndpoint, run
-from toolreel._journal.record import parse_journal
-from toolreel._replay.replayer import Rehearsal
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools.mcp._config_file import mcp_servers
-from toolreel.tools.mcp._host import McpTools
-from toolreel_core import Completed, Plan
-from toolreel_core._jsontext.canonical import Json
+from toolreel import Completed, Json, MemoryJournal, Plan, Ports, Rehearsal, parse_journal, run
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools.mcp import McpTools, mcp_servers
 
 CONFIG: Json = {
     "mcpServers": {

@@ -17,8 +17,8 @@ import httpx2
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from toolreel.cassette._session import Session, use_cassette
-from toolreel_core import ReplayMismatch
+from toolreel import ReplayMismatch
+from toolreel.cassette import Session, use_cassette
 
 CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "openai-sdk" / "local--qwen2.5-coder-1.5b.yaml"
 

@@ -18,14 +18,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from toolreel import MemoryJournal, Ports, ScriptedEndpoint, run
-from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording, replaying
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools.openapi._document.document import parsed_document
-from toolreel.tools.openapi._host import OpenApiTools
-from toolreel.tools.openapi._request.security import Credentials
-from toolreel.tools.openapi._source import OpenApiSource
-from toolreel_core import Completed, Plan
+from toolreel import Completed, MemoryJournal, Plan, Ports, run
+from toolreel.cassette import RecordTransport, ReplayTransport, recording, replaying
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools.openapi import Credentials, OpenApiSource, OpenApiTools, parsed_document
 
 SHOP = """
 openapi: 3.1.0

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import json
 
-from toolreel import Ports, PythonTools, ScriptedEndpoint, run
-from toolreel.testing._scripted import calling, saying
-from toolreel_core import LoopConfig, Plan, register_transform
-from toolreel_core._jsontext.canonical import Tree
+from toolreel import LoopConfig, Plan, Ports, Provider, PythonTools, Tree, register_transform, run
+from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core._protocol.notes import HistoryShortened, QuirkApplied
-from toolreel_core._settings.provider import Provider
 
 
 @register_transform("message", "lab_user_names", about="Our gateway wants to know who speaks.")

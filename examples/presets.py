@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from toolreel import PythonTools
-from toolreel.presets._catalogues import shipped, with_files
+from toolreel.presets import shipped, with_files
 from toolreel_core._plan.presets.diff import differences
 
 OWN = """

@@ -19,7 +19,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
-from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette import Session, use_cassette
 
 CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "pydantic-ai" / "local--qwen2.5-coder-1.5b.yaml"
 

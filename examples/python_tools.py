@@ -13,10 +13,19 @@ from datetime import date
 from enum import Enum
 from typing import Annotated
 
-from toolreel import Ports, PythonTools, RunContext, ScriptedEndpoint, ToolError, run, tool
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._call_context import CurrentCall
-from toolreel_core import Completed, Plan, ToolMessage
+from toolreel import (
+    Completed,
+    CurrentCall,
+    Plan,
+    Ports,
+    PythonTools,
+    RunContext,
+    ToolError,
+    ToolMessage,
+    run,
+    tool,
+)
+from toolreel.testing import ScriptedEndpoint, calling, saying
 
 
 class Size(Enum):

@@ -16,10 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._replay.explain.turns import story
-from toolreel._replay.replay import replay
+from toolreel import Completed, ReplayMismatch, replay, story
 from toolreel.demo._workspace import Workspace
-from toolreel_core import Completed, ReplayMismatch
 
 CASSETTES = Path(__file__).resolve().parents[1] / "cassettes"
 SESSION = CASSETTES / "workspace" / "local--qwen2.5-coder-1.5b.yaml"

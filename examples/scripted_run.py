@@ -5,9 +5,8 @@ The model first passes a text where a number belongs. The loop tells it so, and 
 
 from __future__ import annotations
 
-from toolreel import MemoryJournal, Ports, PythonTools, ScriptedEndpoint, run
-from toolreel.testing._scripted import calling, saying
-from toolreel_core import Completed, Plan
+from toolreel import Completed, MemoryJournal, Plan, Ports, PythonTools, run
+from toolreel.testing import ScriptedEndpoint, calling, saying
 
 
 def add(a: int, b: int) -> int:

@@ -7,11 +7,8 @@ nor run, whichever source it comes from.
 
 from __future__ import annotations
 
-from toolreel import Ports, PythonTools, ScriptedEndpoint, Tool, run
-from toolreel.testing._scripted import calling, saying
-from toolreel.tools._router import Router
-from toolreel_core import Completed, Plan
-from toolreel_core._tools.sources import ToolSource, compose
+from toolreel import Completed, Plan, Ports, PythonTools, Router, Tool, ToolSource, compose, run
+from toolreel.testing import ScriptedEndpoint, calling, saying
 
 STOCK = {"pin": 4, "shim": 0}
 SENT: list[str] = []

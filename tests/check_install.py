@@ -56,7 +56,7 @@ def build(base: Path) -> Path:
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", base / "dist", ROOT, cwd=base)
     (wheel,) = (base / "dist").glob("*.whl")
     with ZipFile(wheel) as packed:
-        missing = {f"toolreel/evals/report/page.{ending}" for ending in ("css", "html.jinja", "js")}
+        missing = {f"toolreel/evals/_report/page.{ending}" for ending in ("css", "html.jinja", "js")}
         missing -= set(packed.namelist())
         assert not missing, f"the wheel lacks {missing}"
     return wheel

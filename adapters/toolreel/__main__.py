@@ -12,7 +12,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line, or say which extra it needs."""
     try:
-        from toolreel._cli.main import toolreel_core
+        from toolreel._cli.main import toolreel
 
         toolreel()
     except ImportError as error:

@@ -12,12 +12,9 @@ from benchmarks.bfcl.shapes import Asked
 from benchmarks.bfcl.strategies import Strategy, plan
 from benchmarks.bfcl.tools import surface
 from benchmarks.bfcl.worlds import Deed, World, parameters
-from toolreel import Ports, run
-from toolreel._driver.ports import Endpoint
-from toolreel_core._conversation.message import UserMessage
+from toolreel import Completed, Endpoint, Ports, UserMessage, run
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._protocol.notes import CallRejected
-from toolreel_core._protocol.outcome import Completed
 
 __all__ = ["difference", "script"]
 

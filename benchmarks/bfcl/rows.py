@@ -21,7 +21,7 @@ from benchmarks.bfcl.playback import difference, script
 from benchmarks.bfcl.shapes import SHAPES
 from benchmarks.bfcl.strategies import Strategy
 from benchmarks.bfcl.waivers import WAIVERS
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http import HttpEndpoint
 
 __all__ = ["Row", "Settings", "played", "unexpected"]
 

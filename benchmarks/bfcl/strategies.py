@@ -7,11 +7,8 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from benchmarks.bfcl.model import Way
-from toolreel.presets._catalogues import shipped
-from toolreel_core._conversation.message import Message
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolSurface
+from toolreel import Message, Plan, Preset, ToolSurface
+from toolreel.presets import shipped
 
 __all__ = ["STRATEGIES", "Strategy", "plan"]
 

@@ -15,11 +15,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from benchmarks.bfcl.cases import Case
-from toolreel.tools._errors import ToolError
+from toolreel import Json, RunTool, ToolError, ToolReturned
 from toolreel.tools._events import failure, keywords, succeeded
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import ToolReturned
 
 __all__ = ["Deed", "World", "parameters", "public"]
 

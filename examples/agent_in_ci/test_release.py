@@ -13,10 +13,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from toolreel import PythonTools, assert_reel, call
+from toolreel import LoopConfig, Plan, PythonTools, SystemMessage, UserMessage
 from toolreel.demo._workspace import Workspace
-from toolreel.testing._reel import Reel
-from toolreel_core import LoopConfig, Plan, SystemMessage, UserMessage
+from toolreel.testing import Reel, assert_reel, call
 
 MODEL = "qwen2.5-coder-1.5b"
 OPTIONS = {"temperature": 0, "seed": 7, "max_tokens": 256}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from toolreel import _errors as errors
 from toolreel._errors import AdapterError, CassetteError, MissingExtra, SecretFound
 from toolreel.http import _bounded_body as bounded
-from toolreel_core import _errors as errors
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
 ADAPTERS = [getattr(errors, name) for name in errors.__all__]

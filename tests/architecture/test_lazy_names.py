@@ -1,45 +1,32 @@
-"""The two packages whose names are loaded when they are asked for say three times which names these are."""
+"""The packages whose names are loaded when they are first used."""
 
 from __future__ import annotations
 
-import ast
 from importlib import import_module
-from pathlib import Path
-from types import ModuleType
+from importlib.metadata import version
 
 import pytest
 
 import toolreel
-import toolreel_core
+from tests.architecture.source import ADAPTERS, modules
 
-PACKAGES = pytest.mark.parametrize("package", [toolreel, toolreel], ids=lambda each: each.__name__)
-
-
-@PACKAGES
-def test_every_name_of_a_package_is_loaded_from_where_checkers_see_it(package: ModuleType) -> None:
-    tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
-    (block,) = (
-        node for node in tree.body if isinstance(node, ast.If) and not isinstance(node.test, ast.UnaryOp)
-    )
-    seen = {
-        alias.name: str(node.module)
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert sorted(seen) == sorted(package.__all__)
-    homes = {name: f"{package.__name__}.{home}" for name, home in package._HOMES.items()}
-    assert homes == seen
-    for name, module in seen.items():
-        assert getattr(package, name) is getattr(import_module(module), name)
+LAZY = [module.name.removesuffix("._public") for module in modules(ADAPTERS) if module.path.stem == "_public"]
 
 
-@PACKAGES
-def test_a_package_lists_its_names_before_they_are_loaded(package: ModuleType) -> None:
-    assert set(package.__all__) <= set(dir(package))
+@pytest.mark.parametrize("name", LAZY)
+def test_a_package_has_the_names_that_its_list_defines(name: str) -> None:
+    package, public = import_module(name), import_module(f"{name}._public")
+    assert package.__all__ == public.__all__ == sorted(package.__all__)
+    assert dir(package) == sorted(package.__all__)
+    for each in package.__all__:
+        assert getattr(package, each) is getattr(public, each)
 
 
-@PACKAGES
-def test_another_name_is_missing_as_in_any_module(package: ModuleType) -> None:
-    with pytest.raises(AttributeError, match=rf"module '{package.__name__}' has no attribute 'runs'"):
-        getattr(package, "runs")  # noqa: B009 - a checker would refuse the attribute
+@pytest.mark.parametrize("name", LAZY)
+def test_any_other_name_is_missing_as_in_any_module(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"module '{name}' has no attribute 'runs'"):
+        getattr(import_module(name), "runs")  # noqa: B009 - a checker would refuse the attribute
+
+
+def test_the_package_knows_its_version() -> None:
+    assert toolreel.__version__ == version("toolreel")

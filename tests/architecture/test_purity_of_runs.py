@@ -21,9 +21,9 @@ def test_a_recorded_run_is_folded_without_any_io(journal: Path) -> None:
 
 def _everything(recorded: Recorded) -> list[str]:
     """Every state of the run, stored and read back, and every effect."""
-    at = toolreel.start(recorded.plan)
+    at = toolreel_core.start(recorded.plan)
     seen = []
     for event in recorded.events:
-        seen += [toolreel.dump(at.state), *map(toolreel.dump, at.effects)]
-        at = toolreel.step(toolreel.load_state(toolreel.dump(at.state)), event)
-    return [*seen, toolreel.dump(at.state)]
+        seen += [toolreel_core.dump(at.state), *map(toolreel_core.dump, at.effects)]
+        at = toolreel_core.step(toolreel_core.load_state(toolreel_core.dump(at.state)), event)
+    return [*seen, toolreel_core.dump(at.state)]

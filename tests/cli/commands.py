@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 COMMAND: Final = (sys.executable, "-m", "toolreel")
-WORKSPACE: Final = ("--tools", "toolreel.demo._workspace:TOOLS")
+WORKSPACE: Final = ("--tools", "toolreel.demo:TOOLS")
 
 LOOKING_UP: Final = calling(("state_get", {"path": "/release/status"}))
 """A reply that calls a tool of the workspace."""

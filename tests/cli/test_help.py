@@ -14,7 +14,7 @@ from tests.replay.sessions import cassette
 from toolreel._cli.cassettes.group import cassettes_command
 from toolreel._cli.evals.group import eval_command
 from toolreel._cli.lazy import Later
-from toolreel._cli.main import toolreel_core as toolreel_group
+from toolreel._cli.main import toolreel as toolreel_group
 from toolreel._replay.replay import DRIVERS, companion
 
 WITHOUT = """

@@ -93,14 +93,14 @@ def test_what_was_accepted_is_run_and_what_changed_is_left_out_until_accepted(tm
 def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path: Path) -> None:
     file = configured(tmp_path, s=rude("broken"))
     (tmp_path / "good.json").write_text(json.dumps({"mcpServers": {"s": rude("")}}))
-    both = ("tools", "--mcp", "good.json", "--tools", "toolreel.demo._workspace:TOOLS", "--json")
+    both = ("tools", "--mcp", "good.json", "--tools", "toolreel.demo:TOOLS", "--json")
     masked, started, missing, nothing, unaccepted = said_by_each(
         [
             (*both, "--deny", "state_*"),
             ("tools", "--mcp", file),
             ("tools", "--mcp", "nowhere.json"),
             ("tools",),
-            ("tools", "--tools", "toolreel.demo._workspace:TOOLS", "--accept"),
+            ("tools", "--tools", "toolreel.demo:TOOLS", "--accept"),
         ],
         tmp_path,
     )

@@ -81,7 +81,7 @@ def test_tools_shows_what_there_is_what_is_left_out_and_what_is_wrong(tmp_path: 
         shown, masked, fetched, old, tag, missing, nothing, lost, unset = said_by_each(
             [
                 both,
-                (*both, "--tools", "toolreel.demo._workspace:TOOLS", "--deny", "openapi_pets_*Pet"),
+                (*both, "--tools", "toolreel.demo:TOOLS", "--deny", "openapi_pets_*Pet"),
                 ("tools", "--openapi", f"{shop.url}/clock.json", "--json"),
                 ("tools", "--openapi", "old.json"),
                 ("tools", "--openapi", file, "--openapi-tag", "pet"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._oracles.verdict import Result, Verdict
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Asked, Attempt, Record
+from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 __all__ = ["CELL", "cell", "record"]
 

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel.testing._scripted import calling, saying
+from toolreel.testing import calling, saying
 
 __all__ = ["SESSION", "Imported", "Project", "founded"]
 
@@ -26,7 +26,7 @@ SESSION: Final = (
 _OPTIONS: Final = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:hypothesispytest", "-p", "no:cov")
 
 _AGENT: Final = '''
-from toolreel_core import Plan
+from toolreel import Plan
 from toolreel import PythonTools
 
 def stock(part: str) -> int:
@@ -44,8 +44,8 @@ import anyio
 import httpx
 import pytest
 from agent import TOOLS, asking, stock
-from toolreel_core import Plan
-from toolreel import assert_reel
+from toolreel import Plan
+from toolreel.testing import assert_reel
 """
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.plugin.project import SESSION, Project
 from tests.servers.chat_server import replying, serving
-from toolreel.testing._scripted import saying
+from toolreel.testing import saying
 
 ASKS = """
 def test_pins(reel):

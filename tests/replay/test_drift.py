@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.replay.sessions import cassette
-from toolreel._cli.main import toolreel_core
+from toolreel._cli.main import toolreel
 from toolreel._replay.replay import DRIVERS, companion
 
 DRIFT, USAGE = 3, 2

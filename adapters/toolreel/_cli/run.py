@@ -128,7 +128,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     \b
     toolreel run "Which status has the release? Call state_get." \\
         --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 \\
-        --preset qwen2_5_coder --tools toolreel.demo._workspace:TOOLS \\
+        --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._cli.live.session import Target, go_live

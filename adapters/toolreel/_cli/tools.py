@@ -55,7 +55,7 @@ def tools_command(
     """Show the tools that a run would have: where they come from, their size, and how they are run.
 
     \b
-    toolreel tools --tools toolreel.demo._workspace:TOOLS --deny "*_patch"
+    toolreel tools --tools toolreel.demo:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
     toolreel tools --openapi pets.yaml --openapi-tag pets
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace

@@ -1,1 +1,1 @@
-"""_journal"""
+"""Journals: the record of a run on disk, one JSON line an event."""

@@ -1,1 +1,1 @@
-"""_replay"""
+"""Replay, resume and fork recorded runs."""

@@ -1,1 +1,1 @@
-"""_secrets"""
+"""Secrets are found before anything is written."""

@@ -1,1 +1,14 @@
-"""cassette"""
+"""Cassettes: record and replay the HTTP traffic of a session.
+
+``use_cassette`` works with any client of httpx or httpx2; the transports are what it is made of.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.cassette._public import *
+
+else:
+    from toolreel._lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__)

@@ -1,3 +1,5 @@
-"""What ``toolreel demo`` replays: a recorded session, and the tools that it used."""
+"""The demo's tools, for trying things out: ``--tools toolreel.demo:TOOLS``."""
 
-__all__: list[str] = []
+from toolreel.demo._workspace import TOOLS, Workspace, workspace
+
+__all__ = ["TOOLS", "Workspace", "workspace"]

@@ -1,6 +1,6 @@
 """A small workspace and the two tools on it: what the recorded sessions use, and a first set to try.
 
-``toolreel run … --tools toolreel.demo._workspace:TOOLS``
+``toolreel run … --tools toolreel.demo:TOOLS``
 """
 
 from __future__ import annotations

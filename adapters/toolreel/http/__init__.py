@@ -1,1 +1,14 @@
-"""http"""
+"""Endpoints over HTTP, with httpx: ``HttpEndpoint`` and ``AsyncHttpEndpoint``.
+
+For thousands of concurrent runs in one process there is ``toolreel.http.fast``.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.http._public import *
+
+else:
+    from toolreel._lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__)

@@ -1,1 +1,10 @@
-"""presets"""
+"""Preset catalogues from files, and a model's own tokenizer."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.presets._public import *
+else:
+    from toolreel._lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__)

@@ -33,7 +33,7 @@ def shipped() -> Presets:
     >>> shipped().for_("openrouter", "deepseek/deepseek-v3.2:nitro").name
     'default_tool_calling + openrouter + deepseek_openrouter_compat'
     """
-    folder = files("toolreel") / "catalogues"
+    folder = files("toolreel.presets") / "catalogues"
     texts = [(name, (folder / name).read_text(encoding="utf-8")) for name in _SHIPPED]
     return reduce(_extended, texts, Presets())
 

@@ -1,1 +1,1 @@
-"""tools"""
+"""Tool hosts: Python functions, MCP servers, OpenAPI documents, Agent Skills."""

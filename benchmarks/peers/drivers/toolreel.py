@@ -10,13 +10,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.peers.task import MODEL, PROMPT, stock
-from toolreel import AsyncPorts, Ports, PythonTools, Tool, arun, run
-from toolreel._driver.ports import AsyncEndpoint, Endpoint
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel_core import LoopConfig, Plan
-from toolreel_core._protocol.outcome import Completed, Outcome
+from toolreel import (
+    AsyncEndpoint,
+    AsyncPorts,
+    AsyncPythonTools,
+    Completed,
+    Endpoint,
+    LoopConfig,
+    Outcome,
+    Plan,
+    Ports,
+    PythonTools,
+    Tool,
+    arun,
+    run,
+)
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 
 __all__ = ["aopened", "arunning", "opened", "running"]
 

@@ -1,1 +1,6 @@
-"""_conversation"""
+"""The conversation: the messages that are stored, and their projection for a provider.
+
+Stored history is append-only (``transcript``). What is sent is a pure projection of it:
+``projection`` repairs, ``policies`` shorten, ``wire_form`` gives each message the form that its
+provider takes. ``blocks`` holds the encoded messages so that each is encoded once.
+"""

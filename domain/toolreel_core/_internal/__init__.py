@@ -1,1 +1,1 @@
-"""_internal"""
+"""Building blocks that the rest of the core shares."""

@@ -1,1 +1,1 @@
-"""_jsontext"""
+"""JSON text: canonical encoding, limits while parsing, digests."""

@@ -1,1 +1,1 @@
-"""_schema"""
+"""JSON Schema: validation, and rewriting for providers that take a subset."""

@@ -1,1 +1,1 @@
-"""_settings"""
+"""Settings of the loop and of a provider, checked when they are made."""

@@ -1,1 +1,1 @@
-"""_tools"""
+"""Tools as the model sees them: definitions, names, limits, and results."""

@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 
 from tests.samples import complaint
 from toolreel._errors import MissingExtra
+from toolreel.presets import _jsonschema_rs as fast_validation
 from toolreel.presets._jsonschema_rs import compiled, install
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._plan.presets.collection import _jsonschema_rs as fast_validation
 from toolreel_core._schema.validation import check_schema, violations
 
 BIG = 2**53

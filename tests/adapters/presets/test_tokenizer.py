@@ -9,9 +9,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.samples import complaint
 from toolreel._errors import MissingExtra, TokenizerError
+from toolreel.presets import _tokenizer as tokenizer
 from toolreel.presets._tokenizer import register_tokenizer
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.presets.collection import _tokenizer as tokenizer
 from toolreel_core._settings.token_estimates import bytes_per_4, estimator, estimators
 
 CORPUS = ["the cat sat on the mat", "the cat ate the rat", "the mat sat"]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel import Ports, PythonTools, Run, ScriptedEndpoint, ToolError, assert_reel, call, run
+from toolreel import Ports, PythonTools, Run, ToolError, run
+from toolreel.testing import ScriptedEndpoint, assert_reel, call
 from toolreel.testing._scripted import Line, calling, saying
 from toolreel.tools._python.host import Tool
 from toolreel_core._errors import ConfigError

@@ -14,7 +14,7 @@ from types import ModuleType
 import anyio
 import pytest
 
-from tests.adapters import isolated_things as things
+from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.python.test_host import call, failing, unexpected
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall

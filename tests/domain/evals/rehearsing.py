@@ -13,10 +13,10 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import ReplyReceived, ToolReturned
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core.evals._oracles.evidence import Evidence, evidence_of
-from toolreel_core.evals._oracles.scripts import Script, spoken
-from toolreel_core.evals._oracles.verdict import Verdict, judge
+from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripts import Script, spoken
+from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 __all__ = ["Rehearsed", "rehearse"]
 

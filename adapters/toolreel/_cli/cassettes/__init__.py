@@ -1,1 +1,1 @@
-"""_cli/cassettes"""
+"""``toolreel cassettes``: check, import, export and convert recordings."""

@@ -12,10 +12,10 @@ from toolreel._cli.output.errors import EPILOG
 __all__ = ["cassettes_command"]
 
 _COMMANDS: Final = (
-    Later("check", "cassettes_check:check_command", "Look over recordings: leaks, orphans, age, drift."),
-    Later("import", "cassettes_import:import_command", "Make cassettes of stock vcrpy into ours."),
+    Later("check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."),
+    Later("import", "cassettes.import_:import_command", "Make cassettes of stock vcrpy into ours."),
     Later(
-        "journal", "cassettes_journal:journal_command", "Make the journal of a cassette, whoever recorded it."
+        "journal", "cassettes.journal:journal_command", "Make the journal of a cassette, whoever recorded it."
     ),
 )
 

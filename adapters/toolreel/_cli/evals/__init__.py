@@ -1,1 +1,1 @@
-"""_cli/evals"""
+"""``toolreel eval``: plan, run, summarise and compare evaluations."""

@@ -11,17 +11,17 @@ from toolreel._cli.lazy import Later, LazyGroup
 __all__ = ["eval_command"]
 
 _COMMANDS: Final = (
-    Later("compare", "evals_compare:compare_command", "Compare two evaluations, or two strategies of one."),
-    Later("plan", "evals_plan:plan_command", "Show what an evaluation would run, and what it would cost."),
-    Later("promote", "evals_promote:promote_command", "Make a regression test of a recorded run."),
-    Later("replay", "evals_replay:replay_command", "Replay recorded runs, and judge them again."),
-    Later("report", "evals_report:report_command", "Show the results as one HTML page, and as pictures."),
-    Later("rescore", "evals_rescore:rescore_command", "Judge recorded runs again, without a network."),
-    Later("run", "evals_run:run_command", "Make the runs of a plan, or those that are missing."),
+    Later("compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."),
+    Later("plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."),
+    Later("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    Later("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
+    Later("report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."),
+    Later("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
+    Later("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     Later(
-        "summarize", "evals_summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
+        "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
-    Later("what-if", "evals_whatif:whatif_command", "Put recorded replies through another strategy."),
+    Later("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

@@ -33,9 +33,9 @@ def summarize_command(
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
     """
+    from toolreel.evals._replay.run_files import write_run_files
     from toolreel.evals._store.plan_of_header import plan_in
     from toolreel.evals._store.results import Results
-    from toolreel.evals._store.run_files import write_run_files
     from toolreel.evals._summary.export import summary_trees, write_summaries
     from toolreel.evals._summary.figures import findings_of
     from toolreel.evals._summary.gates import gates_of, judged_gates

@@ -1,1 +1,1 @@
-"""_cli/live"""
+"""Live sessions on the command line: ``run``, ``resume`` and ``fork`` against a server."""

@@ -1,1 +1,1 @@
-"""_cli/options"""
+"""Options that several commands share."""

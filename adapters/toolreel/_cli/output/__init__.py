@@ -1,1 +1,1 @@
-"""_cli/output"""
+"""What commands print: tables, progress, errors."""

@@ -1,1 +1,1 @@
-"""_replay/explain"""
+"""Why a run did what it did, and where two runs part."""

@@ -1,1 +1,1 @@
-"""_replay/from_cassette"""
+"""A journal made from a cassette, by running the reducer over the recorded replies."""

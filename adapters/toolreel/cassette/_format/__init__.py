@@ -1,1 +1,1 @@
-"""cassette/_format"""
+"""The cassette file: YAML with readable bodies, safe to read, atomic to write."""

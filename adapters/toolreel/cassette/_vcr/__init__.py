@@ -1,1 +1,1 @@
-"""cassette/_vcr"""
+"""Cassettes of stock vcrpy."""

@@ -1,1 +1,1 @@
-"""evals/_replay"""
+"""Replay, rescore and promote the runs of an evaluation."""

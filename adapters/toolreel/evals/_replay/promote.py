@@ -14,9 +14,9 @@ from toolreel._errors import ResultsError
 from toolreel.evals._replay.promoted import Promoted
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["promote", "run_with"]
 

@@ -16,13 +16,13 @@ from toolreel.evals._runner.trial import Job
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
 from toolreel_core._settings.overrides import merged
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._records.json_lines import record_of, record_tree
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.retries import Tries
 from toolreel_core.evals._scenarios.catalogue import scenario
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["Promoted"]
 

@@ -10,9 +10,9 @@ from toolreel_core._conversation.message import wire_tree
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import ReplyRead
-from toolreel_core.evals._oracles.evidence import SeenTurn
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.evidence import SeenTurn
 
 __all__ = ["Refolded", "refolded"]
 

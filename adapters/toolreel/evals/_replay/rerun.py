@@ -17,10 +17,10 @@ from toolreel.evals._runner.cassettes import replayed
 from toolreel.evals._runner.evaluation import job_of
 from toolreel.evals._runner.trial import Job, Outside
 from toolreel.evals._runner.world_host import WorldHost
-from toolreel_core.evals._oracles.evidence import Evidence, evidence_of
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 
 __all__ = ["Again", "made_again"]
 

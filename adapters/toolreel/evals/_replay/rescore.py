@@ -19,10 +19,10 @@ from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._store.config_diff import differences
 from toolreel.evals._store.results import Header, Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals._oracles.failure_taxonomy import TAXONOMY
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_line
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 __all__ = ["BEFORE", "rescored", "written_anew", "written_in_place"]
 

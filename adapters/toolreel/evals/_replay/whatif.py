@@ -25,12 +25,12 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core._protocol.notes import Note, RequestSent
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.counterfactuals import WhatIf
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.request_content import Divergence
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["Carried", "answers_first", "carried", "followed", "under", "what_ifs"]
 

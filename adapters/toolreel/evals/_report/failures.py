@@ -8,7 +8,7 @@ from typing import Final
 
 from toolreel.evals._report.palette import series_class
 from toolreel.evals._report.svg import Drawing, marker, rect, text, width_of
-from toolreel_core.evals._oracles.failure_taxonomy import category
+from toolreel_core.evals._verdicts.failure_taxonomy import category
 
 __all__ = ["Breakdown", "BreakdownRow", "breakdown", "failures_drawing"]
 

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Final
 
 from toolreel._errors import MissingExtra
+from toolreel.evals import _report as report
 from toolreel.evals._report.content import Content
 from toolreel.evals._report.heat import label_of, split_bar, split_words
 from toolreel.evals._report.pairs import Beside, beside
@@ -32,7 +33,6 @@ from toolreel.evals._report.words import (
 )
 from toolreel.evals._store.strategy_diff import strategy_differences
 from toolreel.evals._summary.pairs import Match
-from toolreel_core.evals import _report as report
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import RunEntry, Summary

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolreel_core.evals._oracles.verdict import Result
+from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["HEAT", "RESULTS", "Shade", "drawing_css", "heat_class", "series_class"]
 

@@ -20,9 +20,9 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._errors import ToolreelError
 from toolreel_core._protocol.notes import ReplyRead
-from toolreel_core.evals._oracles.evidence import Evidence, SeenCall, SeenTurn
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall, SeenTurn
 
 __all__ = ["CallShown", "Said", "Transcript", "TurnShown", "transcript_of"]
 

@@ -1,1 +1,1 @@
-"""evals/_runner"""
+"""Run the trials of an evaluation."""

@@ -18,7 +18,6 @@ from typing import Final, TypeAlias, assert_never
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse
-from toolreel_core.evals._oracles.verdict import Result
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
@@ -30,6 +29,7 @@ from toolreel_core.evals._statistics.stopping_rules import (
     rule_from,
 )
 from toolreel_core.evals._summary.summary import Summary
+from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["STOPPED", "Course", "Stopped", "asked_for", "course_of", "rule_of", "stops_of"]
 

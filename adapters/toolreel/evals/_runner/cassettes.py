@@ -18,7 +18,7 @@ from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
 from toolreel.evals._runner.trial import Job, Outside
 from toolreel.http._connections.errors import TIMEOUT
 from toolreel.http._endpoint import HttpEndpoint
-from toolreel_core.evals._oracles.scripted_models import kind_of
+from toolreel_core.evals._scenarios.scripted_models import kind_of
 
 try:
     import httpx

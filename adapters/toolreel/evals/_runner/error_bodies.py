@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._protocol.events import RequestFailed
-from toolreel_core.evals._oracles.provider_hints import provider_hint
+from toolreel_core.evals._verdicts.provider_hints import provider_hint
 
 __all__ = ["ErrorSeen", "error_in"]
 

@@ -20,12 +20,12 @@ from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._runner.workers import Runs
 from toolreel.evals._store.config_diff import differences
 from toolreel.evals._store.results import Header, Journal, written
-from toolreel_core.evals._oracles.verdict import Result
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.retries import Tries
+from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = [
     "Ending",

@@ -16,14 +16,14 @@ from toolreel.evals._runner.world_host import WorldHost
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
-from toolreel_core.evals._oracles.evidence import Evidence, evidence_of
-from toolreel_core.evals._oracles.languages import OFF, shape, told_in
-from toolreel_core.evals._oracles.verdict import Verdict, judge
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._records.record import Asked, Attempt, Record
 from toolreel_core.evals._records.retries import Tries, tried_again, wait_ms
+from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
+from toolreel_core.evals._verdicts.languages import OFF, shape, told_in
+from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 __all__ = ["Job", "Outside", "run_job"]
 

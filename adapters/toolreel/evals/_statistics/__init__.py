@@ -1,1 +1,1 @@
-"""evals/_statistics"""
+"""Statistics that need SciPy: intervals, paired tests, power."""

@@ -1,1 +1,1 @@
-"""evals/_store"""
+"""The files of an evaluation."""

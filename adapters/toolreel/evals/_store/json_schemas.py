@@ -20,5 +20,5 @@ def schema_of(what: Written) -> dict[str, Any]:
     >>> schema_of("record")["properties"]["tools_sent"]
     {'type': 'boolean'}
     """
-    text = files("toolreel.evals").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
+    text = files("toolreel.evals._store").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
     return cast("dict[str, Any]", json.loads(text))

@@ -19,13 +19,13 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._oracles.languages import chosen_languages
 from toolreel_core.evals._plan.environment import VARIABLES, environment
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
 from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from
+from toolreel_core.evals._verdicts.languages import chosen_languages
 
 __all__ = ["planned"]
 

@@ -28,9 +28,9 @@ from toolreel._secrets.locations import leaks_at, line_texts
 from toolreel.evals._store.header import Header, read_header, write_header
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._records.json_lines import record_line, record_of
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["RECORDS", "Header", "Journal", "Results", "written"]
 

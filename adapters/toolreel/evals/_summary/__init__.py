@@ -1,1 +1,1 @@
-"""evals/_summary"""
+"""Totals, comparisons and gates of an evaluation."""

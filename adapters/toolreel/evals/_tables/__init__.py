@@ -1,1 +1,1 @@
-"""evals/_tables"""
+"""Tables of an evaluation: Markdown, JUnit, plain text."""

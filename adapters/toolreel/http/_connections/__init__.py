@@ -1,1 +1,1 @@
-"""http/_connections"""
+"""Connections of httpx."""

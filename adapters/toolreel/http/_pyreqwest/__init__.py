@@ -1,1 +1,1 @@
-"""http/_pyreqwest"""
+"""An endpoint on pyreqwest, an HTTP client in Rust, for thousands of concurrent runs."""

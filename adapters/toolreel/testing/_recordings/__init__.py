@@ -1,1 +1,1 @@
-"""testing/_recordings"""
+"""Check the recordings of a repository."""

@@ -1,1 +1,1 @@
-"""tools/_python"""
+"""Python functions as tools."""

@@ -1,1 +1,10 @@
-"""tools/openapi"""
+"""Operations of an OpenAPI document as tools."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.tools.openapi._public import *
+else:
+    from toolreel._lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__)

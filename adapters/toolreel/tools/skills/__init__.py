@@ -1,1 +1,10 @@
-"""tools/skills"""
+"""Agent Skills as tools."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel.tools.skills._public import *
+else:
+    from toolreel._lazy import names_of
+
+    __getattr__, __dir__ = names_of(__name__)

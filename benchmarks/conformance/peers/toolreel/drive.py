@@ -12,10 +12,8 @@ import sys
 import httpx
 
 from benchmarks.conformance.peers.driving import FUNCTIONS, MODEL, PROMPT, Case, drive
-from toolreel import Ports, PythonTools, run
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel_core import LoopConfig, Plan
-from toolreel_core._protocol.outcome import Completed
+from toolreel import Completed, LoopConfig, Plan, Ports, PythonTools, run
+from toolreel.http import HttpEndpoint
 
 __all__ = ["CONFIGS", "RunFailed", "ask"]
 

@@ -1,1 +1,1 @@
-"""_plan/presets"""
+"""Presets: named settings for providers and models, merged into a plan."""

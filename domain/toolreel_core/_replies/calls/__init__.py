@@ -1,1 +1,1 @@
-"""_replies/calls"""
+"""Tool calls of a reply: names, ids, arguments and their repair."""

@@ -1,1 +1,1 @@
-"""_replies/streaming"""
+"""Streamed replies: server-sent events and deltas, joined into one response body."""

@@ -1,1 +1,1 @@
-"""_text_calls/formats"""
+"""One decoder for each format in which models write tool calls as text."""

@@ -1,1 +1,1 @@
-"""_text_calls/values"""
+"""Values inside text calls: lenient JSON, envelopes, untyped text."""

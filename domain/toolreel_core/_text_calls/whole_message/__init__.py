@@ -1,1 +1,1 @@
-"""_text_calls/whole_message"""
+"""Messages that are a tool call as a whole, without any marker around it."""

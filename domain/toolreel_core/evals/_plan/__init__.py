@@ -1,1 +1,1 @@
-"""evals/_plan"""
+"""Plans of evaluations: which cells are run, how often, and what that costs."""

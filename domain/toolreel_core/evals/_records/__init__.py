@@ -1,1 +1,1 @@
-"""evals/_records"""
+"""Records of single trials."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.request_content import Divergence, Parting
 from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["Fate", "Tally", "WhatIf"]
 

@@ -14,9 +14,9 @@ from toolreel_core._errors import CodecError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._jsontext.results import either
-from toolreel_core.evals._oracles.verdict import Result, Verdict
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import VERSION, Asked, Attempt, Record
+from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 __all__ = ["record_line", "record_of", "record_tree"]
 

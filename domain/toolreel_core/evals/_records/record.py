@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["VERSION", "Asked", "Attempt", "Record"]
 

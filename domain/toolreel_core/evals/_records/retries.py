@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core.evals._oracles.verdict import Verdict
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 __all__ = ["Tries", "tried_again", "wait_ms"]
 

@@ -10,17 +10,17 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._scenarios.ambiguity import AMBIGUITY
-from toolreel_core.evals._scenarios.basics import BASICS
-from toolreel_core.evals._scenarios.chains import CHAINS
-from toolreel_core.evals._scenarios.choice import CHOICE
-from toolreel_core.evals._scenarios.injection import INJECTION
-from toolreel_core.evals._scenarios.locales import LOCALES
+from toolreel_core.evals._scenarios.packs.ambiguity import AMBIGUITY
+from toolreel_core.evals._scenarios.packs.basics import BASICS
+from toolreel_core.evals._scenarios.packs.chains import CHAINS
+from toolreel_core.evals._scenarios.packs.choice import CHOICE
+from toolreel_core.evals._scenarios.packs.injection import INJECTION
+from toolreel_core.evals._scenarios.packs.locales import LOCALES
+from toolreel_core.evals._scenarios.packs.restraint import RESTRAINT
+from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
 from toolreel_core.evals._scenarios.reference import REFERENCE
-from toolreel_core.evals._scenarios.restraint import RESTRAINT
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.token_caps import CAPPED
-from toolreel_core.evals._scenarios.tool_failures import FAULTS
 
 __all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "chosen_scenarios", "fingerprint", "scenario"]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core.evals._oracles.checks import (
+from toolreel_core.evals._scenarios.checks import (
     argument_left_out,
     asked_for,
     begins_with,
@@ -15,10 +15,10 @@ from toolreel_core.evals._oracles.checks import (
     made_together,
     outcome,
 )
-from toolreel_core.evals._oracles.evidence import Evidence
-from toolreel_core.evals._oracles.scripts import Rehearsals, called, script
-from toolreel_core.evals._scenarios.on_workspace import DONE, DRAFT, opening, patch
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.packs.on_workspace import DONE, DRAFT, opening, patch
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
+from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
 from toolreel_core.evals._worlds.workspace import Workspace
 from toolreel_core.evals._worlds.workspace_tools import WORKSPACE_TOOLS
 

@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 from toolreel_core._conversation.message import Message
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._oracles.evidence import Evidence
-from toolreel_core.evals._oracles.scripts import Rehearsals
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.scripts import Rehearsals
 from toolreel_core.evals._worlds.world import World
 
 __all__ = ["Check", "Layer", "Scenario", "Setting"]

@@ -1,1 +1,1 @@
-"""evals/_statistics"""
+"""Statistics that need no package: counts, pass@k, stopping rules, gates."""

@@ -1,1 +1,1 @@
-"""evals/_summary"""
+"""Summaries of an evaluation, folded from its records."""

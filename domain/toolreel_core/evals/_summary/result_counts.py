@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._oracles.verdict import Result
+from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["ResultCounts"]
 

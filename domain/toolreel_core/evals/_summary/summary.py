@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from toolreel_core.evals._oracles.verdict import Result
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.usage import Usage, usage_of
+from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["CellSummary", "RunEntry", "Summary", "TaskSummary", "summarise"]
 

@@ -1,1 +1,1 @@
-"""evals/_worlds"""
+"""Worlds: the pure state that the tools of a scenario read and change."""

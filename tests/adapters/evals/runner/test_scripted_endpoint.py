@@ -10,11 +10,11 @@ from toolreel._driver.sync import run
 from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
 from toolreel.evals._runner.world_host import AsyncWorldHost, WorldHost
-from toolreel_core.evals._oracles.evidence import evidence_of
-from toolreel_core.evals._oracles.scripts import Kind
-from toolreel_core.evals._oracles.verdict import Verdict, judge
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.evidence import evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripts import Kind
+from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 
 def verdict(one: Scenario, kind: Kind) -> Verdict:

@@ -7,8 +7,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._errors import MissingExtra
+from toolreel.evals._statistics import scipy as borrowed
 from toolreel.evals._statistics.scipy import flips_p, mcnemar_power
-from toolreel_core.evals._statistics import scipy as borrowed
 
 
 @pytest.mark.parametrize(("module", "package"), [("scipy", "scipy"), ("statsmodels.stats", "statsmodels")])

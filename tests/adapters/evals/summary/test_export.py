@@ -12,10 +12,10 @@ from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
 from tests.servers.chat_server import replying, serving
 from toolreel._errors import ResultsError
+from toolreel.evals._replay.run_files import write_run_files
 from toolreel.evals._store.atomic_write import written
 from toolreel.evals._store.plan_of_header import plan_in
 from toolreel.evals._store.results import Results
-from toolreel.evals._store.run_files import write_run_files
 from toolreel.evals._summary.comparison import compare
 from toolreel.evals._summary.export import write_summaries
 from toolreel.evals._summary.figures import findings_of
@@ -27,9 +27,9 @@ from toolreel.evals._tables.markdown import as_markdown
 from toolreel.evals._tables.summary import incompleteness, summary_tables
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._oracles.verdict import Result
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.gate_check import Judged
+from toolreel_core.evals._verdicts.verdict import Result
 
 FILES = (
     "summary.json",

@@ -56,7 +56,7 @@ def test_the_working_directory_is_put_on_the_path_once(here: Path) -> None:
 
 
 def test_an_installed_module_is_found_too() -> None:
-    names = Toolbox(load_tools(["toolreel.demo._workspace:TOOLS"])).surface.names
+    names = Toolbox(load_tools(["toolreel.demo:TOOLS"])).surface.names
     assert "state_get" in names
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.evals.made import CELL
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._records.counterfactuals import Fate, Tally, WhatIf
 from toolreel_core.evals._records.request_content import Divergence
 from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 PASS, FAIL = Verdict("pass"), Verdict("fail", "task.outcome:draft")
 VOID = Verdict("void", "transport.rate_limit")

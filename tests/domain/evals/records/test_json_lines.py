@@ -7,10 +7,10 @@ import pytest
 
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._oracles.verdict import Verdict
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.json_lines import record_line, record_of, record_tree
 from toolreel_core.evals._records.record import Asked, Attempt, Record
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "off", "happy_path")
 PASSED = Record(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel_core.evals._oracles.verdict import Result, Verdict
 from toolreel_core.evals._records.retries import Tries, tried_again, wait_ms
+from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 
 @pytest.mark.parametrize(

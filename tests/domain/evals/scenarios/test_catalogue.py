@@ -7,7 +7,6 @@ import pytest
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._oracles.scripts import Kind, called, script
 from toolreel_core.evals._scenarios.catalogue import (
     CATALOGUE,
     GROUPS,
@@ -16,8 +15,9 @@ from toolreel_core.evals._scenarios.catalogue import (
     fingerprint,
     scenario,
 )
-from toolreel_core.evals._scenarios.on_workspace import opening
+from toolreel_core.evals._scenarios.packs.on_workspace import opening
 from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripts import Kind, called, script
 from toolreel_core.evals._worlds.workspace import Mishaps
 
 NAMES = [one.name for one in SCENARIOS]

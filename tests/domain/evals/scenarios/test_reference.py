@@ -6,10 +6,10 @@ import pytest
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._oracles.scripts import Line, called, script
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.reference import REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripts import Line, called, script
 from toolreel_core.evals._worlds.workspace import Workspace
 
 SET: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]

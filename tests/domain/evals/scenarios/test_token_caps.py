@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core.evals._oracles.scripts import script
 from toolreel_core.evals._scenarios.reference import LONG_ARGUMENTS_GUARD
+from toolreel_core.evals._scenarios.scripts import script
 from toolreel_core.evals._scenarios.token_caps import CAPPED
 
 

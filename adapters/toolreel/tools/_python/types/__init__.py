@@ -1,1 +1,1 @@
-"""tools/_python/types"""
+"""JSON schemas from type hints, and values of those types from JSON."""

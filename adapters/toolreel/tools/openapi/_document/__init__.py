@@ -1,1 +1,1 @@
-"""tools/openapi/_document"""
+"""Reading an OpenAPI document: operations, schemas, servers."""

@@ -1,1 +1,1 @@
-"""tools/openapi/_request"""
+"""From a tool call to an HTTP request: parameters, body, security."""

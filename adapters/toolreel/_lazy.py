@@ -1,0 +1,34 @@
+"""Packages whose public names are loaded when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+__all__ = ["names_of"]
+
+
+def names_of(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names are those of its module ``_public``.
+
+    The names are written once, there; type checkers see them through ``from ..._public import *``.
+    """
+
+    def load(name: str) -> object:
+        if name == "__version__" and package == "toolreel":
+            from importlib.metadata import version  # slow to import, and rarely asked for
+
+            return version(package)
+        # Python also asks for private modules, which is no reason to load every public one.
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        public = import_module(f"{package}._public")
+        if name not in {"__all__", *public.__all__}:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(public, name)
+        return value
+
+    def listed() -> list[str]:
+        return sorted(import_module(f"{package}._public").__all__)
+
+    return load, listed

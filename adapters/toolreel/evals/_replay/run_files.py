@@ -1,0 +1,116 @@
+"""A file for each run in the shape of the reference harness, with its conversation if it can be replayed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from toolreel._errors import CassetteError
+from toolreel.evals._replay.refold import Refolded, refolded
+from toolreel.evals._store.atomic_write import written
+from toolreel.evals._store.results import Results
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext.canonical import Json, Tree, parse
+from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._summary.reference_format import Axes, label
+from toolreel_core.evals._summary.summary import RunEntry, Summary
+from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
+
+__all__ = ["run_file_name", "write_run_files"]
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:
+    """Write ``runs/*.json`` into the directory of the results; how many files.
+
+    :raises ResultsError: if the results cannot be read, or a file cannot be written
+    """
+    axes = Axes.of(summary)
+    names = {task.cell.task: label(task, axes) for task in summary.tasks}
+    entries = {entry.key: entry for cell in summary.cells for entry in cell.entries}
+    count = 0
+    for record in results.records():
+        name = names[record.cell.task]
+        tree = _run_tree(record, entries[record.key], name, plan, _again(results, plan, record))
+        path = results.path / "runs" / run_file_name(name, record)
+        written(path, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+def run_file_name(name: str, record: Record) -> str:
+    """What the file of a run is called.
+
+    :param name: the label of its task
+    """
+    cell = record.cell
+    stem = f"{name}__lang_{cell.language}__{cell.scenario}__trial_{record.trial:02}"
+    return f"{_UNFIT.sub('__', stem)}.json"
+
+
+def _again(results: Results, plan: EvalPlan, record: Record) -> Refolded | str:
+    """The run once more, offline; why there is none, if there is none."""
+    try:
+        return refolded(plan, record, results.path)
+    except (CassetteError, ReplayMismatch) as error:
+        return str(error)
+
+
+def _run_tree(record: Record, entry: RunEntry, name: str, plan: EvalPlan, again: Refolded | str) -> Tree:
+    cell, options = record.cell, plan.options
+    on = cell.language != "off"
+    configuration = parse(record.configuration)
+    hint: dict[str, Json] = {"error_hint": record.error_hint} if record.error_hint else {}
+    why: dict[str, Json] = {"history_error": again} if isinstance(again, str) else {}
+    body = record.error_body
+    return {
+        "model": name,
+        "model_base": cell.model,
+        "strategy": cell.strategy,
+        "fallback_profile": cell.fallback,
+        "sampling_profile": cell.profile,
+        "empty_response_retry": {"max_retries": plan.empty_response_retries, "attempts": entry.attempts},
+        "language_policy": {
+            "id": cell.language,
+            "enabled": on,
+            "target_lang": cell.language if on else None,
+            "strict": options.language_strict,
+        },
+        "llm_options_defaults": _part(configuration, "options"),
+        "content_tag_tool_call_fallback": entry.text_calls,
+        "scenario": cell.scenario,
+        "trial": record.trial,
+        "ok": entry.ok,
+        "result": entry.result,
+        "elapsed_ms": record.ms,
+        "tool_use_mode": options.tool_use_mode,
+        "tools_enabled": record.tools_sent,
+        "context_tool_calling": configuration,
+        "configuration_digest": record.digest,
+        "assistant_text": record.final or None,
+        "assistant_text_language_shape": record.language_shape or None,
+        "assistant_text_language_ok": {"ok": True, "drift": False}.get(record.language_shape),
+        "draft": record.world.get("draft") if isinstance(record.world, Mapping) else None,
+        "world": record.world,
+        "error": entry.error or None,
+        "reasons": list(record.verdict.reasons),
+        "error_status": record.error_status,
+        "error_body": body if isinstance(body, Mapping) else None,
+        "error_raw_body": body if isinstance(body, str) else None,
+        "error_category": alias_of(record.verdict.category, record.error_status) or None,
+        "category": record.verdict.category or None,
+        **hint,
+        "key": record.key,
+        "cassette": record.cassette or None,
+        "history": None if isinstance(again, str) else list(again.history),
+        "trace": None if isinstance(again, str) else list(again.trace),
+        **why,
+    }
+
+
+def _part(tree: Json, key: str) -> Json:
+    return tree.get(key) if isinstance(tree, Mapping) else None

@@ -1,1 +1,0 @@
-"""evals/_oracles"""

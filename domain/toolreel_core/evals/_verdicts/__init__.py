@@ -1,0 +1,1 @@
+"""Verdicts: whether a trial passed, and why it failed."""

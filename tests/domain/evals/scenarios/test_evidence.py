@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool, SendRequest
+from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
+from toolreel_core._protocol.outcome import Cancelled, Completed, EmptyFinal, NoToolCalls, Truncated
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core.evals._scenarios.catalogue import scenario
+from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall, SeenTurn, evidence_of
+from toolreel_core.evals._scenarios.scripts import called, script
+from toolreel_core.evals._worlds.desk import Desk
+
+TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]
+DESK = Desk()
+
+
+def body(content: str = "", *names: str, finish: str = "stop") -> JsonText:
+    entries = [
+        {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": "{ }"}}
+        for index, name in enumerate(names)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if entries:
+        message["tool_calls"] = entries
+    return canonical({"choices": [{"message": message, "finish_reason": finish}]})
+
+
+def played(*answers: str | Event, outputs: Mapping[str, str] | None = None, **config: Json) -> Evidence:
+    """What is seen of a run in which the model answers with these bodies; tools answer by themselves."""
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, config=LoopConfig.of(config))
+    at, left = start(plan), list(answers)
+    notes = [*at.notes]
+    while at.effects and (left or isinstance(at.effects[0], RunTool)):
+        effect = at.effects[0]
+        if isinstance(effect, RunTool) and outputs is not None:
+            event: Event = ToolReturned(effect.ref, outputs[effect.name])
+        else:
+            assert isinstance(effect, SendRequest | RunTool)
+            answer = left.pop(0)
+            event = ReplyReceived(effect.ref, 200, answer) if isinstance(answer, str) else answer
+        at = step(at.state, event)
+        notes += at.notes
+    return evidence_of(plan, at.state, notes, DESK, DESK.told())
+
+
+def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
+    seen = played(body("I look.", "look_up", "nowhere"), body("Found."), outputs={"look.up": '{"at":1}'})
+    looked, lost = seen.turns[0].calls
+    assert looked == SeenCall("look.up", "{ }", True, (), looked.result)
+    assert '"at":1' in looked.result
+    assert (lost.name, lost.ok, lost.codes) == ("nowhere", False, ("TOOL_NOT_FOUND",))
+    assert seen.turns == (
+        SeenTurn("tool_calls", (looked, lost), "I look."),
+        SeenTurn("stop", (), "Found."),
+    )
+    assert seen.calls == (looked, lost)
+    assert (seen.outcome, seen.final, seen.tools_sent) == (Completed("Found."), "Found.", True)
+    assert (seen.world, seen.begun) == (DESK, {"orders": []})
+
+
+def test_errors_in_a_result_are_told_by_their_codes() -> None:
+    failed = '{"ok":false,"errors":[{"code":"NO","message":"no"}]}'
+    seen = played(body("", "list"), body("No."), outputs={"list": failed})
+    assert [(call.ok, call.codes) for call in seen.calls] == [(False, ("NO",))]
+
+
+def test_the_final_text_is_what_the_outcome_has() -> None:
+    assert played(body("No."), tool_use_mode="enforced").outcome == NoToolCalls("No.")
+    assert played(body("No."), tool_use_mode="enforced").final == "No."
+    assert played(body("Cut", finish="length")).outcome == Truncated("Cut")
+    assert played(body("Cut", finish="length")).final == "Cut"
+    empty = played(body(), fix_empty_final=False)
+    assert (empty.outcome, empty.final, empty.turns) == (EmptyFinal(), "", (SeenTurn("stop", (), ""),))
+
+
+def test_a_reply_that_was_asked_for_again_counts_once() -> None:
+    nudging: dict[str, Json] = {"tool_use_mode": "enforced", "nudge_no_tool_calls": 1}
+    seen = played(body("First."), body("", "list"), body("Last."), outputs={"list": "1"}, **nudging)
+    assert [turn.text for turn in seen.turns] == ["First.", "", "Last."]
+    assert [len(turn.calls) for turn in seen.turns] == [0, 1, 0]
+
+
+def test_what_a_run_cut_short_had_no_result_for_was_cancelled() -> None:
+    seen = played(body("", "list", "list"), CancelRequested("enough"))
+    assert seen.outcome == Cancelled("enough")
+    assert [(call.ok, call.codes) for call in seen.calls] == [(False, ("TOOL_CANCELLED",))] * 2
+
+
+def test_a_run_that_has_not_ended_counts_as_cancelled() -> None:
+    seen = played(body("", "list"), ToolReturned(2, "1"))
+    assert seen.outcome == Cancelled("the run has not ended")
+    assert [call.ok for call in seen.calls] == [True]
+
+
+def test_calls_under_way_are_not_seen_yet() -> None:
+    plan = Plan.of(model="m", messages="hi", tools=TOOLS, config=LoopConfig(parallel_tools=True))
+    at = start(plan)
+    notes = [*at.notes]
+    for event in (ReplyReceived(1, 200, body("", "list", "look_up")), ToolReturned(2, "1")):
+        at = step(at.state, event)
+        notes += at.notes
+    seen = evidence_of(plan, at.state, notes, DESK, None)
+    assert seen.turns == (SeenTurn("tool_calls", (), ""),)
+
+
+def test_a_server_that_refuses_tools_is_seen() -> None:
+    refusal = RequestFailed(1, "status", "tools are not supported", 400)
+    seen = played(refusal, body("Then without."), fallback_without_tools=True)
+    assert (seen.tools_refused, seen.tools_sent, seen.final) == (True, False, "Then without.")
+
+
+@pytest.mark.parametrize("mode", ["relaxed", "disabled"])
+def test_whether_tools_were_sent_is_seen(mode: str) -> None:
+    seen = played(body("Hello."), tool_use_mode=mode)
+    assert (seen.tools_sent, seen.tools_refused) == (mode == "relaxed", False)
+
+
+def test_a_run_without_a_language_policy_has_no_language() -> None:
+    plan = Plan.of(model="m", messages="hi")
+    state = start(plan).state
+    assert evidence_of(plan, state, (), DESK, None, language="off").language == ""
+    in_japanese = evidence_of(plan, state, (), DESK, None, language="ja-JP", strict=True)
+    assert (in_japanese.language, in_japanese.strict, in_japanese.tools_sent) == ("ja-JP", True, False)
+
+
+def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
+    setting = scenario("happy_path").begin("1")
+    found = rehearse(scenario("happy_path"), script(called("state_get"), "Done."))
+    assert len(found.bodies[0]["messages"]) == len(setting.messages)
+    assert len(found.evidence.turns) == 2
