@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -60,9 +60,10 @@ def _nobody(_: Progress) -> None:
 
 @dataclass(slots=True)
 class _Ending:
-    """Written once, by the host, and read by whatever thread the tool runs in; nobody sleeps on it."""
+    """Written once, by the host, and read by the thread in which the tool runs; nobody sleeps on it."""
 
     has_come: bool = False
+    listeners: list[Callable[[], object]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,21 @@ class RunContext(Generic[Deps]):
         if not self.cancelled:
             self.on_progress(Progress(self.call, message, done, total))
 
+    def on_end(self, listener: Callable[[], object]) -> None:
+        """Call back when the call is over: returned, timed out or cancelled.
+
+        The callback may run in another thread, and must not raise.
+        """
+        self._ending.listeners.append(listener)
+        if self._ending.has_come:  # asked after appending, so that none is forgotten in between
+            self.end()
+
     def end(self) -> None:
         """Let the tool know that nobody waits any longer; the host does it."""
         self._ending.has_come = True
+        with suppress(IndexError):  # another thread may take the last one first
+            while self._ending.listeners:
+                self._ending.listeners.pop()()
 
 
 _CURRENT: Final[ContextVar[RunContext[Any]]] = ContextVar("toolreel_current_call")

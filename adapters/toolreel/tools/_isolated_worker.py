@@ -33,9 +33,11 @@ def main() -> None:
     question = json.loads(sys.stdin.buffer.read())
     _limit(question["memory_bytes"])
     answer = json.dumps(answer_to(question)).encode()
-    sys.stdout.flush()  # the process is ended as soon as it has answered
+    sys.stdout.flush()
+    sys.stderr.flush()
     with os.fdopen(channel, "wb") as out:
         out.write(answer)
+    os._exit(0)  # not `return`, which would wait for threads that the tool has left running
 
 
 def answer_to(question: Mapping[str, Any]) -> Mapping[str, Json]:

@@ -1,25 +1,22 @@
-"""Tools in processes of their own, which can be killed: :class:`Isolation`, and the process of one call.
+"""Python tools that run in a process of their own.
 
-A call that hangs is killed at its deadline with all that it started; one that crashes, or takes more memory
-than it may, fails by itself, and the run goes on. **This is no sandbox**: the process runs as the same user,
-and may read files and use the network like any other. It does not see the environment of the run, unless a
-variable is named, nor its memory. Code that may be hostile belongs into a container or a virtual machine.
+A call that hangs is killed at its deadline with everything it started; one that crashes or exceeds its memory
+limit fails alone, and the run goes on. **This is not a sandbox**: the process runs as the same user, and can
+read files and use the network. It sees only the environment variables that you name, and not the memory of
+the run. Hostile code belongs in a container or a virtual machine.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from signal import Signals
 from typing import Any, Final, cast
 
+from toolreel.tools._bounded_process import BoundedProcess, inherited_environment
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
@@ -39,9 +36,9 @@ class Isolation:
     memory_bytes: int | None = None
     """Address space that its process may take, where the system has such a limit, as Linux has."""
     max_reply_bytes: int = 16 * _MIB
-    """Bytes that its process may hand back before it is stopped; the model may see less."""
+    """Largest reply in bytes; a larger one fails the call. The model may see less."""
     environment: tuple[str, ...] = ()
-    """Names of environment variables that it may see, beside a few that any program needs."""
+    """Names of environment variables that it may see, besides a few that every program needs."""
 
 
 class Crash(Exception):
@@ -77,9 +74,10 @@ class IsolatedCall:
 
     def __init__(self, isolation: Isolation) -> None:
         self._isolation = isolation
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._over = False
+        environment = inherited_environment((*_SEEN, *isolation.environment))
+        command = [sys.executable, "-c", _START, *sys.path]
+        self._process = BoundedProcess(command, environment, isolation.max_reply_bytes)
+        self.kill = self._process.kill
 
     def ask(self, question: Mapping[str, Json]) -> Mapping[str, Json]:
         """What the process answers.
@@ -87,73 +85,25 @@ class IsolatedCall:
         :raises Crash: if it gives no answer
         """
         memory = self._isolation.memory_bytes
-        process = self._started()
-        assert process.stdin is not None, "it was asked for"  # noqa: S101
-        assert process.stdout is not None, "it was asked for"  # noqa: S101
+        asked = json.dumps({**question, "memory_bytes": memory}).encode()
+        ended = self._process.run(asked, shares_stderr=True)
+        if ended.stdout.size > self._isolation.max_reply_bytes:
+            raise Crash(f"it handed back more than {self._isolation.max_reply_bytes} bytes")
         try:
-            with suppress(BrokenPipeError), process.stdin as question_pipe:
-                question_pipe.write(json.dumps({**question, "memory_bytes": memory}).encode())
-            answer = process.stdout.read(self._isolation.max_reply_bytes + 1)
-            if len(answer) > self._isolation.max_reply_bytes:
-                raise Crash(f"it handed back more than {self._isolation.max_reply_bytes} bytes")
-            return _read(answer, process)
-        finally:
-            self._reap(process)
-
-    def kill(self) -> None:
-        """End the process, and all that it started and that stayed with it."""
-        with self._lock:
-            self._over = True
-            if self._process is not None:
-                _kill(self._process)
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        names = (*_SEEN, *self._isolation.environment)
-        with self._lock:
-            if self._over:
-                raise Crash("it was stopped before it began")
-            self._process = subprocess.Popen(  # noqa: S603 - this very Python
-                [sys.executable, "-c", _START, *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={name: os.environ[name] for name in names if name in os.environ},
-                start_new_session=True,
-            )
-            return self._process
-
-    def _reap(self, process: subprocess.Popen[bytes]) -> None:
-        with self._lock:
-            _kill(process)
-            process.wait()
-            self._process = None
-        if process.stdout is not None:
-            process.stdout.close()
+            tree: Any = json.loads(ended.stdout.kept)
+        except (ValueError, RecursionError):
+            tree = None
+        if not isinstance(tree, dict) or not isinstance(tree.get("output"), str):
+            raise Crash(f"it gave no answer: {_ending(ended.exit_code)}")
+        return cast("Mapping[str, Json]", tree)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-
-
-def _read(answer: bytes, process: subprocess.Popen[bytes]) -> Mapping[str, Json]:
-    try:
-        tree: Any = json.loads(answer)
-    except (ValueError, RecursionError):
-        tree = None
-    if not isinstance(tree, dict) or not isinstance(tree.get("output"), str):
-        raise Crash(f"it gave no answer: {_ending(process)}")
-    return cast("Mapping[str, Json]", tree)
-
-
-def _ending(process: subprocess.Popen[bytes]) -> str:
+def _ending(exit_code: int | None) -> str:
     """How a process ended that no longer answers."""
-    if hasattr(os, "waitid"):
-        # Without taking the process off the books: until then its group can be killed safely.
-        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        if ended is not None and ended.si_code != os.CLD_EXITED:
-            return f"its process was ended by {signal.Signals(ended.si_status).name}"
-        return f"its process ended with status {'?' if ended is None else ended.si_status}"
-    return f"its process ended with status {process.wait()}"
+    if exit_code is None:
+        return "its process was stopped"
+    if exit_code >= 0:
+        return f"its process ended with status {exit_code}"
+    # Real-time signals between SIGRTMIN and SIGRTMAX have no name in the enumeration.
+    names = {signal.value: signal.name for signal in Signals}
+    return f"its process was ended by {names.get(-exit_code, f'signal {-exit_code}')}"

@@ -1,34 +1,55 @@
-"""Awaiting what runs in a thread of its own, on asyncio and on trio.
+"""Run a blocking call in a daemon thread, and await it on asyncio or trio.
 
-Not in a worker thread of anyio: on asyncio, one that hangs keeps the process from ending.
+Not in a worker thread of anyio: on asyncio, one that hangs keeps the process from ending. Synchronous
+programs import this module too, so the async libraries are imported where they are needed.
 """
 
 from __future__ import annotations
 
-import asyncio
+import contextvars
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from toolreel._driver.ports import ToolHost
 from toolreel._errors import MissingExtra
-from toolreel.tools._python.host import in_thread
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
-try:
-    import anyio
-except ImportError:
-    raise MissingExtra.of("http", "anyio") from None
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
-__all__ = ["ThreadedTools", "awaited"]
+__all__ = ["ThreadedTools", "awaited", "in_thread"]
+
+_Result = TypeVar("_Result")
+
+
+def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
+    """Start a call in a daemon thread, which does not keep the process from ending.
+
+    The call sees the caller's context variables; what it raises is raised by the future.
+    """
+    from concurrent.futures import Future
+
+    returned: Future[_Result] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            returned.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - a SystemExit belongs to the caller, not to this thread
+            returned.set_exception(error)
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return returned
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadedTools:
-    """A tool host that makes its caller wait, awaited: each call has a thread, left behind when cancelled."""
+    """A blocking tool host, awaited: each call has a thread, which is left behind when it is cancelled."""
 
     tools: ToolHost
 
@@ -37,16 +58,25 @@ class ThreadedTools:
         return await awaited(in_thread(effect.name, partial(self.tools.run, effect)))
 
 
-async def awaited(returned: Future[ToolReturned]) -> ToolReturned:
-    """What a call that runs in a thread comes to."""
+async def awaited(returned: Future[_Result]) -> _Result:
+    """The result of a call that runs in a thread.
+
+    :raises MissingExtra: if anyio is not installed
+    """
+    try:
+        import anyio
+    except ImportError:
+        raise MissingExtra.of("http", "anyio") from None
     done = anyio.Event()
-    returned.add_done_callback(_waker(done))
+    returned.add_done_callback(_waker(done.set))
     await done.wait()
     return returned.result()
 
 
-def _waker(done: anyio.Event) -> Callable[[object], None]:
-    """What sets the event from another thread, if the event loop is still there by then."""
+def _waker(wake: Callable[[], object]) -> Callable[[object], None]:
+    """Calls ``wake`` in the event loop from another thread, if the loop is still there by then."""
+    import asyncio
+
     later: Callable[[Callable[[], object]], object]
     try:
         later = asyncio.get_running_loop().call_soon_threadsafe
@@ -55,8 +85,8 @@ def _waker(done: anyio.Event) -> Callable[[object], None]:
 
         later = trio.lowlevel.current_trio_token().run_sync_soon
 
-    def wake(_: object) -> None:
+    def from_thread(_: object) -> None:
         with suppress(RuntimeError):
-            later(done.set)
+            later(wake)
 
-    return wake
+    return from_thread

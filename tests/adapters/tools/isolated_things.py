@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import date, timedelta
 
@@ -55,6 +56,16 @@ def hang(marker: str) -> None:
 def die() -> None:
     """Be ended from outside."""
     os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def signalled() -> None:
+    """Be ended by a real-time signal, which has no name."""
+    os.kill(os.getpid(), 40)
+
+
+def lag() -> None:
+    """Leave a thread behind that takes long."""
+    threading.Thread(target=time.sleep, args=(60,)).start()
 
 
 def leave() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._errors import AdapterError
-from toolreel.tools._call_context import CurrentCall, current_call, running
+from toolreel.tools._call_context import CurrentCall, RunContext, current_call, running
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool
 
@@ -52,3 +52,14 @@ def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
             thread.start()
             thread.join()
     assert found == ["none", "key of a"]
+
+
+def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:
+    heard: list[str] = []
+    context = RunContext(None, CurrentCall("a", "call_a", "key"))
+    context.on_end(lambda: heard.append("first"))
+    assert heard == []
+    context.end()
+    context.end()
+    context.on_end(lambda: heard.append("late"))
+    assert heard == ["first", "late"]

@@ -80,6 +80,7 @@ def test_what_it_raises_is_told_as_ever_and_its_trace_is_kept() -> None:
         (things.die, "it gave no answer: its process was ended by SIGSEGV"),
         (things.leave, "it gave no answer: its process ended with status 7"),
         (things.stop, "it gave no answer: its process ended with status 3"),
+        (things.signalled, "it gave no answer: its process was ended by signal 40"),
         (things.speak, "it gave no answer: its process ended with status 0"),
     ],
 )
@@ -87,6 +88,12 @@ def test_a_process_that_ends_is_a_failure_of_its_tool_alone(
     function: Callable[..., object], why: str
 ) -> None:
     assert apart(function).run(call(function.__name__)) == died(function.__name__, why)
+
+
+def test_threads_that_a_tool_leaves_running_hold_nobody_up() -> None:
+    began = time.monotonic()
+    assert apart(things.lag).run(call("lag")) == ToolReturned(4, "null")
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the system has no such limit")
@@ -153,7 +160,7 @@ def test_being_stopped_is_no_error_of_the_tool() -> None:
 def test_a_call_that_is_over_starts_no_process() -> None:
     over = IsolatedCall(Isolation())
     over.kill()
-    assert complaint(Crash, lambda: over.ask({})) == "it was stopped before it began"
+    assert complaint(Crash, lambda: over.ask({})) == "it gave no answer: its process was stopped"
 
 
 def test_a_function_that_another_process_cannot_import_is_refused() -> None:

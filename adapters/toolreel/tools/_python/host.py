@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from toolreel.tools._call_context import ProgressListener
-from toolreel.tools._daemon_thread import in_thread
 from toolreel.tools._errors import ToolError
 from toolreel.tools._events import failure, keywords, succeeded, timed_out
 from toolreel.tools._python.tool import Given, Tool, tool
 from toolreel.tools._python.toolbox import ErrorListener, Toolbox
+from toolreel.tools._threads_async import in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

@@ -114,6 +114,8 @@ class Call:
         self._context = context
         self._on_error = on_error
         self._apart = None if tool.isolation is None else IsolatedCall(tool.isolation)
+        if self._apart is not None:
+            context.on_end(self._apart.kill)
 
     @property
     def is_async(self) -> bool:
@@ -140,10 +142,8 @@ class Call:
             return self._failed(error)
 
     def end(self) -> None:
-        """Nobody waits for the call any longer: the tool can find out, and a process of its own is killed."""
+        """Nobody waits for the call any longer: the tool can find out, and its processes are killed."""
         self._context.end()
-        if self._apart is not None:
-            self._apart.kill()
 
     def timed_out(self) -> ToolReturned:
         """The event for a call that was still running at its deadline."""

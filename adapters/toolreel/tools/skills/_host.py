@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
-from toolreel.tools._call_context import current_call
+from toolreel.tools._bounded_process import Ended
+from toolreel.tools._call_context import RunContext
 from toolreel.tools._python.host import DEADLINE, Tool, ToolError
 from toolreel.tools.skills._files import Unreadable, read_inside
 from toolreel.tools.skills._folders import Skill, Skills, read_skill, read_skills
-from toolreel.tools.skills._process import Ended, run_process
-from toolreel.tools.skills._scripts import Script, allowed_scripts, changed, command_of
+from toolreel.tools.skills._scripts import Script, allowed_scripts, changed, run_script
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["Skill", "Skills", "read_skill", "read_skills", "skill_tools", "skills_message"]
@@ -168,7 +168,7 @@ class _Desk:
             pass
         return {**told, "binary": True, "note": "This file is not text, so it is not shown."}
 
-    def ran(self, name: str, script: str, args: Sequence[str] = ()) -> Json:
+    def ran(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
         known = self.scripts.get(f"{self._skill(name).name}/{script}")
         if known is None:
@@ -184,13 +184,7 @@ class _Desk:
                 "TOOL_NOT_ALLOWED",
             )
         try:
-            ended = run_process(
-                command_of(known, args),
-                known.skill.folder,
-                deadline=self.deadline,
-                limit=self.output_limit,
-                further={"TOOLREEL_CALL_KEY": current_call().key},
-            )
+            ended = run_script(known, args, run, deadline=self.deadline, limit=self.output_limit)
         except (OSError, ValueError) as error:
             raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
         return _result(ended, script, self.deadline, self.output_limit)
@@ -212,8 +206,12 @@ class _Desk:
 
 def _result(ended: Ended, script: str, deadline: float, limit: int) -> Json:
     """What the model is told of a script that has ended; another exit code than 0 is a failure."""
-    data: dict[str, Json] = {"exit_code": ended.exit_code, "stdout": ended.stdout, "stderr": ended.stderr}
-    sizes = {"stdout": ended.stdout_bytes, "stderr": ended.stderr_bytes}
+    data: dict[str, Json] = {
+        "exit_code": ended.exit_code,
+        "stdout": ended.stdout.text,
+        "stderr": ended.stderr.text,
+    }
+    sizes = {"stdout": ended.stdout.size, "stderr": ended.stderr.size}
     warnings: list[Json] = [
         f"{name} has {size} bytes; the first {limit} are shown"
         for name, size in sizes.items()

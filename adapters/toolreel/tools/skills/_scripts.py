@@ -6,17 +6,20 @@ import hashlib
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from toolreel._errors import SkillError
+from toolreel.tools._bounded_process import BoundedProcess, Ended, inherited_environment
+from toolreel.tools._call_context import RunContext
 from toolreel.tools.skills._files import Unreadable, read_inside
 from toolreel.tools.skills._folders import Skill
 from toolreel_core._internal.globs import fits
 
-__all__ = ["Script", "allowed_scripts", "changed", "command_of"]
+__all__ = ["Script", "allowed_scripts", "changed", "command_of", "run_script"]
 
 _SCRIPT_LIMIT: Final = 2**20
 """Bytes of a script."""
@@ -90,6 +93,31 @@ def command_of(script: Script, args: Sequence[str]) -> list[str]:
     if not found:
         raise FileNotFoundError(f"{program} is not installed here")
     return [found, *own, str(script.skill.folder / script.path), *args]
+
+
+def run_script(
+    script: Script, args: Sequence[str], call: RunContext[Any], *, deadline: float, limit: int
+) -> Ended:
+    """Run a script to its end, its deadline or the end of the call.
+
+    It gets no input. Of the environment it has ``PATH`` and the key of the call, and a folder of its own as
+    ``HOME`` and ``TMPDIR``, which is removed afterwards.
+
+    :param limit: bytes of each output stream that are kept
+    :raises OSError: if it cannot be started
+    :raises ValueError: if an argument holds NUL or a lone surrogate
+    """
+    with tempfile.TemporaryDirectory(prefix="toolreel-", ignore_cleanup_errors=True) as scratch:
+        environment = {
+            **inherited_environment(("PATH", "SYSTEMROOT")),
+            **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), scratch),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TOOLREEL_CALL_KEY": call.key,
+        }
+        process = BoundedProcess(command_of(script, args), environment, limit, cwd=script.skill.folder)
+        call.on_end(process.kill)
+        return process.run(deadline=deadline)
 
 
 def _script(skill: Skill, path: str) -> Script | None:

@@ -260,6 +260,38 @@ def test_a_script_knows_the_key_of_its_call(folder: Path) -> None:
     assert returned["data"] == {"exit_code": 0, "stdout": "key-1\n", "stderr": ""}
 
 
+def test_a_script_sees_nothing_of_the_environment_but_where_programs_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "correct-horse")
+    program = "import os\nprint(sorted(os.environ), os.environ['HOME'])"
+    write_skill(folder / "zip", front(name="zip"), {"look.py": program})
+    returned = told(ran(hosting(read_skills(folder), ["zip/look.py"]), "look.py", skill="zip"))
+    assert isinstance(returned["data"], Mapping)
+    seen = str(returned["data"]["stdout"])
+    assert seen.startswith(
+        "['HOME', 'LANG', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'TEMP', 'TMP', 'TMPDIR', 'TOOLREEL_CALL_KEY'] "
+    )
+    home = Path(seen.rsplit(maxsplit=1)[-1])
+    assert (home.exists(), home != Path.home()) == (False, True)
+
+
+@pytest.mark.anyio
+async def test_a_script_ends_when_its_run_is_cancelled(folder: Path) -> None:
+    write_skill(folder / "zip", front(name="zip"), {"wait.sh": "echo $$ > pid; sleep 60"})
+    tools = AsyncPythonTools(skill_tools(read_skills(folder), allow_scripts=["zip/wait.sh"]))
+    pid = folder / "zip" / "pid"
+    with anyio.move_on_after(20) as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(tools.run, call("skills_run_script", name="zip", script="wait.sh"))
+            while not (pid.exists() and pid.read_text()):
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+        while Path(f"/proc/{pid.read_text().strip()}").exists():
+            await anyio.sleep(0.01)
+    assert not scope.cancelled_caught
+
+
 def test_an_argument_that_cannot_be_passed_is_told(skills: Skills) -> None:
     tools = hosting(skills, ["*"])
     for argument, why in (("a\0b", "embedded null byte"), ("x" * 200_000, "Argument list too long")):
