@@ -1,7 +1,10 @@
-"""An MCP server on the SDK's own server side, for tests: `python mcp_good_server.py [--words FILE] [--http]`.
+"""An MCP server on the SDK's own server side, for tests.
+
+    python mcp_good_server.py [--words FILE] [--http json] [--legacy]
 
 It lists its tools two at a page. One of them is described by the words in a file, so that it can become
-another one behind its client's back.
+another one behind its client's back. It speaks every version of the protocol; with `--legacy` it does as
+servers of before 2026-07-28 do, so that its client falls back.
 """
 
 from __future__ import annotations
@@ -16,83 +19,95 @@ from typing import Any
 
 import anyio
 import mcp.types as t
-from mcp import McpError
-from mcp.server.lowlevel import Server
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
-from pydantic import AnyUrl
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 PAGE = 2
 PIXEL = base64.b64encode(b"\x89PNG-not-really").decode()
 
-server: Server[Any, Any] = Server("good")
+Context = ServerRequestContext[Any]
+
+changes = InMemorySubscriptionBus()
 options = argparse.ArgumentParser()
 options.add_argument("--words", type=Path)
 options.add_argument("--log", type=Path)
-options.add_argument("--http", action="store_true")
+options.add_argument("--legacy", action="store_true")
+options.add_argument("--http", choices=["json", "events"], help="how it answers there")
 given = options.parse_args([])
 
 
 def tools() -> list[t.Tool]:
     nothing = {"type": "object", "properties": {}}
     text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    elsewhere = {"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}}
+    total = {"type": "object", "required": ["total"]}
     words = given.words.read_text() if given.words else "As it ever was."
-    reads, destroys = t.ToolAnnotations(readOnlyHint=True), t.ToolAnnotations(destructiveHint=True)
+    reads, destroys = t.ToolAnnotations(read_only_hint=True), t.ToolAnnotations(destructive_hint=True)
     return [
-        t.Tool(name="echo", description="Say it again.", inputSchema=text, annotations=reads),
-        t.Tool(name="fickle", description=words, inputSchema=nothing),
-        t.Tool(name="notice", description="Say that tools changed.", inputSchema=nothing),
-        t.Tool(name="sum", inputSchema=nothing, title="Add up.", annotations=destroys),
-        t.Tool(name="show.all", inputSchema=nothing),
-        t.Tool(name="count", inputSchema=nothing),
-        t.Tool(name="hang", inputSchema=nothing),
-        t.Tool(name="fail", inputSchema=nothing),
-        t.Tool(name="refuse", inputSchema=nothing),
-        t.Tool(name="die", inputSchema=nothing),
-        t.Tool(name="pid", inputSchema=nothing),
-        t.Tool(name="large", inputSchema={"type": "object", "properties": {"size": {"type": "integer"}}}),
-        t.Tool(name="elsewhere", inputSchema={"properties": {"a": {"$ref": "https://example.com/a.json"}}}),
+        t.Tool(name="echo", description="Say it again.", input_schema=text, annotations=reads),
+        t.Tool(name="fickle", description=words, input_schema=nothing),
+        t.Tool(name="notice", description="Say that tools changed.", input_schema=nothing),
+        # What it returns does not fit what it announces, which is for its author to mend and not for a model.
+        t.Tool(name="sum", input_schema=nothing, title="Add up.", annotations=destroys, output_schema=total),
+        t.Tool(name="key", input_schema=nothing),
+        t.Tool(name="show.all", input_schema=nothing),
+        t.Tool(name="count", input_schema=nothing),
+        t.Tool(name="hang", input_schema=nothing),
+        t.Tool(name="fail", input_schema=nothing),
+        t.Tool(name="refuse", input_schema=nothing),
+        t.Tool(name="die", input_schema=nothing),
+        t.Tool(name="pid", input_schema=nothing),
+        t.Tool(name="large", input_schema={"type": "object", "properties": {"size": {"type": "integer"}}}),
+        t.Tool(name="elsewhere", input_schema=elsewhere),
     ]
 
 
-async def list_tools(request: t.ListToolsRequest) -> t.ServerResult:
-    at = int(request.params.cursor or 0) if request.params else 0
+async def list_tools(_: Context, params: t.PaginatedRequestParams | None) -> t.ListToolsResult:
+    at = int(params.cursor or 0) if params else 0
     there = tools()
     following = str(at + PAGE) if at + PAGE < len(there) else None
-    return t.ServerResult(t.ListToolsResult(tools=there[at : at + PAGE], nextCursor=following))
+    return t.ListToolsResult(tools=there[at : at + PAGE], next_cursor=following)
 
 
-async def call_tool(request: t.CallToolRequest) -> t.ServerResult:
-    return t.ServerResult(await answer(request.params.name, request.params.arguments or {}))
+async def call_tool(context: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
+    if params.name == "key":
+        return said(str((params.meta or {}).get("toolreel/idempotency-key")))
+    return await answer(context, params.name, params.arguments or {})
 
 
-async def answer(name: str, arguments: dict[str, Any]) -> t.CallToolResult:
+async def answer(context: Context, name: str, arguments: dict[str, Any]) -> t.CallToolResult:
     match name:
         case "echo":
             return said(arguments["text"])
         case "notice":
-            await server.request_context.session.send_tool_list_changed()
+            await announce(context)
             return said("told")
         case "sum":
             return t.CallToolResult(
-                content=[t.TextContent(type="text", text='{"sum":3}')], structuredContent={"sum": 3}
+                content=[t.TextContent(type="text", text='{"sum":3}')], structured_content={"sum": 3}
             )
         case "show.all":
             return t.CallToolResult(content=everything())
         case "count":
-            await count()
+            await count(context)
             return said("counted")
         case "hang":
             await hang()
         case "fail":
-            return t.CallToolResult(content=[t.TextContent(type="text", text="No disk left.")], isError=True)
+            return t.CallToolResult(content=[t.TextContent(type="text", text="No disk left.")], is_error=True)
         case "refuse":
-            raise McpError(t.ErrorData(code=t.INVALID_PARAMS, message="Not like this."))
+            raise MCPError(t.INVALID_PARAMS, "Not like this.")
         case "die":
             print("I cannot go on", file=sys.stderr, flush=True)
             os._exit(7)
         case "pid":
             return said(str(os.getpid()))
         case "large":
+            await count(context)  # which makes the answer over HTTP a stream of events, if it may be one
             return said("x" * int(arguments["size"]))
         case _:
             pass
@@ -104,23 +119,27 @@ def said(text: str) -> t.CallToolResult:
 
 
 def everything() -> list[t.ContentBlock]:
-    uri = AnyUrl("file:///notes.txt")
+    uri = "file:///notes.txt"
     return [
         t.TextContent(type="text", text="Look:"),
-        t.ImageContent(type="image", data=PIXEL, mimeType="image/png"),
-        t.AudioContent(type="audio", data=PIXEL, mimeType="audio/wav"),
+        t.ImageContent(type="image", data=PIXEL, mime_type="image/png"),
+        t.AudioContent(type="audio", data=PIXEL, mime_type="audio/wav"),
         t.ResourceLink(type="resource_link", uri=uri, name="notes", size=12),
         t.EmbeddedResource(type="resource", resource=t.TextResourceContents(uri=uri, text="a note")),
         t.EmbeddedResource(type="resource", resource=t.BlobResourceContents(uri=uri, blob=PIXEL)),
     ]
 
 
-async def count() -> None:
-    context = server.request_context
-    token = context.meta.progressToken if context.meta else None
+async def announce(context: Context) -> None:
+    if given.legacy:
+        await context.session.send_tool_list_changed()
+    else:
+        await changes.publish(ToolsListChanged())
+
+
+async def count(context: Context) -> None:
     for number in (1, 2):
-        if token is not None:
-            await context.session.send_progress_notification(token, number, 2, f"step {number}")
+        await context.session.report_progress(number, 2, f"step {number}")
 
 
 async def hang() -> None:
@@ -131,29 +150,40 @@ async def hang() -> None:
             given.log.write_text("the call was taken back")
 
 
+server: Server[Any] = Server(
+    "good",
+    on_list_tools=list_tools,
+    on_call_tool=call_tool,
+    on_subscriptions_listen=ListenHandler(changes),
+)
+
+
+async def no_discovery(*_: object) -> t.DiscoverResult:
+    raise MCPError(t.METHOD_NOT_FOUND, "Method not found")
+
+
 async def over_stdio() -> None:
+    begun = server.create_initialization_options(NotificationOptions(tools_changed=True))
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        if given.legacy:
+            await serve_loop(server, incoming, outgoing, lifespan_state={}, init_options=begun)
+        else:
+            await server.run(incoming, outgoing, begun)
 
 
 def over_http() -> None:
     import uvicorn
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
 
-    manager = StreamableHTTPSessionManager(server)
-    app = Starlette(routes=[Mount("/mcp", manager.handle_request)], lifespan=lambda _: manager.run())
+    app = server.streamable_http_app(json_response=given.http == "json")
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="critical")).run([listening])
 
 
-server.request_handlers[t.ListToolsRequest] = list_tools
-server.request_handlers[t.CallToolRequest] = call_tool
-
 if __name__ == "__main__":
     given = options.parse_args()
+    if given.legacy:
+        server.add_request_handler("server/discover", t.RequestParams, no_discovery)
     if given.http:
         over_http()
     else:

@@ -16,17 +16,23 @@ from typing import Any, Final, TypeAlias
 
 WAY = sys.argv[1] if __name__ == "__main__" else ""
 MEGABYTE = "x" * 1_000_000
+ANNOUNCED: list[bool] = []
 
 
 def main() -> None:
     begin()
     for line in sys.stdin:
         message = json.loads(line)
-        answer = ANSWERS.get(message.get("method"))
-        if answer:
-            answer(message)
+        if "id" in message:
+            ANSWERS.get(message["method"], unknown)(message)
     if WAY == "stays":
         time.sleep(60)
+
+
+def unknown(message: dict[str, Any]) -> None:
+    """What a server of before 2026-07-28 answers to the question that newer ones begin with."""
+    error = {"code": -32601, "message": "Method not found"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
 
 
 def initialized(message: dict[str, Any]) -> None:
@@ -37,6 +43,8 @@ def initialized(message: dict[str, Any]) -> None:
 
 
 def listed(message: dict[str, Any]) -> None:
+    if ANNOUNCED:
+        return
     tell(message, {"tools": tools(), **({"nextCursor": "more"} if WAY == "endless" else {})})
 
 
@@ -73,6 +81,13 @@ def called(message: dict[str, Any]) -> None:
     if WAY == "words" and message["params"]["name"] == "do":
         sys.exit(7)
     CALLS.get(WAY, done)(message)
+
+
+def announces(message: dict[str, Any]) -> None:
+    """Say that the tools have changed, and from now on nothing about them."""
+    ANNOUNCED.append(True)
+    print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    done(message)
 
 
 def done(message: dict[str, Any]) -> None:
@@ -132,6 +147,7 @@ Way: TypeAlias = Callable[[dict[str, Any]], None]
 
 ANSWERS: Final[Mapping[str, Way]] = {"initialize": initialized, "tools/list": listed, "tools/call": called}
 CALLS: Final[Mapping[str, Way]] = {
+    "announces": announces,
     "closes": closes,
     "floods": floods,
     "large": large,

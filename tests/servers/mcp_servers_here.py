@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, Final
 
+from toolreel.tools.mcp._config_file import ServerSettings, StdioServer
 from toolreel.tools.mcp._events import McpNews
-from toolreel.tools.mcp._settings import ServerSettings, StdioServer
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
-__all__ = ["GOOD", "Heard", "called", "codes", "data", "good", "good_over_http", "message", "public", "rude"]
+__all__ = [
+    "GOOD",
+    "Heard",
+    "called",
+    "codes",
+    "data",
+    "good",
+    "good_over_http",
+    "message",
+    "public",
+    "rude",
+    "soon",
+]
 
 HERE: Final = Path(__file__).parent
 GOOD: Final = HERE / "mcp_good_server.py"
+PATIENCE: Final = 20.0
 RUDE: Final = HERE / "mcp_rude_server.py"
 
 
@@ -52,14 +66,24 @@ def rude(way: str, *args: str, name: str = "rude", **settings: Any) -> StdioServ
 
 
 @contextmanager
-def good_over_http() -> Generator[str]:
+def good_over_http(*args: str) -> Generator[str]:
     """The good server over streamable HTTP; its address."""
-    with Popen([sys.executable, str(GOOD), "--http"], stdout=PIPE, text=True) as process:
+    with Popen(
+        [sys.executable, str(GOOD), "--http", *(args or ("json",))], stdout=PIPE, text=True
+    ) as process:
         assert process.stdout
         try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp/"
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
         finally:
             process.kill()
+
+
+def soon(holds: Callable[[], object]) -> None:
+    """Wait until a condition holds, which it will in a moment."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "the moment never came"
+        time.sleep(0.01)
 
 
 def called(name: str, **arguments: Json) -> RunTool:

@@ -9,11 +9,11 @@ from typing import Self
 from toolreel._driver.observers import tell
 from toolreel._errors import McpServerError, MissingExtra
 from toolreel.tools._python.host import DEADLINE
+from toolreel.tools.mcp._config_file import McpServer
 from toolreel.tools.mcp._definitions import LeftOut, Offered
 from toolreel.tools.mcp._events import McpListener, McpNews
 from toolreel.tools.mcp._pins import unaccepted
 from toolreel.tools.mcp._server import Server
-from toolreel.tools.mcp._settings import McpServer
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from toolreel._errors import MissingExtra
-from toolreel.tools.mcp._settings import ServerSettings
+from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.globs import fits
 from toolreel_core._jsontext.canonical import Tree
@@ -81,9 +81,9 @@ def offer_of(server: str, listed: Iterable[Tool], settings: ServerSettings) -> O
 
 def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
     hints = tool.annotations if settings.trust_hints else None
-    reads = hints is not None and hints.readOnlyHint is True
-    destroys = hints is not None and not reads and hints.destructiveHint is True
-    tree = cast("Tree", modern(opened(tool.inputSchema)))
+    reads = hints is not None and hints.read_only_hint is True
+    destroys = hints is not None and not reads and hints.destructive_hint is True
+    tree = cast("Tree", modern(opened(tool.input_schema)))
     return ToolDefinition.of(
         name,
         tool.description or tool.title or "",

@@ -10,9 +10,9 @@ from typing import Self
 from toolreel._errors import MissingExtra
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.mcp._async_host import AsyncMcpTools
+from toolreel.tools.mcp._config_file import McpServer
 from toolreel.tools.mcp._definitions import LeftOut
 from toolreel.tools.mcp._events import McpListener
-from toolreel.tools.mcp._settings import McpServer
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.sources import ToolSource

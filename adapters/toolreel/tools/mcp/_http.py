@@ -1,7 +1,7 @@
-"""An MCP server over streamable HTTP, with a cap on what it may answer.
+"""A bounded transport to an MCP server over streamable HTTP.
 
-The SDK's transport does the talking. What is bounded here is what comes in: a response, or one event of a
-stream, is let go as soon as it is too large.
+The SDK's transport does the talking and limits the events of a stream. It reads a JSON answer of any size and
+drops the status of a refusal, so this module limits the first and reports the second.
 """
 
 from __future__ import annotations
@@ -9,123 +9,101 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Final, Self, cast
+from typing import Any, Final, cast
 
 from toolreel._errors import MissingExtra
-from toolreel.tools.mcp._settings import HttpServer
-from toolreel.tools.mcp._streams import Ending, Lost, Streams
+from toolreel.tools.mcp._config_file import HttpServer
+from toolreel.tools.mcp._streams import too_large
 
 try:
-    import httpx
-    from mcp.client.streamable_http import streamable_http_client
+    import httpx2
+    from mcp import types
+    from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["http_streams"]
+__all__ = ["http_transport"]
 
-_PATIENCE: Final = httpx.Timeout(30.0, read=None)
-"""A call may take as long as its deadline says."""
+_TIMEOUT: Final = httpx2.Timeout(30.0, read=None)
+"""Reading has no timeout: the deadline of a call is the host's."""
 
 
+# Any: the SDK names the type of a pair of streams in a private module only.
 @asynccontextmanager
-async def http_streams(server: HttpServer, lost: Lost, ending: Ending) -> AsyncGenerator[Streams]:
-    """Connect to a server, and say goodbye to it when the context is left.
+async def http_transport(server: HttpServer) -> AsyncGenerator[Any]:
+    """Connect to a server; end its session when the context is left.
 
-    :param lost: is told of an answer that was too large
-    :param ending: keeps why the connection broke
-    :raises httpx.HTTPError: in a group, if it cannot be reached, or refuses
+    :raises httpx2.HTTPError: in a group, if the server cannot be reached
     """
-    transport = _Bounded(httpx.AsyncHTTPTransport(), server.settings.max_message_bytes, lost)
-    client = httpx.AsyncClient(transport=transport, headers=server.headers, timeout=_PATIENCE)
-    try:
-        async with client, streamable_http_client(server.url, http_client=client) as (incoming, outgoing, _):
-            yield Streams(incoming, outgoing)
-    except* (httpx.HTTPError, httpx.InvalidURL) as broken:
-        ending.because(_why(_first(broken)))
-        raise
+    limit = server.settings.max_message_bytes
+
+    async def bound(response: httpx2.Response) -> None:
+        await _bound(response, limit)
+
+    # Uncompressed, so that the bytes counted are the bytes that are parsed.
+    headers = {"accept-encoding": "identity", **server.headers}
+    client = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, event_hooks={"response": [bound]})
+    async with (
+        client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=limit) as streams,
+    ):
+        yield streams
 
 
-class _Bounded(httpx.AsyncBaseTransport):
-    """A transport whose responses cannot grow without bound."""
-
-    def __init__(self, transport: httpx.AsyncBaseTransport, limit: int, lost: Lost) -> None:
-        self._transport = transport
-        self._limit = limit
-        self._lost = lost
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        request.headers["accept-encoding"] = "identity"  # so that what is counted is what there is
-        response = await self._transport.handle_async_request(request)
-        stream = cast("httpx.AsyncByteStream", response.stream)
-        if "content-encoding" in response.headers:
-            await stream.aclose()
-            raise httpx.RemoteProtocolError("the answer is compressed, although that was not asked for")
-        streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        body = _BoundedBody(stream, self._limit, _request_id(request), self._lost, streamed=streamed)
-        return httpx.Response(response.status_code, headers=response.headers, stream=body)
-
-    async def __aenter__(self) -> Self:
-        await self._transport.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        at: TracebackType | None = None,
-    ) -> None:
-        await self._transport.__aexit__(kind, error, at)
+async def _bound(response: httpx2.Response, limit: int) -> None:
+    """Limit a body that the SDK reads whole; replace one that it cannot read by an error that says why."""
+    if response.request.method != "POST":
+        return
+    request_id = json.loads(response.request.content).get("id")  # written by the SDK
+    if refusal := _refusal(response):
+        about = types.ErrorData(code=types.CONNECTION_CLOSED, message=refusal)
+        error = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=about)
+        # Not response.aclose(), after which nothing could be read.
+        await cast("httpx2.AsyncByteStream", response.stream).aclose()
+        response.headers.pop("content-encoding", None)
+        response.headers["content-type"] = "application/json"
+        response.stream = httpx2.ByteStream(_encoded(error))
+    elif not _has_type(response, "text/event-stream"):
+        body = cast("httpx2.AsyncByteStream", response.stream)
+        response.stream = _Body(body, limit, too_large(request_id))
 
 
-class _BoundedBody(httpx.AsyncByteStream):
-    """A body that ends with an error once it, or one event of it, is too large."""
+def _refusal(response: httpx2.Response) -> str:
+    """Why no answer can be read from a response; empty if one can."""
+    if "content-encoding" in response.headers:
+        return "its answer is compressed, although the request ruled that out"
+    # The SDK itself reads two refusals: an error of the protocol, and a session that the server forgot.
+    forgotten = response.status_code == 404 and MCP_SESSION_ID in response.request.headers
+    if response.is_error and not forgotten and not _has_type(response, "application/json"):
+        return f"it answered with HTTP status {response.status_code}"
+    return ""
 
-    def __init__(
-        self, stream: httpx.AsyncByteStream, limit: int, request_id: int | None, lost: Lost, *, streamed: bool
-    ) -> None:
+
+def _has_type(response: httpx2.Response, media_type: str) -> bool:
+    return response.headers.get("content-type", "").lower().startswith(media_type)
+
+
+def _encoded(error: types.JSONRPCError) -> bytes:
+    return error.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+class _Body(httpx2.AsyncByteStream):
+    """A body of limited size: once it exceeds the limit, an error takes its place."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, error: types.JSONRPCError) -> None:
         self._stream = stream
         self._limit = limit
-        self._request_id = request_id
-        self._lost = lost
-        self._streamed = streamed
+        self._error = error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, edge = 0, b""
+        body = bytearray()
         async for piece in self._stream:
-            seen = edge + piece
-            end = max(seen.rfind(b"\n\n"), seen.rfind(b"\r\n\r\n"), seen.rfind(b"\r\r"))
-            size = len(seen) - end if self._streamed and end >= 0 else size + len(piece)
-            edge = seen[-3:]
-            if size > self._limit:
-                why = f"its answer has more than {self._limit} bytes, the most that is taken in"
-                self._lost(self._request_id, why)
-                raise httpx.ReadError(why)
-            yield piece
+            body += piece
+            if len(body) > self._limit:
+                body = bytearray(_encoded(self._error))
+                break
+        # Handed on at the end only, since the SDK parses the body as a whole anyway.
+        yield bytes(body)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-def _request_id(request: httpx.Request) -> int | None:
-    """The id of the JSON-RPC request that is being sent, if it is one."""
-    if request.method != "POST":
-        return None
-    sent = json.loads(request.content)  # which the SDK's session has written
-    found = sent.get("id") if isinstance(sent, dict) else None
-    return found if isinstance(found, int) else None
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _why(error: BaseException) -> str:
-    """What broke, without the address, which may hold a secret."""
-    if isinstance(error, httpx.HTTPStatusError):
-        return f"it answered with HTTP status {error.response.status_code}"
-    words = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__

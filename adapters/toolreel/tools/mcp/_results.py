@@ -7,7 +7,7 @@ a file, it is told what it was and how large.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from returns.pipeline import is_successful
 
@@ -17,64 +17,51 @@ from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
 try:
-    from mcp.types import (
-        INVALID_PARAMS,
-        METHOD_NOT_FOUND,
-        AudioContent,
-        BlobResourceContents,
-        CallToolResult,
-        ContentBlock,
-        EmbeddedResource,
-        ErrorData,
-        ImageContent,
-        ResourceLink,
-        TextContent,
-        TextResourceContents,
-    )
+    from mcp import types
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 __all__ = ["answered", "refused", "too_large", "unavailable", "unreadable"]
 
+_NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
+
 _WORDLESS: Final = "It says no more than that it failed."
-_CODES: Final = {INVALID_PARAMS: "ARGUMENT_ERROR", METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
+_CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
 
-def answered(effect: RunTool, result: CallToolResult) -> ToolReturned:
-    """The event for a call that was answered, be it by a failure."""
-    texts = [block.text for block in result.content if isinstance(block, TextContent)]
-    if result.isError:
-        return _failed(effect, "TOOL_ERROR", "\n".join(texts).strip() or _WORDLESS)
-    others = [part for block in result.content if (part := _part(block)) is not None]
-    warnings = [words for block in result.content if (words := _unseen(block))]
-    if result.structuredContent is not None:
-        data: Json = finite(result.structuredContent)
+def answered(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
+    """The event for a call that was answered, successfully or not."""
+    text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
+    if result.is_error:
+        return _failed(effect, "TOOL_ERROR", text.strip() or _WORDLESS)
+    others = [_described(block) for block in result.content if not isinstance(block, types.TextContent)]
+    if result.structured_content is not None:
+        data: Json = finite(result.structured_content)
     elif others:
-        data = {**({"text": "\n".join(texts)} if texts else {}), "parts": others}
+        data = {**({"text": text} if text else {}), "parts": [part for part, _ in others]}
     else:
-        data = _value("\n".join(texts))
-    return _envelope(effect, {"ok": True, "data": data, "warnings": warnings})
+        data = _value(text)
+    return _envelope(effect, {"ok": True, "data": data, "warnings": [words for _, words in others if words]})
 
 
-def refused(effect: RunTool, error: ErrorData) -> ToolReturned:
+def refused(effect: RunTool, error: types.ErrorData) -> ToolReturned:
     """The event for a call that the server answered with an error of the protocol."""
     return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _WORDLESS)
 
 
-def too_large(effect: RunTool, why: str) -> ToolReturned:
-    """The event for a call whose answer was too large to be taken in."""
-    return _failed(
-        effect, "TOOL_OUTPUT_TOO_LARGE", f"{effect.name} ran, but {why}. Ask {effect.name} for less."
-    )
+def too_large(effect: RunTool, limit: int) -> ToolReturned:
+    """The event for a call whose answer exceeded the limit."""
+    why = f"{effect.name} ran, but its answer has more than {limit} bytes, which is the limit"
+    return _failed(effect, "TOOL_OUTPUT_TOO_LARGE", f"{why}. Ask {effect.name} for less.")
 
 
 def unreadable(effect: RunTool, why: str) -> ToolReturned:
-    """The event for a call whose answer is not what the protocol says."""
+    """The event for a call whose answer does not follow the protocol."""
     return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {why}. Go on without it.")
 
 
 def unavailable(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
-    """The event for a call whose server is not there, or went away while it ran."""
+    """The event for a call whose server is not there, or went away during the call."""
     advice = (
         "It may have had effects. Check before you call it again."
         if begun
@@ -93,55 +80,32 @@ def _value(text: str) -> Json:
     return {"value": text}
 
 
-def _part(block: ContentBlock) -> Json:
-    """What is told of a part that is not text alone."""
+def _described(block: _NotText) -> tuple[Json, str]:
+    """What the model is told of a part that is not text, and a warning if it does not see the content."""
     match block:
-        case TextContent():
-            return None
-        case ImageContent() | AudioContent():
-            return {"type": block.type, "mime_type": block.mimeType, "bytes": _decoded_size(block.data)}
-        case ResourceLink():
-            return _without_nothing(
-                type=block.type,
-                uri=str(block.uri),
-                name=block.name,
-                mime_type=block.mimeType,
-                bytes=block.size,
-            )
-        case EmbeddedResource():
-            return _resource(block.resource)
+        case types.ImageContent() | types.AudioContent():
+            size = _decoded_size(block.data)
+            part: Json = {"type": block.type, "mime_type": block.mime_type, "bytes": size}
+            return part, _left_out(block.type, size, block.mime_type)
+        case types.ResourceLink():
+            link: dict[str, Json] = {"name": block.name, "mime_type": block.mime_type, "bytes": block.size}
+            return _present(type=block.type, uri=block.uri, **link), ""
+        case types.EmbeddedResource():
+            found = block.resource
+            about: dict[str, Json] = {"type": "resource", "uri": found.uri, "mime_type": found.mime_type}
+            match found:
+                case types.TextResourceContents():
+                    return _present(**about, text=found.text), ""
+                case types.BlobResourceContents():
+                    size = _decoded_size(found.blob)
+                    return _present(**about, bytes=size), _left_out("file", size, found.mime_type)
+                case _:
+                    assert_never(found)
         case _:
             assert_never(block)
 
 
-def _resource(found: TextResourceContents | BlobResourceContents) -> Json:
-    told = {"type": "resource", "uri": str(found.uri), "mime_type": found.mimeType}
-    match found:
-        case TextResourceContents():
-            return _without_nothing(**told, text=found.text)
-        case BlobResourceContents():
-            return _without_nothing(**told, bytes=_decoded_size(found.blob))
-        case _:
-            assert_never(found)
-
-
-def _unseen(block: ContentBlock) -> str:
-    """What to tell the model of something that it does not get to see."""
-    match block:
-        case TextContent() | ResourceLink():
-            return ""
-        case ImageContent() | AudioContent():
-            return _left_out(block.type, block.data, block.mimeType)
-        case EmbeddedResource(resource=BlobResourceContents(blob=blob, mimeType=mime)):
-            return _left_out("file", blob, mime)
-        case EmbeddedResource():
-            return ""
-        case _:
-            assert_never(block)
-
-
-def _left_out(kind: str, base64: str, mime: str | None) -> str:
-    size = _decoded_size(base64)
+def _left_out(kind: str, size: int, mime: str | None) -> str:
     return f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: only text is passed on"
 
 
@@ -149,7 +113,7 @@ def _decoded_size(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
 
 
-def _without_nothing(**parts: Json) -> Json:
+def _present(**parts: Json) -> Json:
     return {name: value for name, value in parts.items() if value is not None}
 
 

@@ -1,20 +1,21 @@
-"""One MCP server for as long as a host has it: started, watched, asked, started anew when it has ended.
+"""One MCP server for as long as a host uses it: start, watch, call, and restart once it has ended.
 
-A task of its own enters and leaves the connection, as anyio wants it; calls come from any task. What the
-server offers is frozen when it first starts. Whenever it is listed again, after a restart or because the
-server says so, each definition is compared with that, and a tool that has become another one is refused.
+One task enters and leaves each connection, since its cancel scopes belong to that task; calls come from any
+task. The tools are frozen at the first start. Whenever they are listed again, after a restart or because the
+server announces a change, each definition is compared, and a tool whose definition changed is refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, assert_never, cast
+from importlib.metadata import version
+from typing import Any, Final, assert_never, cast
 
 from toolreel._errors import AdapterError, McpServerError, MissingExtra
 from toolreel.tools._python.host import timed_out
+from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import Offer, Offered, offer_of
 from toolreel.tools.mcp._events import (
     CallProgressed,
@@ -23,12 +24,11 @@ from toolreel.tools.mcp._events import (
     ServerEnded,
     ServerStarted,
 )
-from toolreel.tools.mcp._http import http_streams
+from toolreel.tools.mcp._http import http_transport
 from toolreel.tools.mcp._results import answered, refused, too_large, unavailable, unreadable
-from toolreel.tools.mcp._session import AnswerLost, AnswerTooLarge, Gone, Session
-from toolreel.tools.mcp._settings import HttpServer, McpServer, StdioServer
-from toolreel.tools.mcp._stdio import stdio_streams
-from toolreel.tools.mcp._streams import Ending, Lost, NotReached, Streams
+from toolreel.tools.mcp._session import AnswerLost, AnswerTooLarge, Gone, call_tool, list_tools
+from toolreel.tools.mcp._stdio import stdio_transport
+from toolreel.tools.mcp._streams import Ending, NotReached
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -38,27 +38,37 @@ from toolreel_core._tools.result import failed
 try:
     import anyio
     from anyio.abc import TaskGroup, TaskStatus
-    from mcp import McpError
-    from mcp.shared.session import ProgressFnT
-    from mcp.types import Tool
+    from mcp import Client, ClientSession, MCPError
+    from mcp.client import IncomingMessage, Transport
+    from mcp.client.subscriptions import SubscriptionLost
+    from mcp.shared.dispatcher import ProgressFnT
+    from mcp.types import Implementation, Tool, ToolListChangedNotification
+    from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 __all__ = ["Server"]
 
-_LAST_WORDS = 2.0
-"""Seconds to wait for the reason of an end that a call has seen first."""
+_LAST_WORDS: Final = 2.0
+"""Seconds to wait for the reason of an end that a call noticed first."""
+_RELISTEN: Final = 1.0
+"""Seconds until a lost stream of announcements is opened again."""
 
 
 @dataclass(slots=True)
 class _Link:
     """One connection."""
 
-    session: Session
-    ending: Ending
-    stale: bool = False
-    """The server has said that it offers other tools now, and nobody has looked."""
+    session: ClientSession = field(init=False)
+    ending: Ending = field(default_factory=Ending)
+    stale: bool = True
+    """The tools were not listed since the connection began, or since the server announced a change."""
     listing: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def hear(self, message: IncomingMessage) -> None:
+        """Versions of the protocol before 2026-07-28 announce changes without being asked."""
+        if isinstance(message, ToolListChangedNotification):
+            self.stale = True
 
 
 class Server:
@@ -96,14 +106,14 @@ class Server:
             self._link.ending.over.set()
 
     async def run(self, effect: RunTool, tool: Offered, deadline: float | None) -> ToolReturned:
-        """Have one of its tools run, and put whatever comes of it into words for the model."""
+        """Run one of its tools; every failure is put into words for the model."""
         who = f"the MCP server {self.config.name!r}"
         try:
             link = await self._linked()
             await self._look_again(link)
         except NotReached as error:
             return unavailable(effect, f"{who} is not there: {error}", begun=False)
-        except (Gone, AnswerLost, McpError) as error:
+        except (AnswerLost, MCPError) as error:
             return unavailable(effect, f"{who} does not say what it offers: {error}", begun=False)
         if wrong := self._wrong(effect, tool):
             return wrong
@@ -111,22 +121,25 @@ class Server:
             with anyio.move_on_after(math.inf if deadline is None else deadline):
                 arguments = cast("dict[str, Any]", parse(effect.arguments))
                 progress = self._progress(effect)
-                return answered(effect, await link.session.call(tool.name, arguments, effect.key, progress))
+                return answered(
+                    effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
+                )
             return timed_out(effect, deadline or 0)
-        except McpError as error:
+        except MCPError as error:
             return refused(effect, error.error)
-        except AnswerTooLarge as error:
-            return too_large(effect, str(error))
+        except AnswerTooLarge:
+            return too_large(effect, self.config.settings.max_message_bytes)
         except AnswerLost as error:
             return unreadable(effect, str(error))
-        except Gone:
-            link.ending.over.set()
-            return unavailable(effect, f"{who} went away: {await _reason(link)}", begun=True)
+        except Gone as error:
+            return unavailable(
+                effect, f"{who} went away: {await _reason(link.ending, str(error))}", begun=True
+            )
 
     async def _linked(self) -> _Link:
-        """The connection that there is, or a new one.
+        """The present connection, or a new one.
 
-        :raises NotReached: if there is none to be had
+        :raises NotReached: if the server cannot be started, or was restarted too often
         """
         async with self._starting:
             if self._link and not self._link.ending.over.is_set():
@@ -141,22 +154,30 @@ class Server:
 
     async def _serve(self, *, task_status: TaskStatus[_Link]) -> None:
         """Hold a connection from its beginning to its end, in one task."""
-        ending = Ending()
+        link = _Link()
+        ending, settings = link.ending, self.config.settings
+        about = Implementation(name="toolreel", version=version("toolreel"))
         begun = asked = False
         try:
+            # No cache: tools are listed only when the last list is out of date.
+            client = Client(
+                _transport(self.config, ending), message_handler=link.hear, client_info=about, cache=None
+            )
             with anyio.CancelScope() as scope:
-                scope.deadline = anyio.current_time() + self.config.settings.start_ms / 1000
-                async with self._connected(ending) as link:
-                    await link.session.begin()
-                    self._compare(await link.session.listed())
+                scope.deadline = anyio.current_time() + settings.start_ms / 1000
+                async with client, anyio.create_task_group() as watching:
+                    link.session = client.session
+                    await self._look_again(link)
                     scope.deadline = math.inf
                     begun = True
                     self._tell(ServerStarted(self.config.name, self._starts - 1))
+                    watching.start_soon(_watch, client, link)
                     task_status.started(link)
                     await ending.over.wait()
                     asked = ending.wanted
+                    watching.cancel_scope.cancel()
             if scope.cancelled_caught:
-                ending.because(f"it did not say what it offers within {self.config.settings.start_ms} ms")
+                ending.because(f"it did not say what it offers within {settings.start_ms} ms")
         except Exception as error:  # noqa: BLE001 - whatever broke, it is the server's and not the run's
             ending.because(_words(error))
         if not begun:
@@ -164,33 +185,30 @@ class Server:
         if not asked:
             self._tell(ServerEnded(self.config.name, ending.why, ending.stderr))
 
-    @asynccontextmanager
-    async def _connected(self, ending: Ending) -> AsyncGenerator[_Link]:
-        link: _Link | None = None
-
-        def lose(request_id: int | None, why: str) -> None:
-            if link:
-                link.session.lose(request_id, AnswerTooLarge(why))
-
-        def change() -> None:
-            if link:
-                link.stale = True
-
-        async with _streams(self.config, lose, ending) as streams, Session(streams, change) as session:
-            link = _Link(session, ending)
-            try:
-                yield link
-            finally:
-                session.lose(None, Gone())
-
     async def _look_again(self, link: _Link) -> None:
+        """List the tools, if they may have changed.
+
+        :raises AnswerLost: if the server does not say what it offers
+        :raises MCPError: if it answers with an error
+        """
         async with link.listing:
-            if link.stale:
-                link.stale = False
-                self._compare(await link.session.listed())
+            if not link.stale:
+                return
+            link.stale = False  # before the question, so that a change announced meanwhile is not missed
+            listed: list[Tool] | None = None
+            try:
+                with anyio.move_on_after(self.config.settings.start_ms / 1000):
+                    listed = await list_tools(link.session)
+            except Gone as error:
+                raise AnswerLost(f"it went away: {await _reason(link.ending, str(error))}") from None
+            finally:
+                link.stale = link.stale or listed is None
+            if listed is None:
+                raise AnswerLost(f"no answer within {self.config.settings.start_ms} ms")
+            self._compare(listed)
 
     def _compare(self, listed: list[Tool]) -> None:
-        """Keep what there is now, and say in what it differs from what there was."""
+        """Keep the present tools, and report how they differ from those of before."""
         before, there = self._now, offer_of(self.config.name, listed, self.config.settings)
         self._now = there
         if before is None:
@@ -217,34 +235,58 @@ class Server:
         return hear
 
 
-@asynccontextmanager
-async def _streams(config: McpServer, lost: Lost, ending: Ending) -> AsyncGenerator[Streams]:
+def _transport(config: McpServer, ending: Ending) -> Transport:
     match config:
         case StdioServer():
-            async with stdio_streams(config, lost, ending) as streams:
-                yield streams
+            return stdio_transport(config, ending)
         case HttpServer():
-            async with http_streams(config, lost, ending) as streams:
-                yield streams
+            return http_transport(config)
         case _:
             assert_never(config)
 
 
-async def _reason(link: _Link) -> str:
-    """Why a connection ended; who reads from it first may know it later."""
+async def _watch(client: Client, link: _Link) -> None:
+    """Since version 2026-07-28 of the protocol, a server announces changes only to those who ask for it."""
+    tools = client.server_capabilities.tools
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools and tools.list_changed):
+        return
+    while True:
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    link.stale = True
+        except SubscriptionLost:
+            pass
+        except MCPError:
+            return  # it does not serve such a stream
+        # Changes between two streams are not announced. The pause is for a server that ends each at once.
+        link.stale = True
+        await anyio.sleep(_RELISTEN)
+
+
+async def _reason(ending: Ending, why: str) -> str:
+    """Why a connection ended; the task that reads from it may know it a moment later than a call."""
+    if why:
+        ending.because(why)
+    ending.over.set()
     with anyio.move_on_after(_LAST_WORDS):
-        while not link.ending.why:
-            await anyio.sleep(0.01)
-    return link.ending.why or "it ended the connection"
+        await ending.explained.wait()
+    return ending.why or "it ended the connection"
 
 
 def _words(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = _cause(error)
     first = str(error).partition("\n")[0]
-    return (
-        first if isinstance(error, AdapterError | McpError) and first else f"{type(error).__name__}: {first}"
-    )
+    ours = isinstance(error, AdapterError | MCPError) and first
+    return first if ours else f"{type(error).__name__}: {first}"
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The cause within a group: not the failure of a question, which follows from a broken transport."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    causes = [_cause(each) for each in error.exceptions]
+    return next((each for each in causes if not isinstance(each, MCPError | Gone)), causes[0])
 
 
 def _with_stderr(ending: Ending) -> str:

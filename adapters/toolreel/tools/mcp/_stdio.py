@@ -1,12 +1,13 @@
-"""An MCP server as a process: its standard streams, bounded, and its end, with all that it has started.
+"""A bounded transport to an MCP server in a process of its own.
 
-The SDK's own transport takes a line of any length into memory. This one gives the SDK's session the same
-streams, and lets go of what is too long.
+The SDK's transport keeps a line of any length in memory, parses every line, sends stderr to a file and does
+not say how the process ended. This one gives the SDK's client the same pair of streams.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -16,56 +17,76 @@ from subprocess import PIPE
 from typing import Final, cast
 
 from toolreel._errors import MissingExtra
-from toolreel.tools.mcp._lines import Lines, TooLong
-from toolreel.tools.mcp._settings import StdioServer
-from toolreel.tools.mcp._streams import Ending, Lost, NotReached, Streams
+from toolreel.tools.mcp._config_file import StdioServer
+from toolreel.tools.mcp._streams import Ending, NotReached, too_large
 
 try:
     import anyio
     from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+    from anyio.streams.buffered import BufferedByteReceiveStream
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp import types
     from mcp.client.stdio import get_default_environment
     from mcp.shared.message import SessionMessage
-    from mcp.types import JSONRPCMessage
-    from pydantic import ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["stdio_streams"]
+__all__ = ["answered_request", "stdio_transport"]
 
-_TAIL: Final = 4096
-"""Bytes that are kept of what a server writes to stderr."""
+_STDERR: Final = 4096
+"""Bytes kept of what a server writes to stderr."""
 _NOISE: Final = 8
-"""How many times a message's largest size a server may write that is no message, until it is ended."""
+"""How many times the largest message a server may write in other output before it is killed."""
 _GRACE: Final = 1.0
-"""Seconds in which a process has to end once it is asked to, and again once it is told to."""
+"""Seconds for a process to exit after its stdin closes, and again after SIGTERM."""
+_QUEUE: Final = 100
+"""Messages that wait for a server which does not read. Without a queue, a call would outlive its deadline:
+the SDK holds it until the server has taken the notification that it is cancelled, or for five seconds."""
+_EDGE: Final = 512
+"""Bytes kept of each end of an oversized line."""
+
+# The id of an answer, before or after its result. Anchored, so that an id within the result does not match.
+_VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
+_ID: Final = rb'"id"\s*:\s*"?(\d{1,15})"?'
+_FIRST: Final = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
+_LAST: Final = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*$")
+
+_BROKEN: Final = (
+    anyio.EndOfStream,
+    anyio.IncompleteRead,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+)
 
 
 @asynccontextmanager
-async def stdio_streams(server: StdioServer, lost: Lost, ending: Ending) -> AsyncGenerator[Streams]:
-    """Start a server, and end it and all that it has started when the context is left.
+async def stdio_transport(
+    server: StdioServer, ending: Ending
+) -> AsyncGenerator[
+    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+]:
+    """Start a server; end it and all processes that it started when the context is left.
 
-    :param lost: is told of an answer that was too large
-    :param ending: keeps how the process ended, and the last that it wrote to stderr
+    :param ending: keeps how the process ended, and the end of what it wrote to stderr
     :raises NotReached: if it cannot be started
     """
     process = await _started(server)
-    to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     pipes = process.stdin, process.stdout, process.stderr
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
+    to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_client = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
+    talk = _Conversation(process, server.settings.max_message_bytes, ending)
     try:
         async with anyio.create_task_group() as group, incoming, outgoing:
-            reader = _Reader(process, to_session, server.settings.max_message_bytes, lost, ending)
-            group.start_soon(reader.read, stdout)
-            group.start_soon(_write, stdin, from_session)
-            group.start_soon(_listen, stderr, ending)
+            group.start_soon(talk.read, stdout, to_client)
+            group.start_soon(talk.write, from_client, stdin)
+            group.start_soon(_keep_tail, stderr, ending)
             try:
-                yield Streams(incoming, outgoing)
+                yield incoming, outgoing
             finally:
                 ending.wanted = True
                 with anyio.CancelScope(shield=True):
-                    await _end(process, at_once=reader.flooded)
+                    await _end(process, at_once=talk.flooded)
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
@@ -91,107 +112,128 @@ async def _started(server: StdioServer) -> Process:
         raise NotReached(f"cannot start {server.command!r}: {error.strerror or error}") from None
 
 
-class _Reader:
-    """Hands the messages on that a process writes; passes over lines that are none, up to a point."""
+class _Conversation:
+    """Messages from and to a process; other output is skipped, up to a limit."""
 
-    def __init__(
-        self,
-        process: Process,
-        to_session: MemoryObjectSendStream[SessionMessage | Exception],
-        limit: int,
-        lost: Lost,
-        ending: Ending,
-    ) -> None:
+    def __init__(self, process: Process, limit: int, ending: Ending) -> None:
         self._process = process
-        self._to_session = to_session
         self._limit = limit
-        self._lost = lost
         self._ending = ending
+        self._asked: set[types.RequestId] = set()
+        """Requests without an answer yet."""
         self._noise = 0
         self.flooded = False
-        """It was given up on, since it wrote too much that is no message."""
+        """The server wrote too much that is no message."""
 
-    async def read(self, stdout: ByteReceiveStream) -> None:
-        """Read to the end, which is the end of the session as well."""
-        lines = Lines(self._limit)
-        async with self._to_session:
-            with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                while not self._floods(lines):
-                    for line in lines.feed(await stdout.receive()):
-                        await self._take(line)
-            await self._note_the_end()
+    async def write(
+        self, from_client: MemoryObjectReceiveStream[SessionMessage], stdin: ByteSendStream
+    ) -> None:
+        async with from_client:
+            with suppress(*_BROKEN):
+                async for sent in from_client:
+                    if isinstance(sent.message, types.JSONRPCRequest):
+                        self._asked.add(sent.message.id)
+                    line = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await stdin.send(line.encode() + b"\n")
 
-    async def _take(self, line: bytes | TooLong) -> None:
-        if isinstance(line, TooLong):
-            self._noise += line.size
-            what = f"its answer has {line.size} bytes; the most that is taken in is {self._limit}"
-            self._lost(line.request_id, what)
-            return
-        message = _message(line)
-        if message is None:
-            self._noise += len(line) + 1
-        else:
-            await self._to_session.send(SessionMessage(message))
+    async def read(
+        self, stdout: ByteReceiveStream, to_client: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
+        """Read to the end of the output, which ends the connection as well."""
+        lines = BufferedByteReceiveStream(stdout)
+        async with to_client:
+            with suppress(*_BROKEN):
+                while not self.flooded:
+                    for message in await self._messages(lines):
+                        await to_client.send(SessionMessage(message))
+            # Explained before the stream closes, so that a call that fails with it finds the reason.
+            await self._explain_the_end()
 
-    def _floods(self, lines: Lines) -> bool:
-        self.flooded = self._noise + lines.passed > _NOISE * self._limit
-        if self.flooded:
+    async def _messages(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
+        """The message on the next line, if any; for an oversized line, errors that replace it."""
+        head = tail = b""
+        size = 0
+        while not self.flooded:
+            try:
+                line = await lines.receive_until(b"\n", self._limit)
+            except anyio.DelimiterNotFound:
+                # The buffer holds at least `limit` bytes of the line: drop them, and go on to its end.
+                piece = await lines.receive_exactly(self._limit)
+                head, tail, size = head or piece[:_EDGE], piece[-_EDGE:], size + len(piece)
+                self._count(len(piece))
+                continue
+            size += len(line)
+            if size > self._limit:
+                return self._lost(answered_request(head or line[:_EDGE], tail + line[-_EDGE:]))
+            return self._parsed(line)
+        return []
+
+    def _parsed(self, line: bytes) -> list[types.JSONRPCMessage]:
+        # Most other output does not even begin like a message, which spares the parser.
+        if line.lstrip().startswith(b"{"):
+            with suppress(ValueError):
+                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._asked.discard(message.id)
+                return [message]
+        self._count(len(line) + 1)
+        return []
+
+    def _lost(self, request_id: types.RequestId | None) -> list[types.JSONRPCMessage]:
+        """Errors that replace an oversized answer: for all open calls, if its own is not known."""
+        lost = {request_id} if request_id in self._asked else set(self._asked)
+        self._asked -= lost
+        return [too_large(each) for each in lost]
+
+    def _count(self, size: int) -> None:
+        self._noise += size
+        if self._noise > _NOISE * self._limit:
+            self.flooded = True
             self._ending.because(f"it wrote more than {_NOISE * self._limit} bytes that are no messages")
-        return self.flooded
 
-    async def _note_the_end(self) -> None:
-        """Wait a moment for the process to be gone, since how it ended says most."""
+    async def _explain_the_end(self) -> None:
+        """Wait a moment for the process to exit, since its status says most."""
         if self._ending.wanted or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
-            status = await self._process.wait()
-            self._ending.because(_status(status))
+            self._ending.because(_status(await self._process.wait()))
         self._ending.because("it closed its output")
 
 
-def _message(line: bytes) -> JSONRPCMessage | None:
-    """What a line says, if it is a message; most that are none do not even begin like one."""
-    if not line.lstrip().startswith(b"{"):
-        return None
-    try:
-        return JSONRPCMessage.model_validate_json(line)
-    except ValidationError:
-        return None
+def answered_request(head: bytes, tail: bytes) -> int | None:
+    """The id of the request that an oversized line answers, if one of its ends has it.
+
+    >>> answered_request(b'{"jsonrpc":"2.0","id":7,"result":{"content', b"")
+    7
+    """
+    found = _FIRST.search(head) or _LAST.search(tail)
+    return int(found[1]) if found else None
 
 
-async def _write(stdin: ByteSendStream, from_session: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async with from_session:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async for sent in from_session:
-                line = sent.message.model_dump_json(by_alias=True, exclude_none=True)
-                await stdin.send(line.encode() + b"\n")
-
-
-async def _listen(stderr: ByteReceiveStream, ending: Ending) -> None:
+async def _keep_tail(stderr: ByteReceiveStream, ending: Ending) -> None:
     tail = b""
-    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+    with suppress(*_BROKEN):
         while True:
-            tail = (tail + await stderr.receive())[-_TAIL:]
+            tail = (tail + await stderr.receive())[-_STDERR:]
             ending.stderr = tail.decode("utf-8", "replace")
 
 
 async def _end(process: Process, *, at_once: bool) -> None:
-    """As the protocol wants it: close its input, then ask, then force; whatever it has started goes too."""
+    """As the protocol wants it: close stdin, then SIGTERM, then SIGKILL; its children get the signals too."""
     if process.stdin:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        with suppress(*_BROKEN, OSError):
             await process.stdin.aclose()
-    kill = getattr(signal, "SIGKILL", signal.SIGTERM)
+    kill = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
     for how in (kill,) if at_once else (None, signal.SIGTERM, kill):
         if how is not None:
             _signal(process, how)
         with anyio.move_on_after(_GRACE):
             await process.wait()
             break
-    _signal(process, kill)
+    _signal(process, kill)  # children that outlive the server
 
 
 def _signal(process: Process, how: signal.Signals) -> None:
-    """Send a signal to the process and to all that it has started."""
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.terminate()
@@ -200,9 +242,8 @@ def _signal(process: Process, how: signal.Signals) -> None:
 
 
 def _status(status: int) -> str:
-    if status < 0:
-        try:
-            return f"it was ended by {signal.Signals(-status).name}"
-        except ValueError:
-            return f"it was ended by signal {-status}"
-    return f"it ended with exit code {status}"
+    if status >= 0:
+        return f"it ended with exit code {status}"
+    with suppress(ValueError):  # a real-time signal has no name
+        return f"it was ended by {signal.Signals(-status).name}"
+    return f"it was ended by signal {-status}"

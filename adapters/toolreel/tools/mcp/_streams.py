@@ -1,30 +1,21 @@
-"""What a connection to an MCP server is made of, whichever way it goes."""
+"""What both transports to an MCP server share: how a connection ends, and answers that are not delivered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Final
 
 from toolreel._errors import AdapterError, MissingExtra
 
 try:
     import anyio
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.shared.message import SessionMessage
+    from mcp import types
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["Ending", "Lost", "NotReached", "Streams"]
+__all__ = ["TOO_LARGE", "Ending", "NotReached", "too_large"]
 
-Lost: TypeAlias = Callable[[int | None, str], None]
-"""Told of an answer that was not taken in: the id of its request, if it is known, and why."""
-
-
-class Streams(NamedTuple):
-    """What the SDK's session reads from and writes to."""
-
-    incoming: MemoryObjectReceiveStream[SessionMessage | Exception]
-    outgoing: MemoryObjectSendStream[SessionMessage]
+TOO_LARGE: Final = -1_000_001
+"""Error code for an answer that a transport rejected for its size; JSON-RPC reserves other ones."""
 
 
 class NotReached(AdapterError):
@@ -32,17 +23,26 @@ class NotReached(AdapterError):
 
 
 class Ending:
-    """How a connection ends: whoever sees the end says why, and the first word counts."""
+    """How a connection ends; the first reason given is the one that counts."""
 
     def __init__(self) -> None:
         self.why = ""
         self.stderr = ""
-        """The last that the server's process wrote there."""
+        """The last output of the server's process to stderr."""
         self.wanted = False
-        """Somebody here has ended it, so that what follows is no news."""
+        """The client asked for the end, so it is no news."""
         self.over = anyio.Event()
+        """Set by anyone who wants the connection closed, or notices that it is."""
+        self.explained = anyio.Event()
 
     def because(self, why: str) -> None:
-        """The connection is at its end; what follows from a first reason is no reason of its own."""
+        """End the connection and keep the reason, unless there is one: later ones follow from the first."""
         self.why = self.why or why
         self.over.set()
+        self.explained.set()
+
+
+def too_large(request_id: types.RequestId | None) -> types.JSONRPCError:
+    """The error that replaces an oversized answer, so that only its call fails."""
+    error = types.ErrorData(code=TOO_LARGE, message="its answer exceeds the limit")
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)

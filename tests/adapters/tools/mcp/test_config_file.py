@@ -7,8 +7,14 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._errors import McpConfigError
-from toolreel.tools.mcp._config_file import mcp_servers, read_mcp_servers
-from toolreel.tools.mcp._settings import HttpServer, McpServer, ServerSettings, StdioServer
+from toolreel.tools.mcp._config_file import (
+    HttpServer,
+    McpServer,
+    ServerSettings,
+    StdioServer,
+    mcp_servers,
+    read_mcp_servers,
+)
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 

@@ -9,8 +9,8 @@ import pytest
 from mcp.types import Tool, ToolAnnotations
 
 from tests.samples import complaint
+from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel.tools.mcp._definitions import LeftOut, offer_of
-from toolreel.tools.mcp._settings import ServerSettings
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations
@@ -32,7 +32,7 @@ NODE: Json = {
 
 
 def offered(schema: Any) -> ToolDefinition:  # noqa: ANN401 - any schema
-    (tool,) = offer_of("s", [Tool(name="t", inputSchema=schema)], DEFAULTS).tools.values()
+    (tool,) = offer_of("s", [Tool(name="t", input_schema=schema)], DEFAULTS).tools.values()
     return tool.definition
 
 
@@ -228,7 +228,7 @@ def test_no_property_is_allowed_by_false() -> None:
 )
 def test_a_feature_that_is_not_understood_is_refused_by_name(schema: dict[str, Any], why: str) -> None:
     # Every test runs without network: what reached out would fail this one by another error.
-    offer = offer_of("s", [Tool(name="t", inputSchema=schema), Tool(name="u", inputSchema={})], DEFAULTS)
+    offer = offer_of("s", [Tool(name="t", input_schema=schema), Tool(name="u", input_schema={})], DEFAULTS)
     assert offer.left_out == (LeftOut("mcp_s_t", why),)
     assert [*offer.tools] == ["mcp_s_u"]
 
@@ -236,15 +236,15 @@ def test_a_feature_that_is_not_understood_is_refused_by_name(schema: dict[str, A
 def test_a_definition_says_what_the_server_says() -> None:
     definition = offered({"type": "object"})
     assert (definition.name, definition.description, definition.read_only) == ("mcp_s_t", "", False)
-    titled = offer_of("s", [Tool(name="t", title="Do it.", inputSchema={})], DEFAULTS).tools["mcp_s_t"]
+    titled = offer_of("s", [Tool(name="t", title="Do it.", input_schema={})], DEFAULTS).tools["mcp_s_t"]
     assert titled.definition.description == "Do it."
 
 
 def test_hints_are_believed_only_where_that_is_asked_for() -> None:
     tools = [
-        Tool(name="look", inputSchema={}, annotations=ToolAnnotations(readOnlyHint=True)),
-        Tool(name="wipe", inputSchema={}, annotations=ToolAnnotations(destructiveHint=True)),
-        Tool(name="other", inputSchema={}),
+        Tool(name="look", input_schema={}, annotations=ToolAnnotations(read_only_hint=True)),
+        Tool(name="wipe", input_schema={}, annotations=ToolAnnotations(destructive_hint=True)),
+        Tool(name="other", input_schema={}),
     ]
 
     def flags(settings: ServerSettings) -> list[tuple[bool, bool]]:
@@ -258,16 +258,16 @@ def test_hints_are_believed_only_where_that_is_asked_for() -> None:
 
 
 def test_only_what_is_wanted_is_offered() -> None:
-    tools = [Tool(name=name, inputSchema={}) for name in ("git_log", "git_push", "status")]
+    tools = [Tool(name=name, input_schema={}) for name in ("git_log", "git_push", "status")]
     offer = offer_of("s", tools, ServerSettings(allow=("git_*",), deny=("*_push",)))
     assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], ())
 
 
 def test_names_that_a_surface_cannot_hold_are_made_to_fit_and_two_alike_are_told() -> None:
     tools = [
-        Tool(name="a b", inputSchema={}),
-        Tool(name="a+b", inputSchema={}),
-        Tool(name="x" * 300, inputSchema={}),
+        Tool(name="a b", input_schema={}),
+        Tool(name="a+b", input_schema={}),
+        Tool(name="x" * 300, input_schema={}),
     ]
     offer = offer_of("my server", tools, DEFAULTS)
     assert [*offer.tools] == ["mcp_my_server_a_b"]
@@ -290,7 +290,7 @@ def test_a_thousand_tools_of_twenty_servers_take_no_time_and_the_limits_explain_
             Tool(
                 name=f"tool_{number}",
                 description="Does something.",
-                inputSchema=schema | {"title": f"{server}/{number}"},
+                input_schema=schema | {"title": f"{server}/{number}"},
             )
             for number in range(50)
         ]

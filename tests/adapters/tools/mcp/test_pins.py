@@ -7,14 +7,14 @@ from mcp.types import Tool
 
 from tests.samples import complaint
 from toolreel._errors import McpConfigError
+from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel.tools.mcp._definitions import Offer, offer_of
 from toolreel.tools.mcp._pins import pins_of, read_pins, unaccepted, write_pins
-from toolreel.tools.mcp._settings import ServerSettings
 from toolreel_core._tools.surface import ToolSurface
 
 
 def offering(**words: str) -> Offer:
-    tools = [Tool(name=name, description=said, inputSchema={}) for name, said in words.items()]
+    tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
     return offer_of("s", tools, ServerSettings())
 
 

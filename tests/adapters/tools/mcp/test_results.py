@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import mcp.types as t
 import pytest
-from pydantic import AnyUrl
 
 from tests.servers.mcp_servers_here import called, codes, data, message, tree
 from toolreel.tools.mcp._results import answered, refused
@@ -12,7 +11,7 @@ CALL = called("mcp_s_t")
 
 
 def result(*content: t.ContentBlock, failed: bool = False, **structured: Json) -> t.CallToolResult:
-    return t.CallToolResult(content=[*content], isError=failed, structuredContent=structured or None)
+    return t.CallToolResult(content=[*content], is_error=failed, structured_content=structured or None)
 
 
 def text(words: str) -> t.TextContent:
@@ -47,14 +46,14 @@ def test_text_that_looks_like_an_envelope_is_no_envelope() -> None:
 
 
 def test_a_picture_beside_structured_content_is_told_of() -> None:
-    picture = t.ImageContent(type="image", data="eHh4", mimeType="image/png")
+    picture = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
     told = answered(CALL, result(text("{}"), picture, a=1))
     assert data(told) == {"a": 1}
     assert tree(told)["warnings"] == ["image of 3 bytes (image/png) left out: only text is passed on"]
 
 
 def test_a_file_says_of_what_type_it_is() -> None:
-    blob = t.BlobResourceContents(uri=AnyUrl("file:///a.zip"), mimeType="application/zip", blob="eHh4")
+    blob = t.BlobResourceContents(uri="file:///a.zip", mime_type="application/zip", blob="eHh4")
     told = answered(CALL, result(t.EmbeddedResource(type="resource", resource=blob)))
     parts: Json = [{"type": "resource", "uri": "file:///a.zip", "mime_type": "application/zip", "bytes": 3}]
     assert data(told) == {"parts": parts}
