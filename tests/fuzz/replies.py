@@ -9,7 +9,7 @@ from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
 from toolreel_core._jsontext.canonical import canonical, read
-from toolreel_core._replies.calls.repairs import ArgumentRepairs
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.errors import PROBLEM_WORDS
 from toolreel_core._replies.finish_reason import Finish
 from toolreel_core._replies.normalize import Reply, normalize_reply

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from toolreel._secrets.rules import VARIABLE, SecretRules, rules_in
-from toolreel.cassette._request_key import is_secret_parameter
+from toolreel._secrets.urls import is_secret_parameter
 
 __all__ = ["known_secrets", "secrets_sent", "spellings"]
 

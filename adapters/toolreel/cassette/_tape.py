@@ -17,11 +17,12 @@ from toolreel._errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scan import known_secrets as known_secrets_of
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._failures import Break, is_unanswered, unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._mismatch import RERECORD, Asked, named, told
-from toolreel.cassette._request_key import canonical_body, request_key, scrubbed_url
+from toolreel.cassette._request_key import canonical_body, request_key
 from toolreel.cassette._unplayed import Unplayed
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._internal.frozen import maker

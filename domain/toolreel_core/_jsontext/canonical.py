@@ -34,6 +34,7 @@ __all__ = [
     "deeper",
     "encodable",
     "finite",
+    "integer",
     "may_hold_a_long_number",
     "nesting",
     "parse",
@@ -263,7 +264,11 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _bounded(digits: str) -> int:
+def integer(digits: str) -> int:
+    """The integer that digits stand for.
+
+    :raises ValueError: if there are more digits than Python converts by default
+    """
     if len(digits.lstrip("-")) > _MAX_DIGITS:
         raise ValueError(f"an integer of {len(digits.lstrip('-'))} digits is too long")
     return int(digits)
@@ -303,7 +308,7 @@ _DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
         object_pairs_hook=_unique if unique else None,
         parse_constant=_refuse_constant,
         parse_float=_finite,
-        parse_int=_bounded if long else None,
+        parse_int=integer if long else None,
     )
     for unique in (False, True)
     for long in (False, True)
@@ -311,5 +316,5 @@ _DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
 """By whether keys must be unique and whether an integer may be too long; most texts need not ask."""
 DECODER: Final = _DECODERS[False, False]
 """What :func:`read` reads most texts with."""
-_TOLERANT: Final = json.JSONDecoder(parse_int=_bounded)
+_TOLERANT: Final = json.JSONDecoder(parse_int=integer)
 _TRUSTING: Final = json.JSONDecoder()

@@ -7,16 +7,14 @@ what runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias, assert_never, cast
+from typing import TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, deeper, parse
+from toolreel_core._jsontext.canonical import JsonText, deeper
 from toolreel_core._plan.plan import Plan
 from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.coercion import Intended, decoded, unwrapped
+from toolreel_core._replies.calls.coercion import Intended, coerced
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.warnings import WarningCode
-from toolreel_core._schema.validation import refused_nulls, violations
+from toolreel_core._schema.validation import violations
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.faults import (
     Fault,
@@ -98,16 +96,11 @@ def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Inte
 
     They are unwrapped, nested JSON text is decoded, and nulls that mean "not given" are left out.
     """
-    unwrapping: tuple[WarningCode, ...] = ()
-    if config.argument_repairs == "lenient":
-        found = unwrapped(tool.parameters, arguments)
-        arguments, unwrapping = found.arguments, found.codes
-    strict = config.argument_repairs == "strict"
-    depth = config.max_argument_depth
-    found = Intended(arguments) if strict else decoded(tool.parameters, arguments, max_depth=depth)
-    gone = refused_nulls(tool.parameters, found.arguments) if config.null_for_optional_is_absent else ()
-    if gone:
-        tree = cast("Mapping[str, Json]", parse(found.arguments))
-        kept = canonical({name: value for name, value in tree.items() if name not in gone})
-        found = Intended(kept, (*found.codes, "NULL_ARGUMENT_DROPPED"))
-    return Intended(found.arguments, (*unwrapping, *found.codes)) if unwrapping else found
+    return coerced(
+        tool.parameters,
+        arguments,
+        unwrap=config.argument_repairs == "lenient",
+        decode=config.argument_repairs != "strict",
+        drop_nulls=config.null_for_optional_is_absent,
+        max_depth=config.max_argument_depth,
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from toolreel_core._conversation.message import Message, UserMessage, wire
+from toolreel_core._conversation.policies import history_policy
 from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import (
@@ -77,6 +78,7 @@ class Plan:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
         self._check_mode()
+        self._check_policies()
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._bodies(options, overrides))
@@ -90,6 +92,13 @@ class Plan:
         if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
+
+    def _check_policies(self) -> None:
+        try:
+            for name in self.config.history_policies:
+                history_policy(name)
+        except ConfigError as error:
+            raise ConfigError(f"history_policies: {error}") from None
 
     @property
     def sends_tools(self) -> bool:

@@ -9,8 +9,8 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.entries import Oddity
-from toolreel_core._replies.calls.json_repair import is_cut
 from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.calls.wrapping import is_cut
 from toolreel_core._replies.errors import Problem
 from toolreel_core._replies.finish_reason import Finish, finish_of, problem_of
 from toolreel_core._replies.warnings import WarningCode

@@ -19,7 +19,7 @@ from toolreel_core._replies.finish_reason import Finish, problem_of
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.usage import served_in, usage_under
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.unread import has_think_tags, is_plain, looks_like_a_call
+from toolreel_core._text_calls.unread import may_hide_something
 
 __all__ = ["ordinary_reply"]
 
@@ -82,9 +82,7 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
         return None
     if not calls and (listed not in _NO_CALLS or not content or content.isspace() or config.text_dialects):
         return None
-    if not is_plain(content) and (
-        has_think_tags(content) or (not calls and looks_like_a_call(content, known))
-    ):
+    if may_hide_something(content, known, has_calls=bool(calls)):
         return None
     return _reply(calls, visible(content), "", finish, None, (), usage_under(body), served_in(body), NOTHING)
 

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from toolreel_core._conversation.policies import history_policy
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.setting_checks import (
     changed,
@@ -21,7 +20,7 @@ from toolreel_core._internal.setting_checks import (
 )
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
-from toolreel_core._replies.calls.repairs import ArgumentRepairs
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._settings.token_estimates import estimator
 from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
 from toolreel_core._transforms import KINDS, transform
@@ -110,7 +109,9 @@ class LoopConfig:
     estimator: str = "bytes_per_4"
     """Name of the function that estimates how many tokens a text has."""
     history_policies: tuple[str, ...] = ()
-    """What may be dropped or shortened when the window is full, in the order in which it is tried."""
+    """What may be dropped or shortened when the window is full, in the order in which it is tried.
+
+    The plan checks that these exist, since policies are about messages, of which settings know nothing."""
     argument_repairs: ArgumentRepairs = "safe"
     """How far a reply that is not as documented is mended: ``strict``, not at all, as a control group;
     ``safe``, nothing that was cut; ``lenient``, also guesses at what was meant."""
@@ -156,7 +157,6 @@ class LoopConfig:
         for name in self.text_dialects:
             if name not in DIALECTS:
                 raise ConfigError(f"text_dialects: {unknown_name('dialect', name, DIALECTS)}")
-        _check_registered("history_policies", self.history_policies, history_policy)
         _check_registered("estimator", (self.estimator,), estimator)
         for kind in KINDS:
             key = f"{kind}_transforms"

@@ -6,40 +6,24 @@ import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from toolreel_core._jsontext.json_repair import SearchedText
 from toolreel_core._text_calls.known_tools import Offered
 
 __all__ = ["Source"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A text, the tools that exist, and how it may be read.
+class Source(SearchedText):
+    """A text, the tools that exist, and how it may be read."""
 
-    Searching remembers what it found: however many openers ask for the same closer, the text is
-    gone through once. Without that, a text of nothing but openers would take time in its square.
-    """
-
-    text: str
     offered: Offered
     enabled: AbstractSet[str]
     """The dialects that are looked for."""
     cut: bool
     """The text broke off: what is not closed may have gone on."""
-    _places: dict[str, tuple[int, int]] = field(
-        default_factory=dict[str, tuple[int, int]], init=False, compare=False
-    )
     _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
         default_factory=dict[re.Pattern[str], "tuple[int, re.Match[str] | None]"], init=False, compare=False
     )
-
-    def find(self, needle: str, start: int) -> int:
-        """Where a needle stands next, or -1."""
-        asked, place = self._places.get(needle, (len(self.text) + 1, -1))
-        if asked <= start and (start <= place or place < 0):
-            return place
-        place = self.text.find(needle, start)
-        self._places[needle] = (start, place)
-        return place
 
     def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
         """The next match of a pattern.

@@ -234,6 +234,13 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
             "tool_use_mode: an enforced run has to call a tool, and there is none; "
             "give it tools, or relax the mode",
         ),
+        (
+            lambda: Plan.of(
+                model="m", messages="hi", config=LoopConfig(history_policies=("keep_newest_turn",))
+            ),
+            "history_policies: there is no history policy 'keep_newest_turn'; "
+            "did you mean 'keep_newest_turns'?",
+        ),
         *(
             (
                 lambda key=key: Plan("m", HI, canonical({key: None})),

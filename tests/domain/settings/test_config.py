@@ -281,11 +281,6 @@ def test_names_come_as_a_list_and_in_their_order(key: str, value: object) -> Non
     ("changes", "why"),
     [
         (
-            {"history_policies": ["keep_newest_turn"]},
-            "history_policies: there is no history policy 'keep_newest_turn'; "
-            "did you mean 'keep_newest_turns'?",
-        ),
-        (
             {"estimator": "byte_per_4"},
             "estimator: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'?",
         ),

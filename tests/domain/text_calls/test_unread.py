@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from toolreel_core._text_calls.unread import has_think_tags, is_plain, looks_like_a_call
+from toolreel_core._text_calls.unread import has_think_tags, looks_like_a_call, may_hide_something
 
 KNOWN = ("ping", "add")
 
@@ -95,16 +97,25 @@ def test_other_text_has_none(text: str) -> None:
     assert not has_think_tags(text)
 
 
-@pytest.mark.parametrize("text", ["", "How many pins?", "Say action: go."])
-def test_plain_text_holds_nothing_that_a_sign_is_made_of(text: str) -> None:
-    assert is_plain(text)
+SIGNS = [
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "[TOOL_CALLS]",
+    "{",
+    "[",
+    "to=functions.x",
+    "\u273f",
+    "\u25c1think\u25b7",
+]
 
 
-@pytest.mark.parametrize(
-    "text", ["a < b", "[1]", "{", "a=1", "\u273f", "\u25c1think\u25b7", " Action: ping", "~~~"]
-)
-def test_other_text_is_for_a_closer_look(text: str) -> None:
-    assert not is_plain(text)
+@given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
+def test_a_text_hides_something_if_it_has_tags_or_looks_like_a_call(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    tags = has_think_tags(text)
+    assert may_hide_something(text, KNOWN, has_calls=True) == tags
+    assert may_hide_something(text, KNOWN, has_calls=False) == (tags or looks_like_a_call(text, KNOWN))
 
 
 @pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])

@@ -15,7 +15,8 @@ from toolreel._secrets.known_values import secrets_sent, spellings
 from toolreel._secrets.locations import body_texts, unseen
 from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import known_secrets, secrets_in
-from toolreel.cassette._request_key import endpoint, scrubbed_url
+from toolreel._secrets.urls import scrubbed_url
+from toolreel.cassette._request_key import endpoint
 from toolreel.cassette._tape import (
     REQUEST_HEADERS,
     RESPONSE_HEADERS,

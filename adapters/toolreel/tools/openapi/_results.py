@@ -13,7 +13,7 @@ from typing import Final
 from returns.pipeline import is_successful
 
 from toolreel._errors import MissingExtra
-from toolreel.cassette._request_key import scrubbed_url
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import BodyError, TooLarge
 from toolreel.http._connections.errors import lost
 from toolreel.tools._python.host import timed_out

@@ -10,7 +10,8 @@ from typing import Final, Literal, TypeAlias, assert_never
 from returns.pipeline import is_successful
 
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, damaged, read
-from toolreel_core._replies.calls.repairs import ArgumentRepairs, Reading, read_text
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._replies.calls.repairs import Reading, read_text
 from toolreel_core._replies.warnings import WarningCode
 
 __all__ = [

@@ -11,13 +11,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
-from toolreel_core._replies.warnings import WarningCode
-from toolreel_core._schema.validation import broken_places
+from toolreel_core._schema.validation import broken_places, refused_nulls
 
-__all__ = ["Intended", "decoded", "unwrapped"]
+__all__ = ["Coercion", "Intended", "coerced", "decoded", "unwrapped"]
+
+Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
+"""What may be done to arguments for the sake of a schema; each is a warning code of a reply as well."""
 
 _Place: TypeAlias = "tuple[str | int, ...]"
 _Schema: TypeAlias = Mapping[str, Json]
@@ -36,7 +38,37 @@ class Intended:
     """Arguments, and what was done to them."""
 
     arguments: JsonText
-    codes: tuple[WarningCode, ...] = ()
+    codes: tuple[Coercion, ...] = ()
+
+
+def coerced(
+    schema: JsonText,
+    arguments: JsonText,
+    *,
+    unwrap: bool,
+    decode: bool,
+    drop_nulls: bool,
+    max_depth: int = MAX_DEPTH,
+) -> Intended:
+    """The arguments as the schema shows them to be meant, as far as that is allowed.
+
+    :param unwrap: take them out of a single ``arguments`` or the like
+    :param decode: decode JSON text inside strings
+    :param drop_nulls: leave out nulls that the schema neither takes nor needs
+    """
+    # In this order: what is in a wrapper may hold JSON text, and what is decoded may be null.
+    codes: tuple[Coercion, ...] = ()
+    if unwrap:
+        found = unwrapped(schema, arguments)
+        arguments, codes = found.arguments, found.codes
+    if decode:
+        found = decoded(schema, arguments, max_depth=max_depth)
+        arguments, codes = found.arguments, (*codes, *found.codes)
+    if drop_nulls and (gone := refused_nulls(schema, arguments)):
+        tree = cast("Mapping[str, Json]", parse(arguments))
+        arguments = canonical({name: value for name, value in tree.items() if name not in gone})
+        codes = (*codes, "NULL_ARGUMENT_DROPPED")
+    return Intended(arguments, codes)
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:

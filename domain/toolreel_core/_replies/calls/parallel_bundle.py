@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, parse
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.arguments import read_arguments
 from toolreel_core._replies.calls.entries import CallEntry
 from toolreel_core._replies.calls.ids import native_id
 from toolreel_core._replies.calls.names import meant_name
-from toolreel_core._replies.calls.repairs import ArgumentRepairs
 
 __all__ = ["unbundled"]
 

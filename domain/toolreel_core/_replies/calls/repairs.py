@@ -1,38 +1,34 @@
-"""From the text of arguments to JSON: strictly at first, then in steps that have names and leave codes.
+"""From the text of arguments to JSON: strictly at first, then by repairs, each of which leaves a code.
 
-Text that was cut is never completed: no step adds what would close a string or a bracket.
+Truncated text is never completed: nothing here closes a string or a bracket.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from json import JSONDecoder, dumps
-from typing import Final, Literal, TypeAlias
+from json import JSONEncoder
+from typing import Final, TypeAlias
 
 from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
-from toolreel_core._jsontext.canonical import Json, read, read_tolerant
-from toolreel_core._replies.calls.json_repair import (
-    keys_quoted,
-    mended,
-    without_fence,
-    without_tokens,
-    without_tokens_behind_fence,
+from toolreel_core._jsontext.canonical import Json, read, read_tolerant, sound
+from toolreel_core._jsontext.json_repair import (
+    REPAIRS,
+    WORDS,
+    ArgumentRepairs,
+    Flaw,
+    SearchedText,
+    Style,
+    Value,
+    skip,
+    value_at,
 )
+from toolreel_core._replies.calls.wrapping import without_fence, without_tokens, without_tokens_behind_fence
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["ArgumentRepairs", "Reading", "Unreadable", "read_text"]
-
-ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
-"""``strict``: arguments are the JSON text of an object as they stand, or an error; ``safe``: the notation
-of a closed payload is mended; ``lenient``: also keys without quotes, and any text behind the object."""
-
-_OBJECT: Final = re.compile(r"\s*+(?={)")
-_BOUNDARIES: Final = JSONDecoder()
-"""Finds where an object ends; what it holds is read strictly afterwards."""
+__all__ = ["Reading", "Unreadable", "read_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,75 +75,95 @@ def _strictly(text: str, max_depth: int) -> Reading | Unreadable:
     return Unreadable(last_wins.failure(), ("NON_FINITE_NUMBER",) if infinite else ())
 
 
-_Repair: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
+_NOTHING: Final = {word for word, (value, repair) in WORDS.items() if value is None and repair}
+"""``None`` and ``undefined``."""
 
-_SAFE: Final[tuple[_Repair, ...]] = (
+_Unwrapping: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
+
+# The order matters: a byte-order mark hides a fence, tokens behind a fence hide its end.
+_UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
     ("ARGUMENTS_REPAIRED", lambda text: text.strip("\ufeff")),
     ("ARGUMENTS_TRAILING_TEXT", without_tokens_behind_fence),
     ("ARGUMENTS_FENCED", lambda text: without_fence(text) or ("{}" if text else "")),
-    ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in {"None", "undefined"} else text),
-    ("ARGUMENTS_REPAIRED", mended),
+    ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in _NOTHING else text),
 )
-_LENIENT: Final[tuple[_Repair, ...]] = (*_SAFE, ("ARGUMENTS_REPAIRED", keys_quoted))
+_IN_JSON: Final = frozenset({"repeated_keys"})
+"""What JSON may have as well; it has a code of its own."""
+_SORTED: Final = JSONEncoder(sort_keys=True)
 
 
 def _stepwise(
     text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
 ) -> Result[Reading, Unreadable]:
-    """Repair until the text is JSON, or is JSON with something behind it."""
+    """Take off what stands around JSON, step by step, until it is JSON; else repair what is left."""
     codes: tuple[WarningCode, ...] = ()
-    for code, repair in _LENIENT if repairs == "lenient" else _SAFE:
-        changed = repair(text)
+    for code, unwrap in _UNWRAPPINGS:
+        changed = unwrap(text)
         if changed == text:
             continue
         text, codes = changed, (*codes, code)
         found = _strictly(text, max_depth)
         if isinstance(found, Reading):
             return Success(_with(codes, found))
-        if found.codes:
-            return Failure(replace(why, codes=found.codes))
-    objects, rest = _objects(text, max_depth)
-    behind = without_tokens(rest)
+    row = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
+    behind = without_tokens(row.rest)
     left_over = "{" in behind if repairs == "lenient" else behind.strip()
-    if not objects or left_over:
+    if not row.values or left_over or (row.rest and not isinstance(row.values[0].tree, Mapping)):
         return Failure(why)
-    return _only(objects, rest).map(lambda reading: _with(codes, reading))
+    if any("non_finite" in value.repairs for value in row.values):
+        return Failure(replace(why, codes=("NON_FINITE_NUMBER",)))
+    return _only(row).map(lambda reading: _with(codes, reading))
 
 
 def _with(codes: tuple[WarningCode, ...], reading: Reading) -> Reading:
     return replace(reading, codes=(*codes, *reading.codes))
 
 
-def _only(objects: list[Reading], rest: str) -> Result[Reading, Unreadable]:
-    """What objects in a row say, if all say the same."""
-    codes: tuple[WarningCode, ...] = ("ARGUMENTS_CONCATENATED",) if len(objects) > 1 else ()
-    if len({dumps(each.tree, sort_keys=True) for each in objects}) > 1:
-        return Failure(Unreadable(f"{len(objects)} objects in a row that are not the same", codes))
-    if rest.strip():
-        codes = (*codes, "ARGUMENTS_TRAILING_TEXT")
-    return Success(_with(codes, objects[0]))
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The objects with which a text begins, or one other value."""
+
+    values: tuple[Value, ...]
+    rest: str
+    """What stands behind them."""
+    commented: bool
+    """There are comments before, between or behind them."""
 
 
-def _objects(text: str, max_depth: int) -> tuple[list[Reading], str]:
-    """The objects with which a text begins, and what stands behind them."""
-    objects: list[Reading] = []
-    met: dict[str, Reading | Unreadable] = {}
-    at = 0
-    while begin := _OBJECT.match(text, at):
-        end = _end_of_object(text, begin.end())
-        piece = text[begin.end() : end]
-        # Models that repeat an object do so thousands of times, until their tokens are used up.
-        found = met.get(piece) or met.setdefault(piece, _strictly(piece, max_depth))
-        if isinstance(found, Unreadable):
+def _row(text: str, style: Style) -> _Row:
+    source = SearchedText(text)
+    values: list[Value] = []
+    end = 0
+    at = skip(source, end, style)
+    commented = bool(text[end:at].strip())
+    while not values or (text.startswith("{", at) and isinstance(values[0].tree, Mapping)):
+        value = value_at(source, at, style)
+        if isinstance(value, Flaw):
             break
-        objects.append(found)
-        at = end
-    return objects, text[at:]
+        written = text[at : value.end]
+        # Models that repeat an object do so thousands of times, until their tokens are used up: what is
+        # written as before is not read again.
+        again = True
+        while again:
+            values.append(value)
+            end = at + len(written)
+            at = skip(source, end, style)
+            commented = commented or bool(text[end:at].strip())
+            again = written.startswith("{") and text.startswith(written, at)
+    return _Row(tuple(values), text[at:], commented)
 
 
-def _end_of_object(text: str, start: int) -> int:
-    try:
-        _, end = _BOUNDARIES.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return start
-    return end
+def _only(row: _Row) -> Result[Reading, Unreadable]:
+    """The value that objects in a row have in common, with what was done to read it."""
+    several = len(row.values) > 1
+    if several and len({_SORTED.encode(value.tree) for value in row.values}) > 1:
+        differ = f"{len(row.values)} objects in a row that are not the same"
+        return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
+    first = row.values[0]
+    done: Mapping[WarningCode, bool] = {
+        "ARGUMENTS_REPAIRED": row.commented or any(value.repairs - _IN_JSON for value in row.values),
+        "ARGUMENTS_CONCATENATED": several,
+        "ARGUMENTS_TRAILING_TEXT": bool(row.rest),
+        "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in first.repairs,
+    }
+    return Success(Reading(first.tree, tuple(code for code, was in done.items() if was)))

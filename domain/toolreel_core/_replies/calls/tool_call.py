@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.arguments import Arguments, read_arguments
 from toolreel_core._replies.calls.entries import CallEntry, Oddity, entries_in
 from toolreel_core._replies.calls.ids import identified
 from toolreel_core._replies.calls.names import as_it_stands, meant_name
 from toolreel_core._replies.calls.parallel_bundle import unbundled
-from toolreel_core._replies.calls.repairs import ArgumentRepairs
 from toolreel_core._replies.warnings import WarningCode
 
 __all__ = ["CallReader", "CallsRead", "ToolCall"]

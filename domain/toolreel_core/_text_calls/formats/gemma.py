@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, members_at
 from toolreel_core._text_calls.decoder import Broken, Calls, Reading, found
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import BLANK, Bare, Flaw, Style, members_at
 from toolreel_core._text_calls.values.payload import Block, closers, debris, tail
 from toolreel_core._text_calls.values.untyped_text import decoded, typed
 
 __all__ = ["function_gemma", "gemma4"]
 
+# `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
 _HEAD: Final = re.compile(
     rf"[{BLANK}]*(?:call\b)?[ ]*:?[ ]*(?P<name>[\w.:-]{{1,200}})[{BLANK}]*(?P<opener>[{{(])"
 )

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import parse
+from toolreel_core._jsontext.json_repair import BLANK
 from toolreel_core._text_calls.decoder import Broken, Calls, Reading
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import BLANK
 from toolreel_core._text_calls.values.payload import Block, arguments, closers, enveloped, skip_blanks
 
 __all__ = ["CALL_BEGIN", "deepseek_or_kimi", "flower", "mistral", "plamo", "solar"]

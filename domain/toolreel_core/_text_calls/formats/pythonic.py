@@ -1,8 +1,8 @@
 """Calls as Python writes them: ``[ping(), add(a=1, b="x")]``.
 
-Nothing is ever evaluated, and nothing but literals is an argument. The reader is the lenient one for
-JSON rather than Python's own parser: models write JSON's literals, raw line breaks in strings,
-keywords that Python reserves, and numbers with a leading zero.
+Nothing is evaluated, and only literals are arguments. They are read by the JSON reader with its repairs
+instead of Python's parser, because models write JSON's literals, raw line breaks in strings, keywords
+that Python reserves (``from=``), and numbers with a leading zero.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from toolreel_core._jsontext.json_repair import Flaw, Style, Value, members_at, skip
 from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, found
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import Flaw, Style, Value, members_at, skip
 from toolreel_core._text_calls.values.payload import Block, closers, debris, enveloped, skip_blanks, tail
 
 __all__ = ["PYTHON_OPENERS", "Expression", "expression", "expressions", "llama", "python_block"]
 
+# Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
+# but many tool names have one.
 _CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
 _ARGUMENTS: Final = Style(colons="=")
+# Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
 _BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
 
 _BLOCKS: Final = {

@@ -12,16 +12,17 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import parse
+from toolreel_core._jsontext.json_repair import BLANK
 from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, found
 from toolreel_core._text_calls.formats.arg_keys import SUFFIX, arg_keys
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.functions import FUNCTION, INVOKE, function, invoke
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import BLANK
 from toolreel_core._text_calls.values.payload import Block, arguments, closers, enveloped, skip_blanks, tail
 
 __all__ = ["CLOSING", "OPENING", "headless", "tool_call"]
 
+# Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.
 _PREFIX: Final = r"(?:seed:|ifm\||longcat_|iquest_)?"
 OPENING: Final = rf"<{_PREFIX}tool_call{SUFFIX}>"
 """The opening tag, with a family's prefix or a checkpoint's suffix."""
@@ -34,8 +35,11 @@ _BLOCK: Final = Block(
     closers(CLOSING),
 )
 _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
+# Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
 _NAMED: Final = re.compile(rf"[{BLANK}]*(?P<name>[\w.:-]{{0,199}}\w)[{BLANK}]*(?={{)")
+# Qwen's code interpreter writes its code behind the JSON.
 _CODE: Final = re.compile(rf"[{BLANK}]*<code>")
+# The beginning of `<code>` at the end of a truncated text.
 _BEGUN: Final = re.compile(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
 _CLOSED: Final = re.compile(rf"{CLOSING}\Z", re.IGNORECASE)
 

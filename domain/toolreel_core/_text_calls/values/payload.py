@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Flaw, Style, value_at
 from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, Rejection, found
 from toolreel_core._text_calls.known_tools import Offered
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.envelopes import arguments_of, marked_calls
-from toolreel_core._text_calls.values.lenient_json import BLANK, Flaw, Style, value_at
 
 __all__ = ["Block", "Envelopes", "arguments", "closers", "debris", "enveloped", "skip_blanks", "tail"]
 
 Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
 
+# Models put a code fence inside the tag, with or without `json`.
 _FENCE: Final = re.compile(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
+# Envelopes may follow each other with nothing, a comma or a semicolon (Llama) between them.
 _AND: Final = re.compile(f"[{BLANK},;]*(?={{)")
+# Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
 _SURPLUS: Final = re.compile(f"(?:[{BLANK}]*[}}\\]])*")
 _BLANKS: Final = re.compile(f"[{BLANK}]*")
 
@@ -38,14 +41,14 @@ class Block:
 
 
 def closers(*tags: str) -> re.Pattern[str]:
-    """A pattern of closing tags; a code fence that was opened within may be closed before them."""
+    """A pattern of closing tags, with the end of a code fence that was opened inside before them."""
     return re.compile(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
 def enveloped(source: Source, at: int, block: Block) -> Reading:
     """The calls whose envelopes begin here, one after the other or in a list."""
     at = _after_fence(source.text, at)
-    at += source.text.startswith("{{", at)  # as Qwen2.5 writes, after its own chat template
+    at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return Broken("truncated", at) if source.cut and at == len(source.text) else None
     calls: list[Found] = []
@@ -58,7 +61,7 @@ def enveloped(source: Source, at: int, block: Block) -> Reading:
             return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
         read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
         if calls and not any(read):
-            break
+            break  # what follows a call and is none itself is text again
         calls.extend(call for call in read if call)
         broken.extend("malformed" for call in read if not call)
         at = begin = value.end

@@ -12,16 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.known_tools import Offered
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import Value, skip, value_at
+from toolreel_core._jsontext.json_repair import WORDS, SearchedText, Value, skip, value_at
 
 __all__ = ["decoded", "typed", "unwrapped"]
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
-_FLAGS: Final = {"true": True, "false": False}
-_NULLS: Final = {"null", "none"}
+# In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
+_WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
 _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 _ANY: Final = frozenset({"null", "integer", "number", "boolean", "object", "array"})
 
@@ -42,21 +40,22 @@ def typed(raw: str, schema: Json) -> Json:
     text = raw.strip()
     if types == frozenset({"string"}):
         return raw
-    if "null" in types and text.lower() in _NULLS:
+    word = _WORDS.get(text.lower(), raw)
+    if "null" in types and word is None:
         return None
     if "integer" in types and _INTEGER.fullmatch(text):
         return int(text)
     if "number" in types and _NUMBER.fullmatch(text):
         number = int(text) if _INTEGER.fullmatch(text) else float(text)
         return raw if math.isinf(number) else number
-    if "boolean" in types and text.lower() in _FLAGS:
-        return _FLAGS[text.lower()]
+    if "boolean" in types and isinstance(word, bool):
+        return word
     return _tree(text, types, raw)
 
 
 def decoded(raw: str) -> Json:
     """The value of a text that is said to be JSON; the text itself if it is not."""
-    source = Source(raw, Offered(frozenset()), frozenset(), cut=False)
+    source = SearchedText(raw)
     value = value_at(source, 0)
     if isinstance(value, Value) and skip(source, value.end) == len(raw):
         return value.tree

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from toolreel_core._jsontext.json_repair import Flaw
 from toolreel_core._text_calls.decoder import Found
 from toolreel_core._text_calls.formats.pythonic import Expression, expression, expressions
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import Flaw
 from toolreel_core._text_calls.whole_message.reader import Whole, fenced, is_paragraph
 
 __all__ = ["python_list", "tool_code"]
 
+# Gemini prints the result of a call: `print(default_api.f(a=1))`.
 _PRINT: Final = re.compile(r"\s*print\(")
+# Gemini 2.5 leaks control tokens in the place of the fence: `<ctrl42>call`, and the code.
 _LEAKED: Final = re.compile(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
 _LINE_END: Final = re.compile(r"\s*;?\s*")
+# Python's comments are skipped between calls only.
 _REMARKS: Final = re.compile(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
 
 

@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Flaw, value_at
 from toolreel_core._text_calls.decoder import Found
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.envelopes import bare_calls, wrapped_calls
-from toolreel_core._text_calls.values.lenient_json import BLANK, Flaw, value_at
 from toolreel_core._text_calls.whole_message.reader import Whole, fenced, is_paragraph
 
 __all__ = ["action_fence", "begins_a_call", "json_fence", "json_message"]
 
+# Surplus closers count as separators: models that double the outer braces lose count of them.
 _BETWEEN: Final = re.compile(f"[{BLANK}}}\\];,]*")
 _INFOS: Final = {"json", "tool_call", "tool_calls"}
+# Command-R: `Action:` at the head of a line, directly before its fence.
 _ACTION: Final = re.compile(r"(?:\A|\n)[ \t]*Action:\s*(?=```)")
+# Only the beginning of a truncated message is there, so the name is searched instead of parsed.
 _NAME: Final = re.compile(
     r"""["'](?:name|tool|tool_name|recipient_name)["']\s*:\s*["'](?P<name>[^"']{1,200})["']"""
 )

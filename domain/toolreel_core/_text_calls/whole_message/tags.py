@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import Flaw, value_at
 from toolreel_core._text_calls.decoder import Found, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import Flaw, value_at
 from toolreel_core._text_calls.values.payload import skip_blanks
 from toolreel_core._text_calls.values.untyped_text import typed
 from toolreel_core._text_calls.whole_message.reader import Whole, is_paragraph
 
 __all__ = ["tool_tags"]
 
+# Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
 _TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
 
 

@@ -6,21 +6,25 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from toolreel_core._jsontext.json_repair import Flaw, value_at
 from toolreel_core._text_calls.decoder import Found, Rejection, found
 from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.lenient_json import Flaw, value_at
 from toolreel_core._text_calls.values.payload import skip_blanks
 from toolreel_core._text_calls.whole_message.reader import Whole, is_paragraph
 
 __all__ = ["functionary", "name_and_json", "react"]
 
+# GLM-4-9B: the name, a line break, the object.
 _NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
+# Functionary 3.2: `>>>` opens a section at the head of a line only.
 _SECTION: Final = re.compile(r"(?:\A|\n)>>>")
+# ReAct: lines of their own; the input may stand in a code fence.
 _ACTION: Final = re.compile(
     r"^[ \t]*Action:[ \t]*(?P<name>[^\n]{1,200}?)[ \t]*\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
     re.MULTILINE,
 )
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
+# What follows the input: the end of its fence, and a result that the model has made up.
 _AFTER: Final = re.compile(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 

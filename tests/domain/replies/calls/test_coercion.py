@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._replies.calls.coercion import Intended, decoded, unwrapped
+from toolreel_core._replies.calls.coercion import Coercion, Intended, coerced, decoded, unwrapped
+from toolreel_core._replies.warnings import WarningCode
 
 SCHEMA = canonical(
     {
@@ -189,3 +191,32 @@ def test_a_parameter_may_have_the_name_of_a_wrapper() -> None:
     schema = canonical({"properties": {"input": {"type": "object"}}})
     arguments = canonical({"input": {}})
     assert unwrapped(schema, arguments) == Intended(arguments)
+
+
+ORDER = canonical({"properties": {"items": {"type": "array"}, "note": {"type": "string"}}})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant", "codes"),
+    [
+        ({"args": {"items": "[1]"}}, {"items": [1]}, ("ARGUMENTS_UNWRAPPED", "ARGUMENTS_DECODED")),
+        ({"items": "[1]", "note": None}, {"items": [1]}, ("ARGUMENTS_DECODED", "NULL_ARGUMENT_DROPPED")),
+    ],
+)
+def test_each_coercion_is_made_only_if_it_is_allowed(
+    arguments: Json, meant: Json, codes: tuple[Coercion, ...]
+) -> None:
+    given = canonical(arguments)
+    assert coerced(ORDER, given, unwrap=True, decode=True, drop_nulls=True) == Intended(
+        canonical(meant), codes
+    )
+    assert coerced(ORDER, given, unwrap=False, decode=False, drop_nulls=False) == Intended(given)
+
+
+def test_arguments_without_refused_nulls_keep_them() -> None:
+    given = canonical({"other": None})
+    assert coerced(ORDER, given, unwrap=False, decode=True, drop_nulls=True) == Intended(given)
+
+
+def test_each_coercion_is_a_warning_code() -> None:
+    assert {*get_args(Coercion)} < {*get_args(WarningCode)}

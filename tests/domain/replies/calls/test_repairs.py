@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._jsontext.results import either
-from toolreel_core._replies.calls.repairs import ArgumentRepairs, Reading, Unreadable, read_text
+from toolreel_core._replies.calls.repairs import Reading, Unreadable, read_text
 from toolreel_core._replies.warnings import WarningCode
 
 
@@ -53,6 +54,36 @@ def test_a_closed_payload_is_repaired_and_each_step_leaves_its_code(
         assert reading(text, repairs) == Reading({"a": 1}, tuple(codes))
     if codes != ["ARGUMENTS_DUPLICATE_KEYS"]:
         assert refused(text, "strict").codes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ('{"a": 1} // one', True),
+        ('# one\n{"a": 1}', True),
+        ('{"a": 1}\n/* or */\n{"a": 1}', True),
+        ('{"a": 1}\n{"a": 1}', False),
+        ('{"a": 1} /* cut', None),
+    ],
+)
+def test_comments_around_objects_are_repairs_unless_they_are_cut(text: str, repaired: bool | None) -> None:
+    found = reading(text)
+    if repaired is None:
+        assert isinstance(found, Unreadable)
+    else:
+        assert isinstance(found, Reading)
+        assert ("ARGUMENTS_REPAIRED" in found.codes) == repaired
+
+
+@pytest.mark.parametrize("text", ["1{}", "'x' 'x'", "[1,] []", '"x"{"a": 1}'])
+def test_a_value_that_is_no_object_stands_alone(text: str) -> None:
+    for repairs in ("safe", "lenient"):
+        assert refused(text, repairs).codes == ()
+
+
+@pytest.mark.parametrize("text", ["[1/**/2]", "{'a': nu/**/ll}", "1/**/2"])
+def test_a_comment_joins_nothing(text: str) -> None:
+    assert refused(text, "lenient").codes == ()
 
 
 def test_objects_in_a_row_are_the_same_in_any_order_of_their_keys() -> None:
@@ -116,6 +147,7 @@ def test_what_cannot_be_read_says_why_in_the_terms_of_the_text_that_came(
 def test_a_number_that_json_does_not_have_is_an_error(number: str, repairs: ArgumentRepairs) -> None:
     assert refused(f'{{"a": {number}}}', repairs).codes == ("NON_FINITE_NUMBER",)
     if repairs != "strict":
+        assert refused(f'```\n{{"a": {number}}}\n```', repairs).codes == ("NON_FINITE_NUMBER",)
         assert refused(f"{{'a': {number}}}", repairs) == Unreadable(
             "Expecting property name enclosed in double quotes at line 1, column 2", ("NON_FINITE_NUMBER",)
         )

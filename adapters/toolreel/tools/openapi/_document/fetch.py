@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel._errors import MissingExtra, OpenApiError
-from toolreel.cassette._request_key import scrubbed_url
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
 from toolreel.tools.openapi._document.document import LARGEST, Document, parsed_document
 

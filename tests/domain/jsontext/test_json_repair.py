@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from returns.pipeline import is_successful
+
+from tests.strategies import json_objects, json_values
+from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.json_repair import (
+    REPAIRS,
+    WORDS,
+    Bare,
+    Flaw,
+    Repair,
+    SearchedText,
+    Style,
+    Value,
+    members_at,
+    skip,
+    value_at,
+)
+
+NOTHING = Style(repairs=REPAIRS["strict"])
+SAFE = Style(repairs=REPAIRS["safe"])
+LENIENT = Style(repairs=REPAIRS["lenient"])
+EVERYTHING = Style(repairs=frozenset(get_args(Repair)))
+STYLES = {"strict": NOTHING, "safe": SAFE, "lenient": LENIENT, "text": Style(), "everything": EVERYTHING}
+NEARLY_JSON = st.text(alphabet="{}[](),:\"'\\/*#\n\t TrueNonul01.e-axU$\u200b")
+TAG = Style(closing=re.compile("</t>"))
+LOOSE = Style(quote="<q>", colons=":=", words=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ('{"a": [1, -2.5, 1e3, true, false, null, "x"]}', {"a": [1, -2.5, 1000.0, True, False, None, "x"]}),
+        ("{'a': True, 'b': False, 'c': None,}", {"a": True, "b": False, "c": None}),
+        ("[1, (2, 3,), 07, +4, 1_000, .5]", [1, [2, 3], 7, 4, 1000, 0.5]),
+        ('{"a": 1, // so\n "b": /* or */ 2}', {"a": 1, "b": 2}),
+        ('"a\nb\tc"', "a\nb\tc"),
+        (r'"\n\t\r\b\f\"\\\/\u00e9\ud83d\ude00\x41\d"', '\n\t\r\b\f"\\/é😀A\\d'),
+        ("'it\\'s'", "it's"),
+        ('"""a "b" c"""', 'a "b" c'),
+        ("r'a'", "a"),
+        ("\ufeff\u200b 9007199254740993", 9007199254740993),
+        ("{}", {}),
+        ("[]", []),
+    ],
+)
+def test_json_is_read_as_models_write_it(text: str, tree: Json) -> None:
+    assert value_at(SearchedText(text), 0) == Value(tree, len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "flaw"),
+    [
+        ("", Flaw(0, True)),
+        ('{"a": 1', Flaw(7, True)),
+        ('{"a"', Flaw(4, True)),
+        ('{"a": tr', Flaw(8, True)),
+        ('{"a": -', Flaw(7, True)),
+        ('["a', Flaw(3, True)),
+        ('["""a', Flaw(5, True)),
+        ("[1 // on", Flaw(8, True)),
+        ("[1 /* on", Flaw(8, True)),
+        ('{"a" 1}', Flaw(5, False)),
+        ("{a: 1}", Flaw(1, False)),
+        ('{"a": }', Flaw(6, False)),
+        ("[1 2]", Flaw(3, False)),
+        ("[open]", Flaw(1, False)),
+        ("[NaN, 1]", Flaw(1, False)),
+        ("[1.2.3]", Flaw(1, False)),
+        (f"[{'9' * 5000}]", Flaw(1, False)),
+        ("[" * 80 + "]" * 80, Flaw(65, False)),
+    ],
+)
+def test_what_cannot_be_read_says_where_and_whether_it_broke_off(text: str, flaw: Flaw) -> None:
+    assert value_at(SearchedText(text), 0) == flaw
+
+
+def test_closers_may_be_missing_before_the_closing_tag() -> None:
+    assert value_at(SearchedText('{"a": [{"b": 1</t>'), 0, TAG) == Value({"a": [{"b": 1}]}, 14)
+    assert value_at(SearchedText('{"a": 1, </t>'), 0, TAG) == Value({"a": 1}, 9)
+    assert value_at(SearchedText('{"a": 1</u>'), 0, TAG) == Flaw(7, False)
+
+
+def test_words_may_do_without_quotes_where_a_dialect_says_so() -> None:
+    read = members_at(SearchedText('{a: <q>x, y<q>, <q>b<q>: some word, c = [1], "d": true}'), 1, "}", LOOSE)
+    assert isinstance(read, Value)
+    assert read.tree == {"a": "x, y", "b": "some word", "c": ["1"], "d": "true"}
+    assert isinstance(read.tree, dict)
+    assert isinstance(read.tree["b"], Bare)
+    assert not isinstance(read.tree["a"], Bare)
+    assert members_at(SearchedText("{a: <q>x"), 1, "}", LOOSE) == Flaw(8, True)
+    assert members_at(SearchedText("{a: }"), 1, "}", LOOSE) == Flaw(4, False)
+
+
+def test_keywords_of_a_python_call_need_no_quotes() -> None:
+    call = Style(colons="=")
+    assert members_at(SearchedText('f(a=1, b={"c": 2})'), 2, ")", call) == Value({"a": 1, "b": {"c": 2}}, 18)
+    assert members_at(SearchedText("f(a=1, b={c: 2})"), 2, ")", call) == Flaw(10, False)
+    assert members_at(SearchedText("f(7)"), 2, ")", call) == Flaw(2, False)
+
+
+def test_comments_are_passed_over() -> None:
+    assert skip(SearchedText(" // a\n /* b */ 1"), 0) == 15
+    assert skip(SearchedText("/ 1"), 0) == 0
+
+
+def whole(text: str, style: Style) -> Value | Flaw:
+    """The value that a text is, with nothing behind it but blanks and comments."""
+    source = SearchedText(text)
+    value = value_at(source, 0, style)
+    if isinstance(value, Flaw) or skip(source, value.end, style) == len(text):
+        return value
+    return Flaw(value.end, unfinished=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1,}', {"a": 1}),
+        ('{"a": [1, 2, ] , }', {"a": [1, 2]}),
+        ("{'a': 'x'}", {"a": "x"}),
+        ("{'a': True, 'b': False, 'c': None}", {"a": True, "b": False, "c": None}),
+        ('{"a": "x\ny\t\x00"}', {"a": "x\ny\t\x00"}),
+        ("{'a': 'x\ny'}", {"a": "x\ny"}),
+        ('{"a": 1} // one', {"a": 1}),
+        ('{"a": 1, # one\n"b": 2}', {"a": 1, "b": 2}),
+        ('{"a": /* one\nor two */ 1}', {"a": 1}),
+        ('{"a": 1, // last\n}', {"a": 1}),
+        (r"{'a': 'it\'s'}", {"a": "it's"}),
+        ("""{'a': 'say "hi"'}""", {"a": 'say "hi"'}),
+        (r"""{'a': 'say \"hi\"'}""", {"a": 'say "hi"'}),
+        (r"{'a': '\x41\xe9\U0001F600'}", {"a": "Aé😀"}),
+        (r"{'a': 'a\nb\\c'}", {"a": "a\nb\\c"}),
+        ("""{'a': "it's"}""", {"a": "it's"}),
+        ("{'': ''}", {"": ""}),
+    ],
+)
+def test_the_notation_of_a_closed_payload_is_repaired(text: str, value: Json) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(text)
+    for style in (SAFE, LENIENT):
+        found = whole(text, style)
+        assert isinstance(found, Value)
+        assert found.tree == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"url": "http://x//y", "b": "# no /* comment */"}',
+        '{"a": "None, True,}", "b": [1, 2]}',
+        r'{"a": "\"\\", "b": "it\u0027s"}',
+        "{}",
+    ],
+)
+def test_json_needs_no_repair(text: str) -> None:
+    for style in STYLES.values():
+        assert value_at(SearchedText(text), 0, style) == Value(json.loads(text), len(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'a': 'pi",
+        "{'a': 'it's'}",
+        '{"a": "pi',
+        "{'a': 1",
+        '{"a": 1 /* and',
+        '{"a": True, "b": "',
+        '{"a": "b\',\'}',
+        r"{'a': '\d'}",
+        "{'a': 'line \\\nbreak'}",
+        r"{'a': '\UFFFFFFFF'}",
+        '{"a": pin}',
+        '{"a": [,]}',
+        "{,}",
+        '{"a": 1,, }',
+        '{"a": "\\\n"}',
+    ],
+)
+def test_what_was_cut_or_is_something_else_is_no_value_in_arguments(text: str) -> None:
+    assert isinstance(whole(text, SAFE), Flaw)
+    assert isinstance(whole(text, LENIENT), Flaw)
+
+
+@pytest.mark.parametrize(
+    ("text", "repair"),
+    [
+        ("{a: 1}", "bare_keys"),
+        ("{größe_$: 1}", "bare_keys"),
+        ("[\u200b1]", "blanks"),
+        ("[1 // one\n]", "comments"),
+        ("[1 /* one */]", "comments"),
+        ('"a\nb"', "control_characters"),
+        (r'"\d"', "escapes"),
+        (r'"it\'s"', "escapes"),
+        (r'"\x41"', "escapes"),
+        ('"a\\\nb"', "escapes"),
+        ("[1 # one\n]", "hash_comments"),
+        ("[1</t>", "missing_closers"),
+        ("-Infinity", "non_finite"),
+        ("07", "numbers"),
+        ("1_000", "numbers"),
+        ("r'a'", "python_strings"),
+        ("'''a'''", "python_strings"),
+        ('{"a": 1, "a": 2}', "repeated_keys"),
+        ("'a'", "single_quotes"),
+        ("[1,]", "trailing_commas"),
+        ("(1, 2)", "tuples"),
+        ("undefined", "undefined"),
+        ("1 /* one", "unclosed_comments"),
+        ("True", "words"),
+    ],
+)
+def test_each_repair_is_made_where_it_is_allowed_and_told(text: str, repair: Repair) -> None:
+    closing = re.compile("</t>")
+    allowed = Style(repairs=EVERYTHING.repairs, closing=closing)
+    forbidden = Style(repairs=EVERYTHING.repairs - {repair}, closing=closing)
+    source = SearchedText(f"[{text}</t>" if repair == "missing_closers" else f"[{text}]")
+    value = value_at(source, 0, allowed)
+    if repair == "unclosed_comments":
+        assert value == Flaw(len(source.text), unfinished=True)
+        assert value_at(source, 0, forbidden) == Flaw(3, unfinished=False)
+        return
+    assert isinstance(value, Value)
+    assert repair in value.repairs
+    assert isinstance(value_at(source, 0, forbidden), Flaw)
+
+
+def test_what_is_repaired_where_is_data() -> None:
+    assert REPAIRS["strict"] < REPAIRS["safe"] < REPAIRS["lenient"] < frozenset(get_args(Repair))
+    assert {repair for _, repair in WORDS.values()} - {None} == {"words", "undefined", "non_finite"}
+
+
+def test_a_number_too_large_is_infinite_and_said_to_be() -> None:
+    value = value_at(SearchedText("[1e999, -1e999]"), 0)
+    assert isinstance(value, Value)
+    assert value.tree == [math.inf, -math.inf]
+    assert value.repairs == {"non_finite"}
+
+
+def test_a_lone_half_of_a_character_is_replaced() -> None:
+    assert value_at(SearchedText(r'"\ud83d"'), 0) == Value("\ufffd", 8)
+
+
+def test_nesting_is_counted_in_brackets() -> None:
+    for levels in (0, 1, 5):
+        style = Style(repairs=REPAIRS["safe"], max_depth=levels)
+        text = "[" * levels + "1" + "]" * levels
+        assert value_at(SearchedText(text), 0, style) == Value(json.loads(text), len(text))
+        assert value_at(SearchedText(f"[{text}]"), 0, style) == Flaw(levels, unfinished=False)
+
+
+@given(json_values)
+def test_any_json_is_read_without_a_repair(value: Json) -> None:
+    text = canonical(value)
+    for style in STYLES.values():
+        found = value_at(SearchedText(text), 0, style)
+        assert found == Value(json.loads(text), len(text))
+        assert isinstance(found, Value)
+        assert not found.repairs
+
+
+@given(NEARLY_JSON)
+def test_without_repairs_it_reads_what_the_strict_reader_reads(text: str) -> None:
+    found, strict = whole(text, NOTHING), read(text, max_depth=65, unique_keys=True)
+    if isinstance(found, Value) and not found.repairs:
+        assert canonical(strict.unwrap()) == canonical(found.tree)
+    else:
+        assert not is_successful(strict)
+
+
+@given(NEARLY_JSON, st.sampled_from(sorted(STYLES)), st.sampled_from(sorted(STYLES)))
+def test_all_policies_agree_on_what_they_allow(text: str, one: str, other: str) -> None:
+    """A repair that is allowed besides changes nothing in what could be read without it."""
+    first, second = whole(text, STYLES[one]), whole(text, STYLES[other])
+    if isinstance(first, Value) and first.repairs <= STYLES[other].repairs:
+        assert isinstance(second, Value)
+        assert repr(second.tree) == repr(first.tree)
+        assert (second.end, second.repairs) == (first.end, first.repairs)
+
+
+@given(json_objects.filter(bool), st.sampled_from(sorted(STYLES)), st.data())
+def test_no_beginning_of_an_object_is_ever_completed(
+    value: dict[str, Json], style: str, data: st.DataObject
+) -> None:
+    for text in (canonical(value), repr(value)):
+        cut = text[: data.draw(st.integers(0, len(text) - 1))]
+        assert isinstance(value_at(SearchedText(cut), 0, STYLES[style]), Flaw)
+
+
+def test_places_are_found_from_anywhere_in_any_order() -> None:
+    text = SearchedText("xaxxaax")
+    for start in (0, 1, 2, 5, 6, 7, 0, 3):
+        assert text.find("a", start) == text.text.find("a", start)
+    assert [text.find("y", start) for start in (2, 3, 0)] == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("before", ["", "{'a':", "["])
+@pytest.mark.parametrize(
+    "part", ['"\\', "/*", "/**/", "'", ",", "{a:", "#", "'\\", "1", "1_", "x", "-", "\u200b", r"\x41", '"""']
+)
+def test_no_text_takes_longer_than_its_length_explains(part: str, before: str) -> None:
+    """A minute of backtracking would be noticed here."""
+    for style in STYLES.values():
+        value_at(SearchedText(before + part * 20_000), 0, style)
