@@ -14,7 +14,7 @@ import vcr
 from vcr.record_mode import RecordMode
 
 from toolreel.cassette._transports import Recording
-from toolreel.cassette._vcr.plugin import register
+from toolreel.cassette.vcr import register
 
 CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "workspace" / "local--qwen2.5-coder-1.5b.yaml"
 HEADERS: Final = {"content-type": "application/json"}

@@ -12,7 +12,7 @@ from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 
 if TYPE_CHECKING:
-    from toolreel.cassette._vcr.export import Exported
+    from toolreel.cassette.vcr._export import Exported
 
 __all__ = ["export_command"]
 
@@ -41,7 +41,7 @@ def export_command(
     Stock vcrpy cannot play an exchange that broke off: such a cassette is refused, unless --skip-broken
     leaves those exchanges out. It plays a stream in one piece.
     """
-    from toolreel.cassette._vcr.export import export_cassette
+    from toolreel.cassette.vcr._export import export_cassette
 
     into = target or source.with_suffix(".vcr.yaml")
     done = export_cassette(

@@ -26,8 +26,8 @@ from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._tape import StoredResponse
 from toolreel.cassette._transports import Recording
-from toolreel.cassette._vcr.export import Exported, export_cassette
-from toolreel.cassette._vcr.import_ import import_cassette
+from toolreel.cassette.vcr._export import Exported, export_cassette
+from toolreel.cassette.vcr._import import import_cassette
 
 RECORDED: Final = sorted(FOLDER.rglob("*.yaml"))
 STOCK: Final[Any] = vcr.VCR
@@ -155,7 +155,7 @@ def test_a_secret_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_vcrpy_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec("toolreel.cassette._vcr.export")
+    found = importlib.util.find_spec("toolreel.cassette.vcr._export")
     assert found is not None
     assert found.loader is not None
     monkeypatch.setitem(sys.modules, "vcr.serializers", None)

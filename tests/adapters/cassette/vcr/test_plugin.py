@@ -28,7 +28,7 @@ from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break
 from toolreel.cassette._tape import StoredResponse
 from toolreel.cassette._transports import Recording, ReplayTransport, replaying
-from toolreel.cassette._vcr.plugin import NAME, Persister, Serializer, register, same_request
+from toolreel.cassette.vcr._plugin import NAME, Persister, Serializer, register, same_request
 from toolreel_core._jsontext.canonical import canonical
 
 Post: TypeAlias = Callable[[str, bytes], tuple[int, bytes]]
@@ -249,7 +249,7 @@ def test_the_example_plays_offline(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_vcrpy_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec("toolreel.cassette._vcr.plugin")
+    found = importlib.util.find_spec("toolreel.cassette.vcr._plugin")
     assert found is not None
     assert found.loader is not None
     monkeypatch.setitem(sys.modules, "vcr", None)

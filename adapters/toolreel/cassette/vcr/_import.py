@@ -24,7 +24,7 @@ from toolreel.cassette._tape import (
     StoredResponse,
 )
 from toolreel.cassette._transports import BODY_LIMIT
-from toolreel.cassette._vcr.format import StockInteraction, read_stock
+from toolreel.cassette.vcr._format import StockInteraction, read_stock
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
 
 __all__ = ["Imported", "decoded", "import_cassette"]

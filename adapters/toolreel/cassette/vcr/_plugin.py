@@ -34,8 +34,8 @@ from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
 from toolreel.cassette._request_key import canonical_body, request_key
 from toolreel.cassette._tape import Recording
-from toolreel.cassette._vcr.format import stock_interaction
-from toolreel.cassette._vcr.import_ import decoded
+from toolreel.cassette.vcr._format import stock_interaction
+from toolreel.cassette.vcr._import import decoded
 
 try:
     from vcr import VCR, matchers
