@@ -31,7 +31,7 @@ from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, RESULT, TOOLS, AsyncStock, Scripted, Stock
 from toolreel import AsyncEndpoint, AsyncPorts, Endpoint, Ports, arun, run
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.http.fast import FastEndpoint
 
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""

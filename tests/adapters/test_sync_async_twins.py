@@ -20,9 +20,9 @@ from toolreel._driver import timing as stopwatch
 from toolreel._replay import replayer as rehearsal
 from toolreel.http import _async_endpoint as ahttp
 from toolreel.http import _endpoint as http
-from toolreel.http._pyreqwest import async_endpoint as afast
-from toolreel.http._pyreqwest import endpoint as fast
-from toolreel.http._pyreqwest import exchange as fast_exchange
+from toolreel.http.fast import _async_endpoint as afast
+from toolreel.http.fast import _endpoint as fast
+from toolreel.http.fast import _exchange as fast_exchange
 from toolreel.tools import _router as routing
 
 MODULES: Final = [(drive, adrive), (http, ahttp), (fast, afast)]

@@ -12,10 +12,10 @@ from typing import Self
 from toolreel._driver.ports import Listener
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._connections.errors import TIMEOUT, AsyncStateless, Requests, headers_of, lost
-from toolreel.http._connections.transports import CONNECTIONS, AnyProxy, async_transport
 from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
+from toolreel.http._httpx_exchange import TIMEOUT, AsyncStateless, Requests, headers_of, lost
 from toolreel.http._response import Intake
+from toolreel.http._transports import CONNECTIONS, AnyProxy, async_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

@@ -18,7 +18,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {"br": ("brotli", "brotlicffi")
 """Encodings that need a package, and what it is called; any of them will do."""
 
 _ZSTD_SLICE: Final = 32
-"""Bytes that zstd is fed at once, since it cannot stop: no 3 of them come out as more than 128 KiB, a block."""
+"""Bytes that zstd is fed at once, as it cannot stop: no 3 of them come out as more than a block, 128 KiB."""
 
 _ZSTD_WINDOW: Final = 8 * 2**20
 """The most memory that a zstd body may ask for (RFC 9659)."""

@@ -30,11 +30,11 @@ from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel._journal.record import MemoryJournal
 from toolreel.cassette._transports import RecordTransport, recording
 from toolreel.http import _endpoint as http
-from toolreel.http._connections import errors as httpx_exchange
-from toolreel.http._connections import pool as connections
-from toolreel.http._connections import transports as httpx_transports
+from toolreel.http import _httpx_exchange as httpx_exchange
+from toolreel.http import _pool as connections
+from toolreel.http import _transports as httpx_transports
 from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.http.fast._endpoint import FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

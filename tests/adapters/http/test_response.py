@@ -27,8 +27,8 @@ from tests.servers.chat_server import (
 from toolreel._driver.ports import Listener
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
-from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
+from toolreel.http.fast._endpoint import FastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta, Stream

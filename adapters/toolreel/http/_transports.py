@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from toolreel._errors import EndpointConfigError, MissingExtra
-from toolreel.http._connections.pool import EXPIRY, KEPT, AsyncPool, Pool
+from toolreel.http._pool import EXPIRY, KEPT, AsyncPool, Pool
 
 try:
     import httpx

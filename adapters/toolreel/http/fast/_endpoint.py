@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Self
 from toolreel._driver.ports import Listener
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
-from toolreel.http._pyreqwest.exchange import (
+from toolreel.http._response import Intake
+from toolreel.http.fast._exchange import (
     CONNECT_TIMEOUT,
     CONNECTIONS,
     PIECE,
@@ -23,8 +24,7 @@ from toolreel.http._pyreqwest.exchange import (
     target,
     told_length,
 )
-from toolreel.http._pyreqwest.waiting import interruptible
-from toolreel.http._response import Intake
+from toolreel.http.fast._waiting import interruptible
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

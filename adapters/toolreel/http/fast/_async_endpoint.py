@@ -1,4 +1,4 @@
-"""The endpoint over HTTP, with pyreqwest, for asyncio: :mod:`toolreel.http._pyreqwest.endpoint`, awaited."""
+"""The endpoint over HTTP, with pyreqwest, for asyncio: :mod:`toolreel.http.fast._endpoint`, awaited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Self
 from toolreel._driver.ports import Listener
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
-from toolreel.http._pyreqwest.exchange import (
+from toolreel.http._response import Intake
+from toolreel.http.fast._exchange import (
     CONNECT_TIMEOUT,
     CONNECTIONS,
     PIECE,
@@ -23,8 +24,7 @@ from toolreel.http._pyreqwest.exchange import (
     target,
     told_length,
 )
-from toolreel.http._pyreqwest.waiting import on_asyncio
-from toolreel.http._response import Intake
+from toolreel.http.fast._waiting import on_asyncio
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
