@@ -4,19 +4,21 @@
     python -m benchmarks.turn_trace --modules  the modules in order instead
     python -m benchmarks.turn_trace --all      with the building blocks of the core
 
-Two turns are traced, each in the second of two runs, so that nothing is imported meanwhile. ``plain`` is an
-ordinary reply with one structured call. ``as text`` is the first turn of the recorded session
-``cassettes/workspace``, whose model writes its calls as text. The real ``HttpEndpoint`` sends the request over
-an httpx transport that answers offline, the reducer reads the reply, a Python tool runs, and the reducer takes
-its result. The *reply* is the part in which the reducer has the reply: from ``ReplyReceived`` to the next effect.
+Two turns are traced, each in the second of two runs, so that nothing is imported meanwhile. ``plain`` is
+an ordinary reply with one structured call. ``as text`` is the first turn of the recorded session
+``cassettes/workspace``, whose model writes its calls as text. The real ``HttpEndpoint`` sends the
+request over an httpx transport that answers offline, the reducer reads the reply, a Python tool runs,
+and the reducer takes its result. The *reply* is the part in which the reducer has the reply: from
+``ReplyReceived`` to the next effect.
 
-A *step* is a call that enters another module (or folder) than the call before it; returns do not count, nor do
-calls of other packages. The cassette and the demo's tools are left out, since they take the place of a server
-and of your own tools. ``_internal`` and ``_jsontext`` are left out unless ``--all`` is given: every part of the
-core calls these building blocks, and you need not read them to follow a turn.
+A *step* is a call that enters another module (or folder) than the call before it; returns do not count,
+nor do calls of other packages. The cassette and the demo's tools are left out, since they take the place
+of a server and of your own tools. ``_internal`` and ``_jsontext`` are left out unless ``--all`` is
+given: every part of the core calls these building blocks, and you need not read them to follow a turn.
 
-Found with Python 3.11 on 2026-11-22 with ``--all``, plain: a turn visits 56 modules in 177 steps (57 in 181 before
-the folders, by the same count). Without the building blocks a reply visits 10 folders in 20 steps.
+Found with Python 3.11 on 2026-11-22 with ``--all``, plain: a turn visits 56 modules in 177 steps (57 in
+181 before the folders, by the same count). Without the building blocks a reply visits 10 folders in 20
+steps.
 """
 
 from __future__ import annotations
