@@ -17,7 +17,7 @@ _COMMANDS: Final = (
     Later(
         "cassettes",
         "cassettes.group:cassettes_command",
-        "Check recordings, import those of vcrpy, tell their journals.",
+        "Check recordings, import and export those of vcrpy, tell their journals.",
     ),
     Later("demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."),
     Later("diff", "diff:diff_command", "Show where two recorded runs part."),

@@ -10,8 +10,8 @@ from typing import Final
 
 from toolreel._driver.ports import Listener
 from toolreel._replay.replayer import CHAT
-from toolreel.cassette._chunks import is_stream, pieces_of, refuse_unreadable
 from toolreel.cassette._failures import Break
+from toolreel.cassette._responses import is_stream, pieces_of, refuse_unreadable
 from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel.http._bounded_body import TooLarge, UndecodableBody
 from toolreel.http._exchange import MAX_RESPONSE_BYTES, answered, broken

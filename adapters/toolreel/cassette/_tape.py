@@ -233,10 +233,22 @@ class Recording:
         if self.replays:
             raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
         with self._lock:
-            known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
-            self._file.known_secrets = {**known, **self._sent}
-            self._file.secret_rules = secret_rules
+            self._look_for(known_secrets, secret_rules)
             self._cassette._save(force=True)
+
+    def text(
+        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
+    ) -> str:
+        """What :meth:`save` writes, with the same parameters and errors, for who writes it elsewhere."""
+        with self._lock:
+            self._look_for(known_secrets, secret_rules)
+            cassette = {"requests": self._cassette.requests, "responses": self._cassette.responses}
+            return self._file.text(cassette, cassette_format)
+
+    def _look_for(self, known: Mapping[str, str] | None, rules: SecretRules | None) -> None:
+        known = known_secrets_of(os.environ) if known is None else known
+        self._file.known_secrets = {**known, **self._sent}
+        self._file.secret_rules = rules
 
     def _add(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, stored: Mapping[str, Any]

@@ -15,7 +15,6 @@ import zstandard
 
 from tests.servers.chat_server import LIMIT, Answer, bomb, chunk, serving, streaming
 from toolreel._errors import CassetteError
-from toolreel.cassette import _chunks as cassette_pieces
 from toolreel.cassette import _responses as cassette_replayed
 from toolreel.cassette._session import Session, use_cassette
 from toolreel.cassette._tape import Recording, StoredResponse
@@ -107,7 +106,7 @@ def test_a_body_that_httpx_could_not_read_here_names_the_package(
     packed = StoredResponse(200, "OK", (("content-encoding", encoding),), brotli.compress(b"hi"))
     tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
     tape.save({})
-    monkeypatch.setattr(cassette_pieces, "find_spec", lambda _: None)
+    monkeypatch.setattr(cassette_replayed, "find_spec", lambda _: None)
     with use_cassette(path) as session, pytest.raises(CassetteError, match=f"pip install {package}$"):
         got(session, "http://a.test")
 

@@ -20,7 +20,7 @@ from tests.servers.chat_server import (
 from toolreel._driver.ports import Endpoint
 from toolreel._errors import CassetteError
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette import _chunks as cassette_pieces
+from toolreel.cassette import _responses as cassette_replayed
 from toolreel.cassette._failures import KINDS, Break
 from toolreel.cassette._responses import broken_off
 from toolreel.cassette._transports import (
@@ -110,6 +110,6 @@ def test_a_body_that_nobody_here_can_decode_names_the_package(
         "POST", "http://127.0.0.1/v1/chat/completions", {}, body, StoredResponse(200, "OK", headers, b"x")
     )
     tape.save({})
-    monkeypatch.setattr(cassette_pieces, "find_spec", lambda _: None)
+    monkeypatch.setattr(cassette_replayed, "find_spec", lambda _: None)
     endpoint = TapedEndpoint(Recording.load(tape.path))
     assert "pip install brotli" in complaint(CassetteError, lambda: endpoint.send(asking()))

@@ -10,6 +10,8 @@ import yaml
 from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
+from toolreel.cassette._failures import Break
+from toolreel.cassette._transports import Recording
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"
@@ -112,3 +114,45 @@ def test_import_takes_a_file_or_a_folder(tmp_path: Path) -> None:
     assert_mistake(nothing, "empty: no cassette of vcrpy in there")
     assert replay.code == 0
     assert all(KEY.encode() not in file.read_bytes() for file in (tmp_path / "new").rglob("*.yaml"))
+
+
+def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "workspace" / f"{NAME}.yaml", tmp_path / "a.yaml")
+    shutil.copy(FOLDER / "streamed" / f"{NAME}.yaml", tmp_path / "streamed.yaml")
+    (tmp_path / "folder").mkdir()
+    tape = Recording.blank(tmp_path / "broken.yaml")
+    tape.append_break("POST", "http://a/v1/chat/completions", {}, b"{}", Break("ReadTimeout", "too late"))
+    tape.save({})
+    base = ("cassettes", "export")
+    one, again, folder, machine, broken, skipped, missing, usage, help_, back = said_by_each(
+        [
+            (*base, "a.yaml"),
+            (*base, "a.yaml"),
+            (*base, "a.yaml", "folder"),
+            (*base, "streamed.yaml", "s.yaml", "--json"),
+            (*base, "broken.yaml", "b.yaml"),
+            (*base, "broken.yaml", "b.yaml", "--skip-broken"),
+            (*base, "none.yaml"),
+            base,
+            (*base, "--help"),
+            ("cassettes", "import", "a.vcr.yaml", "back.yaml"),
+        ],
+        tmp_path,
+    )
+    assert (one.code, one.stdout) == (0, "exported    a.yaml → a.vcr.yaml: 3 interactions\n")
+    assert_mistake(again, "a.vcr.yaml: exists already", "--overwrite")
+    assert folder.code == 0
+    assert yaml.safe_load((tmp_path / "folder" / "a.yaml").read_text())["version"] == 1
+    assert machine.data["streams"] == [*range(1, machine.data["interactions"] + 1)]
+    assert_mistake(broken, "broken.yaml: interaction 1 (ReadTimeout) broke off, which vcrpy cannot play")
+    assert skipped.stdout.splitlines() == [
+        "exported    broken.yaml → b.yaml: 0 interactions",
+        "            left out, since it broke off: interaction 1 (ReadTimeout)",
+    ]
+    assert_mistake(missing, "none.yaml: there is no such cassette")
+    assert usage.code == 2
+    assert "Make a cassette into one that stock vcrpy plays without toolreel" in help_.stdout
+    assert "Usage: toolreel cassettes export [OPTIONS] FILE [OUT]" in help_.stdout
+    assert back.code == 0
+    plays = Recording.load(tmp_path / "back.yaml").exchanges, Recording.load(tmp_path / "a.yaml").exchanges
+    assert [(one.url, one.body) for one in plays[0]] == [(one.url, one.body) for one in plays[1]]

@@ -16,7 +16,7 @@ from toolreel._errors import AdapterError, CassetteError
 from toolreel_core._jsontext.canonical import Json
 
 if TYPE_CHECKING:
-    from toolreel.cassette._vcr.import_ import Imported
+    from toolreel.cassette.vcr._import import Imported
 
 __all__ = ["import_command"]
 
@@ -45,7 +45,7 @@ def import_command(
 
     Exits with 1 if a file of a folder could not be imported; the others are.
     """
-    from toolreel.cassette._vcr.import_ import import_cassette
+    from toolreel.cassette.vcr._import import import_cassette
 
     rules = rules_of(secret_rules)
     done: list[Imported] = []
@@ -70,7 +70,7 @@ def import_command(
 
 def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
     """The files to read, and those to write."""
-    from toolreel.cassette._vcr.format import looks_like_stock
+    from toolreel.cassette.vcr._format import looks_like_stock
 
     if not source.is_dir():
         yield source, target / f"{source.stem}.yaml" if target.is_dir() else target

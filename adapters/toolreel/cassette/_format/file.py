@@ -29,16 +29,21 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
-__all__ = ["KEPT", "CassetteFile"]
+__all__ = ["KEPT", "CassetteFile", "read_file", "replace_file"]
 
 _WORTH_KEEPING: Final = 100_000
 """Characters up to which what was read of a file is kept in memory."""
 
 
-class _Serializer(Protocol):
-    """What vcrpy calls a serializer; ours is :mod:`toolreel.cassette._format.serializer`."""
+class _Writer(Protocol):
+    """One half of what vcrpy calls a serializer; ours is :mod:`toolreel.cassette._format.serializer`."""
 
     def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
+
+
+class _Reader(Protocol):
+    """The other half, as this persister needs it."""
+
     def interactions(self, cassette_string: str, /) -> list[dict[str, Any]]: ...
 
 
@@ -69,14 +74,14 @@ class CassetteFile:
         """Before saving: what else is a secret, and what is none; what the environment names by default."""
 
     def load_cassette(
-        self, cassette_path: str, serializer: _Serializer
+        self, cassette_path: str, serializer: _Reader
     ) -> tuple[list[Any], list[dict[str, Any]]]:
         """The requests and responses in a file.
 
         :raises CassetteError: when it cannot be read or trusted
         """
         try:
-            text = _text(Path(cassette_path))
+            text = read_file(Path(cassette_path))
             read = _read if len(text) > _WORTH_KEEPING else KEPT
             # A module is hashable, which not every checker knows.
             requests, responses, keys = read(text, cast("Any", serializer))
@@ -86,21 +91,28 @@ class CassetteFile:
         return [*requests], [*responses]
 
     def save_cassette(
-        self, cassette_path: str, cassette_dict: Mapping[str, Any], serializer: _Serializer
+        self, cassette_path: str, cassette_dict: Mapping[str, Any], serializer: _Writer
     ) -> None:
         """Replace the file by one with these requests and responses.
 
         :raises SecretFound: when it would hold a secret
         :raises CassetteError: when it cannot be written, or would not be read back the same
         """
-        pairs = [*zip(cassette_dict["requests"], cassette_dict["responses"], strict=True)]
-        interactions = [{"request": _request_dict(old), "response": response} for old, response in pairs]
         try:
-            self._refuse_secrets(interactions)
-            text = serializer.serialize({"version": 1, "interactions": interactions})
+            text = self.text(cassette_dict, serializer)
         except CassetteError as error:
             raise type(error)(f"{cassette_path}: {error}") from error
-        _replace(Path(cassette_path), text.encode())
+        replace_file(Path(cassette_path), text.encode())
+
+    def text(self, cassette_dict: Mapping[str, Any], serializer: _Writer) -> str:
+        """What :meth:`save_cassette` writes.
+
+        :raises SecretFound: when it would hold a secret
+        """
+        pairs = [*zip(cassette_dict["requests"], cassette_dict["responses"], strict=True)]
+        interactions = [{"request": _request_dict(old), "response": response} for old, response in pairs]
+        self._refuse_secrets(interactions)
+        return serializer.serialize({"version": 1, "interactions": interactions})
 
     def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
         seen: set[str] = set()
@@ -116,7 +128,7 @@ class CassetteFile:
                 )
 
 
-def _read(text: str, serializer: _Serializer) -> tuple[list[Any], list[dict[str, Any]], list[RequestKey]]:
+def _read(text: str, serializer: _Reader) -> tuple[list[Any], list[dict[str, Any]], list[RequestKey]]:
     """The requests and responses in a text, and the key of each request."""
     interactions = serializer.interactions(text)
     requests = [_request(entry["request"]) for entry in interactions]
@@ -138,7 +150,11 @@ def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
     return Request(method, uri, data, headers), request_key(method, uri, compared)
 
 
-def _text(path: Path) -> str:
+def read_file(path: Path) -> str:
+    """The text of a cassette.
+
+    :raises CassetteError: when there is none, or it is too large or not UTF-8; does not name the file
+    """
     try:
         data = path.read_bytes() if path.stat().st_size <= TEXT_LIMIT * 4 else None
     except FileNotFoundError as error:
@@ -163,8 +179,11 @@ def _request_dict(request: Request) -> dict[str, Any]:
     return {"method": request.method, "uri": request.uri, "headers": headers, "body": request.body}
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file beside the old one and move it into its place once it is on disk."""
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file beside the old one and move it into its place once it is on disk.
+
+    :raises CassetteError: when it cannot be written; the old one stays
+    """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,14 +20,14 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
 
-__all__ = ["NOT_PLAIN", "ONE_LINE", "written"]
+__all__ = ["written"]
 
 _STRING_TAG: Final = "tag:yaml.org,2002:str"
 _BINARY_TAG: Final = "tag:yaml.org,2002:binary"
 _BREAKS: Final = frozenset("\n\x85\u2028\u2029")
-ONE_LINE: Final = re.compile("[ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]+")
+_ONE_LINE: Final = re.compile("[ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]+")
 """Texts that can stand as they are, plain or in single quotes."""
-NOT_PLAIN: Final = re.compile(
+_NOT_PLAIN: Final = re.compile(
     r"[#,\[\]{}&*!|>'\"%@` ]|[?-](?: |\Z)|---|\.\.\.|(?:[^: ]|:(?! |\Z)| (?!#|\Z))*+[: ]"
 )
 """Texts that would be taken for something else without quotes."""
@@ -174,9 +174,9 @@ class _Scalars:
         raise yaml.representer.RepresenterError("cannot represent an object", value)
 
     def _line(self, text: str) -> str:
-        if not ONE_LINE.fullmatch(text):
+        if not _ONE_LINE.fullmatch(text):
             return _escaped(text) if text else "''"
-        if NOT_PLAIN.match(text) or not self._is_text(text):
+        if _NOT_PLAIN.match(text) or not self._is_text(text):
             return "'" + text.replace("'", "''") + "'"
         return text
 

@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
 
+from toolreel._driver.sync import run
+from toolreel._journal.record import VERSIONS, Recorded, read_journal
+from toolreel._replay.replayer import Rehearsal, breaks_in
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel._secrets.body_prefixes import SharedBeginnings
+from toolreel._secrets.locations import interaction_texts, leaks_at, line_texts
 from toolreel._secrets.rules import SecretRules, rules_in
+from toolreel._secrets.scan import leaks
+from toolreel.cassette._format import serializer as cassette_format
+from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette._transports import Recording
+from toolreel.testing._journal import ReelJournal
 from toolreel.testing._recordings.folder import Group, found_in
-from toolreel.testing._recordings.inspect import NOTES, Finding, Kind, Looked, Looking
 from toolreel.testing._recordings.test_names import names_in, reel_tests
+from toolreel_core._errors import ReplayMismatch, ToolreelError
+from toolreel_core._protocol.codec import VERSION
 
 __all__ = ["Checked", "Finding", "Kind", "Looked", "check"]
+
+Kind: TypeAlias = Literal[
+    "leak", "unreadable", "version", "drift", "orphan", "old", "alone", "unplayed", "remains"
+]
+
+NOTES: Final[frozenset[Kind]] = frozenset({"alone", "unplayed", "remains"})
+"""Findings that may well be meant, such as the journal of a fork, which has no cassette."""
+
+_CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
+_CASSETTE_VERSION: Final = re.compile(r"^toolreel: *([0-9]+) *$", re.MULTILINE)
+_STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be."""
+
+    path: Path
+    kind: Kind
+    text: str
+    """What, and where in the file; never a secret itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A recording that was looked over."""
+
+    cassette: Path | None
+    journals: tuple[Path, ...]
+    interactions: int
+    recorded: datetime | None
+    """When its oldest reply was made, if a reply says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +93,7 @@ def check(
     :raises CassetteError: if there is nothing to check
     """
     found = found_in(*paths)
-    look = Looking(known or {}, rules_in() if rules is None else rules)
+    look = _Looking(known or {}, rules_in() if rules is None else rules)
     looked = [look.at(group) for group in found.groups]
     findings = [*look.findings]
     for one, group in zip(looked, found.groups, strict=True):
@@ -59,6 +106,157 @@ def check(
         findings.append(Finding(path, "remains", "left by a run that was killed: remove it"))
     findings += _orphans(found.groups, tests)
     return Checked(tuple(looked), tuple(sorted(findings, key=lambda finding: finding.path)))
+
+
+@dataclass(slots=True)
+class _Looking:
+    """One recording after the other, and what was found on the way."""
+
+    known: Mapping[str, str]
+    """Secret values by their names."""
+    rules: SecretRules
+    findings: list[Finding] = field(default_factory=list)
+
+    def at(self, group: Group) -> Looked:
+        """Look over this one."""
+        interactions = self._cassette(group.cassette) if group.has_cassette else []
+        journals = [read for path in group.journals if (read := self._journal(path))]
+        readable = interactions is not None and len(journals) == len(group.journals)
+        if journals and readable:
+            self._rehearse(group, journals)
+        if group.has_cassette and not group.journals:
+            self._note(group.cassette, "alone", "has no journal: a session of another client, or half of one")
+        elif not group.has_cassette:
+            self._note(group.journals[0], "alone", "has no cassette: a fork, or half of a recording")
+        return Looked(
+            group.cassette if group.has_cassette else None,
+            group.journals,
+            len(interactions or ()),
+            _oldest(interactions or ()),
+        )
+
+    def leaks_in(self, path: Path) -> Iterator[str]:
+        """The leaks in a file that is looked at as text."""
+        for leak in leaks(_raw(path), self.known, self.rules):
+            yield f"line {leak.line}: {leak.kind}"
+
+    def _note(self, path: Path, kind: Kind, text: str) -> None:
+        self.findings.append(Finding(path, kind, text))
+
+    def _cassette(self, path: Path) -> list[dict[str, Any]] | None:
+        """Its interactions, unless it cannot be read."""
+        text = _raw(path)
+        interactions = None
+        try:
+            interactions = _interactions(path)
+        except ToolreelError as error:
+            kind, said = _unreadable(path, text, str(error))
+            self._note(path, kind, said)
+        seen: set[str] = set()
+        beginnings = SharedBeginnings()
+        found = [
+            f"interaction {number}: {place}: {leak.kind}"
+            for number, entry in enumerate(interactions or (), 1)
+            for place, leak in leaks_at(interaction_texts(entry, beginnings), self.known, self.rules, seen)
+        ]
+        for said in found or self.leaks_in(path):  # comments, and what cannot be read, are text alone
+            self._note(path, "leak", said)
+        return interactions
+
+    def _journal(self, path: Path) -> Recorded | None:
+        text = _raw(path)
+        for number, line in enumerate(text.split("\n"), 1):
+            for place, leak in leaks_at(line_texts(line), self.known, self.rules):
+                self._note(path, "leak", f"line {number}: {place}: {leak.kind}")
+        try:
+            return read_journal(path)
+        except ToolreelError as error:
+            kind: Kind = "version" if _is_other_version(text) else "unreadable"
+            self._note(path, kind, _without(path, str(error)))
+        return None
+
+    def _rehearse(self, group: Group, journals: Iterable[Recorded]) -> None:
+        """Run each plan again: the requests must be the cassette's, and the events the journal's."""
+        tape = Recording.load(group.cassette) if group.has_cassette else None
+        for path, recorded in zip(group.journals, journals, strict=True):
+            try:
+                _rehearsed(path, recorded, tape)
+            except ReplayMismatch as drift:
+                self._note(path, "drift", _without(path, str(drift)))
+                return
+            except ToolreelError as error:
+                self._note(path, "drift", f"cannot be replayed here: {error}")
+                return
+        if tape and tape.unplayed:
+            numbers = ", ".join(str(index + 1) for index in tape.unplayed)
+            self._note(
+                group.cassette,
+                "unplayed",
+                f"no journal asks for interaction {numbers}: another client's, or left over",
+            )
+
+
+def _interactions(path: Path) -> list[dict[str, Any]]:
+    """In vcrpy's form, with bodies as bytes."""
+    requests, responses = CassetteFile().load_cassette(str(path), cassette_format)
+    return [
+        {
+            "request": {
+                "uri": request.uri,
+                "headers": {name: [value] for name, value in request.headers.items()},
+                "body": request.body or b"",
+            },
+            "response": response,
+        }
+        for request, response in zip(requests, responses, strict=True)
+    ]
+
+
+def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
+    journal = ReelJournal(recorded.plan, path, recorded)
+    endpoint = TapedEndpoint(tape) if tape else None
+    rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape))
+    run(recorded.plan, rehearsal, journal=journal)
+    rehearsal.finish()
+    journal.check()
+
+
+def _unreadable(path: Path, text: str, said: str) -> tuple[Kind, str]:
+    version = _CASSETTE_VERSION.search(text)
+    if version and int(version[1]) != cassette_format.VERSIONS.newest:
+        return "version", _without(path, said)
+    if not version and _STOCK.search(text):
+        return "version", f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
+    return "unreadable", _without(path, said)
+
+
+def _is_other_version(text: str) -> bool:
+    try:
+        head = json.loads(text.partition("\n")[0])
+    except ValueError:
+        return False
+    if not isinstance(head, dict) or "toolreel_journal" not in head:
+        return False
+    return (head["toolreel_journal"], head.get("codec")) != (VERSIONS.newest, VERSION)
+
+
+def _without(path: Path, said: str) -> str:
+    """What is said of a file, without its name, which stands beside it."""
+    return said.removeprefix(str(path)).lstrip(":, ")
+
+
+def _raw(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _oldest(interactions: Iterable[dict[str, Any]]) -> datetime | None:
+    """When the oldest reply was made, in UTC: a cassette has no date but what its replies tell."""
+    bodies = (entry["response"]["body"]["string"] for entry in interactions)
+    times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
+    return datetime.fromtimestamp(min(times), UTC) if times else None
 
 
 def _orphans(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ Everything in the front matter is text: ``version: 1.0`` is ``"1.0"``, and nothi
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,8 +23,7 @@ from toolreel._errors import MissingExtra, SkillError
 from toolreel_core._jsontext.canonical import JsonText, canonical, sound
 
 try:
-    import yaml
-    from yaml.constructor import ConstructorError
+    from toolreel._yaml import Rules, YamlError, read_tree
 except ImportError:
     raise MissingExtra.of("skills", "PyYAML") from None
 
@@ -34,7 +33,8 @@ _FIELDS: Final = ("name", "description", "license", "compatibility", "metadata",
 _MARK: Final = "---"
 _HEAD_LIMIT: Final = 16 * 1024
 """Characters of front matter; its longest fields have 1,024 and 500."""
-_MAX_NESTING: Final = 16
+_RULES: Final = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
+"""Every value is a text; anchors and tags mean nothing here."""
 _NAME_LIMIT: Final = 64
 _LIMITS: Final = {"description": 1024, "compatibility": 500}
 
@@ -86,50 +86,17 @@ def _parted(text: str) -> tuple[str, str]:
     return "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
 
 
-class _Texts(yaml.BaseLoader):
-    """Constructs texts, lists and mappings, nothing else; a key may stand in a mapping once."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        mapping = super().construct_mapping(node, deep=deep)
-        if len(mapping) != len(node.value):
-            raise ConstructorError(None, None, "a key stands twice", node.start_mark)
-        for key in mapping:
-            if not isinstance(key, str):
-                raise ConstructorError(None, None, f"the key {key!r} is not a text", node.start_mark)
-        return mapping
-
-
 def _fields(head: str) -> Mapping[str, Any]:
     if len(head) > _HEAD_LIMIT:
         raise SkillError(f"its front matter has {len(head)} characters; at most {_HEAD_LIMIT} are read")
     try:
-        _refuse_what_unfolds(head)
-        tree = yaml.load(head, Loader=_Texts)  # noqa: S506 - a BaseLoader makes texts, lists and mappings
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 2
-        raise SkillError(
-            f"line {line}: not YAML: {error.problem}; put a text that holds a colon in quotes"
-        ) from None
-    except yaml.YAMLError as error:
-        raise SkillError(f"its front matter is not YAML: {' '.join(str(error).split())}") from None
+        tree = read_tree(head, _RULES)
+    except YamlError as error:
+        # The front matter begins below the mark, in the file's second line.
+        raise SkillError(f"line {error.line + 1}, column {error.column}: {error.problem}") from None
     if not isinstance(tree, dict):
         raise SkillError("its front matter has to be fields, such as 'name: …' and 'description: …'")
     return tree
-
-
-def _refuse_what_unfolds(head: str) -> None:
-    """Anchors and tags mean nothing here; what nests deeply means harm."""
-    depth = 0
-    for event in yaml.parse(head, Loader=yaml.BaseLoader):
-        line = event.start_mark.line + 2 if event.start_mark else 2
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise SkillError(f"line {line}: anchors and aliases are not allowed; write the value out")
-        if getattr(event, "tag", None) is not None:
-            raise SkillError(f"line {line}: tags are not allowed; every value is a text")
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_NESTING:
-            raise SkillError(f"line {line}: nested deeper than {_MAX_NESTING} levels")
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -163,12 +163,11 @@ def test_a_text_with_dashes_is_whole() -> None:
         ),
         ("---\nname: x\n", "its front matter is not closed; put a line '---' below it"),
         (
-            front(description="Use it when: PDF."),
-            "line 3: not YAML: mapping values are not allowed here; put a text that holds a colon in quotes",
+            front(license="&x MIT"),
+            "line 4, column 10: anchors and aliases are not allowed; write the value out",
         ),
-        (front(license="&x MIT"), "line 4: anchors and aliases are not allowed; write the value out"),
-        (front(license="!!str MIT"), "line 4: tags are not allowed; every value is a text"),
-        (front(metadata="[" * 40), "line 4: nested deeper than 16 levels"),
+        (front(license="!!str MIT"), "line 4, column 10: the tag '!!str' is not allowed here; leave it out"),
+        (front(metadata="[" * 40), "line 4, column 26: nested deeper than 16 levels"),
         (
             "---\n- a\n---\n",
             "its front matter has to be fields, such as 'name: …' and 'description: …'",
@@ -193,3 +192,9 @@ def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: s
 
 def test_a_bomb_of_brackets_is_refused_at_once() -> None:
     assert "nested" in complaint(SkillError, lambda: manifest_of(front(metadata="{a: " * 3000), "pdf-forms"))
+
+
+def test_a_colon_without_quotes_is_told_with_its_place_and_remedy() -> None:
+    said = complaint(SkillError, lambda: manifest_of(front(description="Use it when: PDF."), "pdf-forms"))
+    assert said.startswith("line 3, column 25: not YAML: mapping values are not allowed ")
+    assert said.endswith("; put a text that holds a colon in quotes")

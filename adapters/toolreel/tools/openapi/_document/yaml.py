@@ -1,145 +1,49 @@
 """YAML as OpenAPI documents are written in it: JSON's values alone, by the rules of YAML 1.2.
 
-By the older rules, which PyYAML follows, ``no`` is false and ``2024-01-01`` a date; in a document both
-are texts, and a response's code is one as well. Read as if written by an enemy: aliases may not unfold
-without end, nor stand inside of what they stand for.
+By YAML 1.1, which PyYAML follows, ``no`` is false and ``2024-01-01`` a date; in a document both are texts,
+and so is a response's code as a key.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, cast
 
 from toolreel._errors import MissingExtra, OpenApiError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 
 try:
-    import yaml
+    from toolreel._yaml import TAG, Rules, Scalar, YamlError, read_tree
 except ImportError:
     raise MissingExtra.of("openapi", "PyYAML") from None
 
-__all__ = ["NODES", "read_yaml"]
+__all__ = ["VALUES", "read_yaml"]
 
-NODES: Final = 2_000_000
+VALUES: Final = 2_000_000
 """Values that a document may have with its aliases unfolded; the largest public ones have half a million."""
 
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# The core schema of YAML 1.2, section 10.3.2, without octal and hexadecimal numbers, infinity and NaN.
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT: Final = re.compile(r"[-+]?[0-9]{1,400}")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
-_TEXT_TAG: Final = "tag:yaml.org,2002:str"
-
-
-@dataclass(slots=True)
-class _Open:
-    """A list or an object of which not all has been read yet."""
-
-    value: list[Json] | dict[str, Json]
-    anchor: str | None
-    nodes: int = 1
-    key: str | None = None
-    merged: list[Json] = field(default_factory=list)
 
 
 def read_yaml(text: str) -> Json:
-    """The value that a YAML text means.
+    """The value of a YAML text.
 
     >>> read_yaml("200: {on: no, since: 2024-01-01, most: 1.5}")
     {'200': {'on': 'no', 'since': '2024-01-01', 'most': 1.5}}
 
-    :raises OpenApiError: if it is not YAML, or more than JSON can say; names line and column
+    :raises OpenApiError: if it is not YAML, or has values that JSON lacks; names line and column
     """
-    reading = _Reading()
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
-            reading.take(event)
-    except yaml.YAMLError as error:
-        raise OpenApiError(f"not YAML: {' '.join(str(error).split())}") from None
-    return reading.whole
+        return cast("Json", read_tree(text, _RULES))
+    except YamlError as error:
+        raise OpenApiError(str(error)) from None
 
 
-class _Reading:
-    """A document between its first event and its last."""
-
-    def __init__(self) -> None:
-        self.whole: Json = None
-        self._stack: list[_Open] = []
-        self._anchors: dict[str, tuple[Json, int]] = {}
-        self._nodes = 0
-
-    def take(self, event: Any) -> None:  # noqa: ANN401 - PyYAML's events have no types
-        match event:
-            case yaml.ScalarEvent():
-                self._put(_scalar(event), 1, event)
-            case yaml.SequenceStartEvent():
-                self._push(_Open([], event.anchor), event)
-            case yaml.MappingStartEvent():
-                self._push(_Open({}, event.anchor), event)
-            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                self._close(event)
-            case yaml.AliasEvent():
-                if event.anchor not in self._anchors:
-                    raise _complaint(event, f"the alias *{event.anchor} stands for nothing that is complete")
-                self._put(*self._anchors[event.anchor], event)
-            case _:
-                pass  # where streams and documents begin and end
-
-    def _push(self, opened: _Open, event: Any) -> None:  # noqa: ANN401
-        if len(self._stack) >= MAX_DEPTH:
-            raise _complaint(event, f"nested deeper than {MAX_DEPTH} levels")
-        self._stack.append(opened)
-
-    def _close(self, event: Any) -> None:  # noqa: ANN401
-        done = self._stack.pop()
-        value: Json = done.value
-        for merged in done.merged:
-            if not isinstance(merged, dict) or not isinstance(value, dict):
-                raise _complaint(event, "'<<' takes an object, or a list of objects")
-            value = {**merged, **value}
-        self._put(value, done.nodes, event, done.anchor)
-
-    def _put(self, value: Json, nodes: int, event: Any, anchor: str | None = None) -> None:  # noqa: ANN401
-        """Take a complete value to where it belongs."""
-        if anchor is None and isinstance(event, yaml.ScalarEvent):
-            anchor = event.anchor
-        if anchor is not None:
-            self._anchors[anchor] = (value, nodes)
-        if not self._stack:
-            self.whole = value
-            return
-        into = self._stack[-1]
-        into.nodes += nodes
-        if into.nodes > NODES:
-            raise _complaint(event, f"more than {NODES} values with its aliases unfolded")
-        if isinstance(into.value, list):
-            into.value.append(value)
-        elif into.key is None:
-            into.key = _key(value, event)
-            if into.key in into.value:
-                raise _complaint(event, f"the key {into.key!r} stands twice")
-        else:
-            key, into.key = into.key, None
-            if key == "<<":
-                into.merged += value if isinstance(value, list) else [value]
-            else:
-                into.value[key] = value
-
-
-def _key(value: Json, event: Any) -> str:  # noqa: ANN401
-    """A key is the text that was written, such as a response's code."""
-    if isinstance(event, yaml.ScalarEvent):
-        return str(event.value)
-    if isinstance(value, str):
-        return value
-    raise _complaint(event, "a list or an object cannot be a key")
-
-
-def _scalar(event: Any) -> Json:  # noqa: ANN401
-    text = str(event.value)
-    if not event.implicit[0] or event.tag == _TEXT_TAG:
-        return text
+def _scalar(text: str) -> Scalar:
     if text in _NULLS:
         return None
     if text in _BOOLS:
@@ -149,6 +53,20 @@ def _scalar(event: Any) -> Json:  # noqa: ANN401
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _complaint(event: Any, why: str) -> OpenApiError:  # noqa: ANN401
-    at = event.start_mark
-    return OpenApiError(f"line {at.line + 1}, column {at.column + 1}: {why}")
+_RULES: Final = Rules(
+    plain=_scalar,
+    # OpenAPI allows the tags of JSON's values alone.
+    tags={
+        "!": str,
+        f"{TAG}str": str,
+        f"{TAG}null": _scalar,
+        f"{TAG}bool": _BOOLS.__getitem__,
+        f"{TAG}int": int,
+        f"{TAG}float": float,
+    },
+    max_depth=MAX_DEPTH,
+    max_size=VALUES,
+    unit="values",
+    merge=True,
+    keys_as_written=True,
+)

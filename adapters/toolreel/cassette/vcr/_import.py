@@ -24,10 +24,10 @@ from toolreel.cassette._tape import (
     StoredResponse,
 )
 from toolreel.cassette._transports import BODY_LIMIT
-from toolreel.cassette._vcr.format import StockInteraction, read_stock
+from toolreel.cassette.vcr._format import StockInteraction, read_stock
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
 
-__all__ = ["Imported", "import_cassette"]
+__all__ = ["Imported", "decoded", "import_cassette"]
 
 _CHAT: Final = "/chat/completions"
 
@@ -74,7 +74,7 @@ def import_cassette(
     tape = read_stock(source)
     rules = rules_in() if rules is None else rules
     known = known_secrets(os.environ, rules) if known is None else known
-    interactions = [replace(one, response=_decoded(one.response)) for one in tape.interactions]
+    interactions = [replace(one, response=decoded(one.response)) for one in tape.interactions]
     hidden = _placeholders(interactions, known, rules) if redact else {}
     new = Recording.blank(target)
     for one in interactions:
@@ -95,7 +95,7 @@ def import_cassette(
     )
 
 
-def _decoded(response: StoredResponse) -> StoredResponse:
+def decoded(response: StoredResponse) -> StoredResponse:
     """The response as a client sees it; one that vcrpy has decoded may still say that it is compressed."""
     encodings = [value for name, value in response.headers if name == "content-encoding"]
     if not encodings:

@@ -26,7 +26,7 @@ from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._httpx2 import Httpx2Transport
 from toolreel.cassette._transports import ReplayTransport, replaying
-from toolreel.cassette._vcr.import_ import import_cassette
+from toolreel.cassette.vcr._import import import_cassette
 from toolreel.testing._scripted import saying
 
 KEY = "not-so-secret-key-1"

@@ -26,7 +26,7 @@ from toolreel._errors import CassetteError
 from toolreel.cassette._format.yaml import load_yaml
 from toolreel.cassette._tape import StoredResponse
 
-__all__ = ["StockInteraction", "StockTape", "looks_like_stock", "read_stock"]
+__all__ = ["StockInteraction", "StockTape", "looks_like_stock", "read_stock", "stock_interaction"]
 
 _LIMIT: Final = 256 * 2**20
 _PYTHON_TAG: Final = "!!python/"
@@ -112,11 +112,16 @@ def _tape(tree: object) -> StockTape:
     if tree.get("version") != 1:
         raise CassetteError(f"of version {tree.get('version')!r}; expected 1, which vcrpy writes since 1.0")
     entries = tree["interactions"]
-    interactions = tuple(_interaction(entry, f"interaction {n}") for n, entry in enumerate(entries, 1))
+    interactions = tuple(stock_interaction(entry, f"interaction {n}") for n, entry in enumerate(entries, 1))
     return StockTape(interactions, tuple(sorted(tree.keys() - {"interactions", "version"})))
 
 
-def _interaction(entry: object, place: str) -> StockInteraction:
+def stock_interaction(entry: object, place: str) -> StockInteraction:
+    """One entry of the list ``interactions``.
+
+    :param place: where it stands, for messages
+    :raises CassetteError: if it has another shape
+    """
     parts = _mapping(entry, place)
     request = _mapping(parts.get("request"), f"{place}: request")
     response = _mapping(parts.get("response"), f"{place}: response")

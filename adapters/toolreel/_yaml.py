@@ -1,0 +1,279 @@
+"""Reads untrusted YAML into plain values, within the limits that each use sets.
+
+libyaml's parser (PyYAML's own where that is missing) gives the events; the values are built here, because
+
+- PyYAML's composer recurses in C, so deeply nested input would crash the process: here nothing recurses, and
+  the length of a list is the depth;
+- PyYAML unfolds merge keys and aliases without a limit: here an alias gives the same object again, and its
+  unfolded size is counted;
+- PyYAML keeps the last of two equal keys, and makes dates, sets and Python objects: here they are errors.
+
+Every error names line and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import yaml
+from yaml.reader import Reader, ReaderError
+
+__all__ = ["TAG", "Rules", "Scalar", "YamlError", "read_tree"]
+
+Scalar: TypeAlias = "bool | int | float | str | bytes | None"
+
+TAG: Final = "tag:yaml.org,2002:"
+"""What ``!!`` stands for in a tag."""
+
+_MERGE_KEY: Final = "<<"
+_SHOWN: Final = 40
+"""Characters of a value that an error quotes."""
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Only its parser is used; it knows no types and makes no values."""
+
+
+class YamlError(ValueError):
+    """A text that is not YAML, or breaks the rules; ``str()`` begins with the place."""
+
+    def __init__(self, problem: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {problem}")
+        self.problem: Final = problem
+        self.line: Final = line
+        """Counted from 1."""
+        self.column: Final = column
+        """Counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one kind of file may hold."""
+
+    plain: Callable[[str], Scalar]
+    """The value of a scalar without quotes and tag; raises ``ValueError`` if it is not allowed."""
+    tags: Mapping[str, Callable[[str], Scalar]]
+    """By the tags that a scalar may have, what makes its value; lists and mappings may have ``!!seq`` and
+    ``!!map`` if there are any."""
+    max_depth: int
+    """Levels of lists and mappings."""
+    max_size: int
+    """Size of the whole tree with its aliases unfolded, in ``unit``."""
+    unit: Literal["characters", "values"] = "characters"
+    aliases: bool = True
+    """Whether anchors and aliases are allowed."""
+    merge: bool = False
+    """Whether ``<<`` merges mappings; otherwise it is a plain scalar like others."""
+    keys_as_written: bool = False
+    """Whether a key is the text as it was written, such as ``200``; otherwise it must be a text."""
+
+
+def read_tree(text: str, rules: Rules) -> Any:
+    """The tree of lists, mappings and scalars in a text of one YAML document; ``None`` if it is empty.
+
+    Aliases give the same object again, so a caller who walks the tree pays for each mention.
+
+    :raises YamlError: if the text is not YAML, or breaks the rules
+    """
+    reader = _Reader(rules)
+    try:
+        for event in _events(text):
+            reader.take(event)
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(error) from None
+    except (ReaderError, UnicodeEncodeError):  # the latter from libyaml, for half of a surrogate pair
+        raise _unprintable(text) from None
+    return reader.root
+
+
+def _events(text: str) -> Iterator[Any]:
+    return iter(_Loader(text).get_event, None)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end has not been read yet."""
+
+    items: list[Any] | dict[str, Any]
+    anchor: str | None
+    size: int = 1
+    """Size so far, with aliases unfolded."""
+    key: str | None = None
+    """In a mapping, the key whose value comes next."""
+    merged: dict[str, Any] | None = None
+    """In a mapping, what its merge keys bring in."""
+    merging: bool = False
+    """Whether the next value is that of a merge key."""
+
+    def closed(self) -> list[Any] | dict[str, Any]:
+        """The value, complete; own keys win over merged ones."""
+        if isinstance(self.items, dict) and self.merged is not None:
+            return {**self.merged, **self.items}
+        return self.items
+
+
+class _Reader:
+    """Builds the tree from events."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.root: Any = None
+        self._rules = rules
+        self._in_characters = rules.unit == "characters"
+        self._open: list[_Open] = []
+        self._anchored: dict[str, tuple[Any, int]] = {}
+        """By anchor, a complete value and its size."""
+        self._begun: set[str] = set()
+        """Anchors of what is still open."""
+        self._documents = 0
+
+    def take(self, event: Any) -> None:
+        match event:  # the most frequent first
+            case yaml.ScalarEvent():
+                value = self._scalar(event)
+                self._complete(value, self._size(value), event.anchor, event)
+            case yaml.CollectionEndEvent():
+                done = self._open.pop()
+                self._begun.discard(done.anchor or "")
+                self._complete(done.closed(), done.size, done.anchor, event)
+            case yaml.CollectionStartEvent():
+                self._begin(event)
+            case yaml.AliasEvent():
+                self._put(*self._aliased(event), event)
+            case yaml.DocumentStartEvent():
+                self._documents += 1
+                if self._documents > 1:
+                    raise _error(event, "a second document begins here; expected one")
+            case _:
+                pass  # the ends of the document and the stream
+
+    def _size(self, value: Scalar) -> int:
+        if self._in_characters and isinstance(value, (str, bytes)):
+            return len(value) + 1
+        return 1
+
+    def _scalar(self, event: Any) -> Scalar:
+        text: str = event.value
+        if event.tag is None and not event.implicit[0]:
+            return text  # in quotes, or a block
+        construct = self._rules.plain if event.tag is None else self._rules.tags.get(event.tag)
+        if construct is None:
+            raise self._unknown_tag(event)
+        try:
+            return construct(text)
+        except (ValueError, LookupError, ArithmeticError) as error:  # as PyYAML's constructors do
+            why = "does not fit its type" if event.tag else str(error)
+            raise _error(event, f"the value {_shown(text)} {why}; put texts in quotes") from None
+
+    def _begin(self, event: Any) -> None:
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        usual = {"!", f"{TAG}{'seq' if is_list else 'map'}"} if self._rules.tags else set()
+        if event.tag is not None and event.tag not in usual:
+            raise self._unknown_tag(event)
+        if len(self._open) == self._rules.max_depth:
+            raise _error(event, f"nested deeper than {self._rules.max_depth} levels")
+        if event.anchor is not None:
+            self._refuse_anchors(event)
+            self._begun.add(event.anchor)
+        self._open.append(_Open([] if is_list else {}, event.anchor))
+
+    def _complete(self, value: Any, size: int, anchor: str | None, event: Any) -> None:
+        if anchor is not None:
+            self._refuse_anchors(event)
+            self._anchored[anchor] = value, size
+        self._put(value, size, event)
+
+    def _put(self, value: Any, size: int, event: Any) -> None:
+        """Take a complete value to where it belongs."""
+        if not self._open:
+            self.root = value
+            return
+        into = self._open[-1]
+        into.size += size
+        if into.size > self._rules.max_size:
+            unit = self._rules.unit
+            raise _error(event, f"more than {self._rules.max_size} {unit} with its aliases unfolded")
+        if isinstance(into.items, list):
+            into.items.append(value)
+        elif into.merging:
+            _merge(into, value, event)
+        elif into.key is not None:
+            into.items[into.key] = value
+            into.key = None
+        elif self._rules.merge and _is_merge_key(event):
+            into.merging = True
+        else:
+            into.key = self._key(value, event)
+            if into.key in into.items:
+                raise _error(event, f"the key {_shown(into.key)} stands twice")
+
+    def _key(self, value: Any, event: Any) -> str:
+        if isinstance(value, (list, dict)):
+            raise _error(event, "a list or a mapping cannot be a key")
+        if self._rules.keys_as_written and isinstance(event, yaml.ScalarEvent):
+            return str(event.value)
+        if not isinstance(value, str):
+            raise _error(event, f"the key {value!r} is not a text: put it in quotes")
+        return value
+
+    def _aliased(self, event: Any) -> tuple[Any, int]:
+        self._refuse_anchors(event)
+        if event.anchor in self._begun:
+            raise _error(event, f"the alias *{event.anchor} stands inside what it stands for")
+        if event.anchor not in self._anchored:
+            raise _error(event, f"the alias *{event.anchor} has no anchor before it")
+        return self._anchored[event.anchor]
+
+    def _refuse_anchors(self, event: Any) -> None:
+        if not self._rules.aliases:
+            raise _error(event, "anchors and aliases are not allowed; write the value out")
+
+    def _unknown_tag(self, event: Any) -> YamlError:
+        tag = str(event.tag)
+        shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
+        return _error(event, f"the tag {_shown(shown)} is not allowed here; leave it out")
+
+
+def _is_merge_key(event: Any) -> bool:
+    """Whether a key is ``<<`` without quotes: in quotes, it is a key like others."""
+    return isinstance(event, yaml.ScalarEvent) and event.value == _MERGE_KEY and event.implicit[0]
+
+
+def _merge(into: _Open, value: Any, event: Any) -> None:
+    """Add the keys of one mapping, or of several, of which the first wins."""
+    into.merging = False
+    for merged in value if isinstance(value, list) else [value]:
+        if not isinstance(merged, dict):
+            raise _error(event, "'<<' takes a mapping, or a list of mappings")
+        into.merged = {**merged, **(into.merged or {})}
+
+
+def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:
+    mark = error.problem_mark or error.context_mark
+    problem = ", ".join(part for part in (error.context, error.problem) if part)
+    # The parser's commonest complaint does not tell people what to do.
+    hint = "; put a text that holds a colon in quotes" * ("mapping values are not allowed" in problem)
+    return _located(mark, f"not YAML: {problem}{hint}")
+
+
+def _unprintable(text: str) -> YamlError:
+    """The error for a character that YAML excludes; libyaml and PyYAML state its place differently."""
+    found = Reader.NON_PRINTABLE.search(text)
+    before = text[: found.start()] if found else text
+    character = f"the character {found[0]!r}" if found else "a character"
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return YamlError(
+        f"not YAML: {character} is not allowed; write it as an escape in double quotes", line, column
+    )
+
+
+def _error(event: Any, problem: str) -> YamlError:
+    return _located(event.start_mark, problem)
+
+
+def _located(mark: yaml.Mark | None, problem: str) -> YamlError:
+    return YamlError(problem, mark.line + 1, mark.column + 1) if mark else YamlError(problem, 1, 1)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,1 +1,0 @@
-"""Cassettes of stock vcrpy."""

@@ -1,0 +1,17 @@
+"""The public names of ``toolreel.cassette.vcr``."""
+
+from toolreel.cassette.vcr._export import Exported, export_cassette
+from toolreel.cassette.vcr._import import Imported, import_cassette
+from toolreel.cassette.vcr._plugin import NAME, Persister, Serializer, register, same_request
+
+__all__ = [
+    "NAME",
+    "Exported",
+    "Imported",
+    "Persister",
+    "Serializer",
+    "export_cassette",
+    "import_cassette",
+    "register",
+    "same_request",
+]

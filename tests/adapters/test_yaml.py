@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.adapters.cassette.format.test_yaml import TREE
+from toolreel import _yaml as yaml_reading
+from toolreel._errors import MissingExtra
+from toolreel._yaml import TAG, Rules, YamlError, read_tree
+from toolreel.cassette._format.yaml import load_yaml
+
+RECORDED = sorted(Path("cassettes").rglob("*.yaml"))
+TEXTS: Final = Rules(plain=str, tags={}, max_depth=4, max_size=100, aliases=False)
+MERGING: Final = Rules(
+    plain=lambda text: int(text) if text.isdecimal() else text,
+    tags={"!": str, f"{TAG}int": int},
+    max_depth=4,
+    max_size=30,
+    unit="values",
+    merge=True,
+    keys_as_written=True,
+)
+LOADERS: Final[list[Any]] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
+
+
+@pytest.fixture(params=LOADERS, ids=lambda loader: loader.__name__, autouse=True)
+def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test holds with libyaml and with PyYAML alone."""
+    monkeypatch.setattr(yaml_reading, "_Loader", request.param)
+
+
+def refusal(text: str, rules: Rules) -> str:
+    with pytest.raises(YamlError) as caught:
+        read_tree(text, rules)
+    assert (
+        str(caught.value) == f"line {caught.value.line}, column {caught.value.column}: {caught.value.problem}"
+    )
+    return str(caught.value)
+
+
+def test_every_recording_here_is_read_as_pyyaml_reads_it() -> None:
+    assert len(RECORDED) > 200
+    for path in RECORDED[::25]:
+        text = path.read_text("utf-8")
+        theirs = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        assert repr(load_yaml(text)) == repr(theirs), path
+
+
+@given(tree=TREE, flow=st.booleans())
+def test_what_pyyaml_writes_is_read_back(tree: object, flow: bool) -> None:
+    text = yaml.safe_dump({"body": tree}, default_flow_style=flow, allow_unicode=True)
+    assert repr(load_yaml(text, whole=False)) == repr(yaml.safe_load(text))
+
+
+def test_an_empty_text_is_none_and_a_scalar_alone_is_itself() -> None:
+    assert read_tree("", TEXTS) is None
+    assert read_tree("# nothing\n", TEXTS) is None
+    assert read_tree("a", TEXTS) == "a"
+    assert read_tree("--- a\n...\n", TEXTS) == "a"
+
+
+def test_an_alias_gives_the_same_object() -> None:
+    tree = read_tree("a: &x [1]\nb: *x\nc: &y 5\nd: [*y]", MERGING)
+    assert tree == {"a": [1], "b": [1], "c": 5, "d": [5]}
+    assert tree["a"] is tree["b"]
+
+
+def test_a_key_is_a_text_by_the_rules_or_as_written() -> None:
+    numbers = Rules(plain=MERGING.plain, tags={}, max_depth=4, max_size=30)
+    assert read_tree("007: 007", MERGING) == {"007": 7}
+    assert read_tree("[&k x, {*k : 1}]", MERGING) == ["x", {"x": 1}]
+    assert refusal("007: 1", numbers) == "line 1, column 1: the key 7 is not a text: put it in quotes"
+    assert (
+        refusal("[&k 7, {*k : 1}]", MERGING) == "line 1, column 9: the key 7 is not a text: put it in quotes"
+    )
+    assert read_tree("'007': 1", numbers) == {"007": 1}
+
+
+def test_merged_keys_come_first_and_own_ones_win() -> None:
+    text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {z: 3, <<: [*a, *b]}"
+    tree = read_tree(text, MERGING)
+    assert tree["c"] == {"x": 1, "y": 1, "z": 3}
+    assert [*read_tree("a: {z: 1, <<: {y: 2}, z2: 3}", MERGING)["a"]] == ["y", "z", "z2"]
+    assert read_tree("{z: 1, <<: {z: 2}}", MERGING) == {"z": 1}
+
+
+def test_a_merge_key_in_quotes_or_without_merging_is_a_key_like_others() -> None:
+    assert read_tree("'<<': 1", MERGING) == {"<<": 1}
+    assert read_tree("<<: 1", TEXTS) == {"<<": "1"}
+
+
+def test_tags_are_those_of_the_rules() -> None:
+    assert read_tree("[!!int '7', ! 7, !!seq [], !!map {}, ! []]", MERGING) == [7, "7", [], {}, []]
+    for text, tag in {"!!seq []": "!!seq", "!!map {}": "!!map", "! a": "!", "!x a": "!x"}.items():
+        assert refusal(text, TEXTS) == f"line 1, column 1: the tag '{tag}' is not allowed here; leave it out"
+    assert "the tag '!!seq' is not allowed here" in refusal("!!seq {}", MERGING)
+    assert "the tag '!!map' is not allowed here" in refusal("!!map []", MERGING)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "why"),
+    [
+        ("a: 1\nb:\n  c: 1\n  c: 2", TEXTS, "line 4, column 3: the key 'c' stands twice"),
+        ("a: &x 1", TEXTS, "line 1, column 4: anchors and aliases are not allowed; write the value out"),
+        ("a: &x []", TEXTS, "line 1, column 4: anchors and aliases are not allowed; write the value out"),
+        ("a: *x", TEXTS, "line 1, column 4: anchors and aliases are not allowed; write the value out"),
+        ("a: *x", MERGING, "line 1, column 4: the alias *x has no anchor before it"),
+        ("a: &x [*x]", MERGING, "line 1, column 8: the alias *x stands inside what it stands for"),
+        ("[&x [1], &x [*x]]", MERGING, "line 1, column 14: the alias *x stands inside what it stands for"),
+        ("? [a]\n: b", MERGING, "line 1, column 5: a list or a mapping cannot be a key"),
+        ("<<: 1", MERGING, "line 1, column 5: '<<' takes a mapping, or a list of mappings"),
+        ("<<: [{}, []]", MERGING, "line 1, column 12: '<<' takes a mapping, or a list of mappings"),
+        ("[[[[[", TEXTS, "line 1, column 5: nested deeper than 4 levels"),
+        ("a\n---\nb", TEXTS, "line 2, column 1: a second document begins here; expected one"),
+        ("!!int b", MERGING, "line 1, column 1: the value 'b' does not fit its type; put texts in quotes"),
+        (
+            "a\n\nb\x07",
+            TEXTS,
+            "line 3, column 2: not YAML: the character '\\x07' is not allowed; write it as an ",
+        ),
+        (
+            "\ud83d",
+            TEXTS,
+            "line 1, column 1: not YAML: the character '\\ud83d' is not allowed; write it as an ",
+        ),
+        (
+            "a: 'b",
+            TEXTS,
+            "column 6: not YAML: while scanning a quoted scalar, found unexpected end of stream",
+        ),
+        ("a: b: c", TEXTS, "line 1, column 5: not YAML: mapping values are not allowed "),
+        ("a: b: c", TEXTS, "; put a text that holds a colon in quotes"),
+        (f"{'k' * 41}: 1\n{'k' * 41}: 1", TEXTS, f"line 2, column 1: the key '{'k' * 40}…' stands twice"),
+    ],
+)
+def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: Rules, why: str) -> None:
+    assert why in refusal(text, rules)
+
+
+def test_the_size_is_that_of_the_unfolded_tree_and_exact() -> None:
+    text = "[&a xxxx, *a, [*a]]"  # 5 characters each with its end, and 1 for each list
+    sized = Rules(plain=str, tags={}, max_depth=4, max_size=17)
+    assert read_tree(text, sized) == ["xxxx", "xxxx", ["xxxx"]]
+    smaller = Rules(plain=str, tags={}, max_depth=4, max_size=16)
+    assert refusal(text, smaller) == "line 1, column 18: more than 16 characters with its aliases unfolded"
+    values = Rules(plain=str, tags={}, max_depth=4, max_size=4, unit="values")
+    assert refusal(text, values) == "line 1, column 18: more than 4 values with its aliases unfolded"
+
+
+def test_a_bomb_of_merge_keys_is_refused() -> None:
+    lines = ["x0: &x0 {a: 1}", *(f"x{n}: &x{n} {{<<: [*x{n - 1}, *x{n - 1}]}}" for n in range(1, 60))]
+    assert "more than 30 values" in refusal("\n".join(lines), MERGING)
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [("openapi_yaml", "openapi"), ("skill_manifest", "skills"), ("cassette_yaml", "record")],
+)
+def test_without_pyyaml_the_import_names_the_extra(
+    module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec(f"toolreel.{module}")
+    assert found is not None
+    assert found.loader is not None
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "toolreel._yaml")
+    with pytest.raises(MissingExtra, match=f"PyYAML is not installed: it comes with the extra '{extra}'"):
+        found.loader.exec_module(importlib.util.module_from_spec(found))
