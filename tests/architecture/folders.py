@@ -11,7 +11,7 @@ from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 __all__ = ["adapters_picture", "core_picture", "folder_list", "top_folders"]
 
 GLUE = {"", "__main__", "_lazy", "_public"}
-"""Modules at the top of a package that only collect names: they import everything, and would hide the picture."""
+"""Modules at the top of a package that only collect names; their arrows to everything would hide the rest."""
 
 
 def core_picture() -> str:

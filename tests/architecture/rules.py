@@ -133,7 +133,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_denied_call_is_told_to_the_model_and_the_calls_behind_it_run",
         "test_approved_calls_and_those_behind_them_run_one_after_another",
     ),
-    "calls run one after another; with `parallel_tools`, read-only tools run concurrently, with results in call order": (
+    "calls run in sequence; with `parallel_tools`, read-only tools run concurrently, results in call order": (
         "test_calls_run_one_after_another_unless_parallel_is_wanted",
         "test_read_only_tools_run_together_and_their_results_are_written_in_call_order",
         "test_a_tool_that_is_not_read_only_waits_for_those_before_it",
@@ -158,7 +158,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "sent history: in the form that the provider accepts": (
         "test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted",
     ),
-    "requests: `overrides` are merged deeply over the plan's options; reserved keys are ignored, with a note": (
+    "requests: `overrides` are merged deeply over the options; reserved keys are ignored, with a note": (
         "test_overrides_are_merged_deeply_over_the_options_of_the_plan",
         "test_overrides_of_what_is_the_runs_own_are_ignored_and_noted",
     ),
