@@ -1,7 +1,7 @@
 """Arguments checked by a validator in Rust first, which takes a microsecond where jsonschema takes thirty.
 
-It is asked only about schemas that :mod:`toolreel_core._schema.compiled` does not know, of keywords in which it and
-jsonschema cannot differ, and only whether a value fits; see :mod:`toolreel_core._schema.validators`. Left to jsonschema
+It is asked only about schemas that ``_schema/compiled.py`` does not know, of keywords in which it and
+jsonschema cannot differ, and only whether a value fits; see ``_schema/validators.py``. Left to jsonschema
 are, beside rarer keywords, references, whose recursion ends elsewhere, regular expressions, which are of
 another dialect, and ``multipleOf``, which divides otherwise.
 """

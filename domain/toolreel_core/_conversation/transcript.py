@@ -40,7 +40,7 @@ class Transcript:
     """What those are read back from that go out, once the history was shortened."""
     form: Form
     texts: Rope
-    """The wire form of what :mod:`toolreel_core._conversation.projection` makes of the messages that go out."""
+    """The wire form of what :mod:`~toolreel_core._conversation.projection` sends."""
     links: bytes
     """The chain, before it is written as text."""
     tokens: int

@@ -80,7 +80,7 @@ def load_event(text: str) -> Event:
     >>> load_event('{"toolreel":1,"value":{"type":"tool_returned","ref":"2","output":"{}"}}')
     Traceback (most recent call last):
     ...
-    toolreel_core._errors.CodecError: value.ref: expected int, got "2"
+    toolreel_core.CodecError: value.ref: expected int, got "2"
     """
     return cast("Event", _load(Event, text))
 

@@ -2,7 +2,7 @@
 
 It is recognised by what it has: fields that are known, of the types that they should have, and nothing else.
 So no rule about anything odd is written here a second time. What is not recognised is left to
-:mod:`toolreel_core._replies.normalize`; what is recognised reads alike there, which a property of both proves.
+``normalize``; what is recognised reads alike there, which a property of both proves.
 """
 
 from __future__ import annotations

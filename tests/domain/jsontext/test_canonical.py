@@ -50,7 +50,8 @@ def test_what_is_written_is_read_back_as_the_same_value_and_the_same_text(value:
 
 
 def test_the_text_does_not_depend_on_the_hash_seed() -> None:
-    program = 'from toolreel_core._jsontext.canonical import *; print(canonical(read(\'{"b":1,"a":[],"c":0}\').unwrap()))'
+    program = "from toolreel_core._jsontext.canonical import *; "
+    program += 'print(canonical(read(\'{"b":1,"a":[],"c":0}\').unwrap()))'
     assert {printed_under(seed, program) for seed in range(3)} == {'{"b":1,"a":[],"c":0}'}
 
 
