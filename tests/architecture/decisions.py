@@ -44,7 +44,7 @@ class Decision:
         head = _HEAD.match(text)
         if head is None:
             raise ValueError(f"{path.name}: begin with '# NNNN. Title', 'Status: ...' and 'Date: ...'")
-        missing = [part for part in _PARTS if f"**{part}.**" not in text and f"## {part}\n" not in text]
+        missing = [part for part in _PARTS if f"**{part}.**" not in text]
         if missing:
             raise ValueError(f"{path.name}: has no part {', '.join(missing)}")
         if not path.name.startswith(f"{head['number']}-"):

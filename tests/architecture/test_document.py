@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.turn_trace import plain
+from benchmarks.turn_trace import plain, steps, without_building_blocks
 from tests.architecture.document import ARCHITECTURE, PAGES, generated
+from tests.architecture.folders import folder_list
 from tests.architecture.source import ROOT
 
 MOST_BYTES = 12_000
 TO_READ_FIRST = 12
+MOST_FOLDERS, MOST_STEPS = 12, 26
+"""How far a plain reply travels; today 10 folders in 20 steps."""
 DATA = {"toolreel_core/_protocol/effects.py"}
 """Read first, and no step of a turn: making an effect calls no function of the module."""
 
@@ -61,3 +64,28 @@ def test_every_invariant_names_tests_that_exist() -> None:
         folder = Path(names[0]).parent
         paths = [Path(name) if "/" in name else folder / name for name in names]
         assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+def test_a_reply_stays_in_few_folders() -> None:
+    folders = steps(without_building_blocks(plain().reply), folders=True)
+    assert len(set(folders)) <= MOST_FOLDERS
+    assert len(folders) <= MOST_STEPS
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    lines = folder_list().splitlines()
+    assert [line for line in lines if line.endswith(": ")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("no marks", "needs <!-- rules -->"), ("<!-- rules -->\n-\n<!-- /rules -->\n" * 2, "once each")],
+)
+def test_a_page_without_its_marks_is_refused(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, "utf-8")
+    monkeypatch.setattr("tests.architecture.document.PAGES", {page: {"rules": str}})
+    with pytest.raises(ValueError, match=message):
+        generated(page)
