@@ -23,8 +23,9 @@ def text() -> str:
 
 
 def section(title: str) -> str:
-    (found,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", text(), re.MULTILINE | re.DOTALL)
-    return found
+    found: list[str] = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", text(), re.MULTILINE | re.DOTALL)
+    assert len(found) == 1, title
+    return found[0]
 
 
 def reading_list() -> list[str]:
