@@ -17,6 +17,7 @@ from toolreel_core._jsontext.canonical import (
     canonical,
     damaged,
     deeper,
+    either,
     finite,
     nesting,
     parse,
@@ -250,3 +251,8 @@ def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
 @given(st.text(), st.integers(0, 4))
 def test_brackets_are_counted_before_their_nesting_is(text: str, levels: int) -> None:
     assert deeper(text, levels) == (nesting(text, enough=levels + 1) > levels)
+
+
+def test_a_pipeline_ends_with_its_value_or_its_failure() -> None:
+    assert either(read("1")) == 1
+    assert either(read("").alt(lambda _: "nothing")) == "nothing"
