@@ -1,35 +1,19 @@
-"""Which connections an endpoint over httpx has: httpcore's, on which httpx itself stands, asked directly.
+"""Pools of httpx's own transports: one connection each, one transport for each concurrent request.
 
-httpx's client merges settings, follows redirects and keeps cookies, none of which a chat completion needs, at
-three times the cost of the exchange itself; and its pool looks at every connection for every request. So the
-connections are kept here, each with one request at a time, on an SSL context that all share. A proxy and
-HTTP/2 are left to httpx's transports. Who brings a client (with hooks, auth, cookies) is served by it, who
-brings a transport (a cassette) by that.
+httpx's transport has a pool inside, which looks at all of its connections for every request: at a thousand
+concurrent requests, that takes most of the CPU. A transport with one connection has nothing to look at.
+Whatever watches or mocks ``httpx.HTTPTransport`` or httpcore sees each request.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
-from threading import Semaphore
-from typing import Final, assert_never
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from threading import Lock, Semaphore
+from typing import Final, Generic, TypeVar, cast
 
 from toolreel._errors import MissingExtra
-from toolreel.http._connections.carriers import (
-    AsyncByClient,
-    AsyncByTransport,
-    AsyncCarrier,
-    AsyncComing,
-    ByClient,
-    ByTransport,
-    Carrier,
-    Coming,
-)
-from toolreel.http._connections.connection import AsyncByConnection, ByConnection
-from toolreel.http._connections.errors import LOST, as_httpx
-from toolreel.http._connections.target import Target
-from toolreel.http._connections.transports import KEPT, Transports
-from toolreel.http._exchange import Address
 
 try:
     import anyio
@@ -37,184 +21,172 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["CONNECTIONS", "AsyncWire", "Wire"]
+__all__ = ["EXPIRY", "KEPT", "AsyncPool", "Pool"]
 
-CONNECTIONS: Final = 1_000
-"""How many requests an endpoint has under way at once; more wait for their turn."""
+KEPT: Final = 100
+"""Maximum number of idle connections."""
+
+EXPIRY: Final = 60.0
+"""Seconds after which an idle connection is closed: a tool may take its time, and a new connection costs a
+handshake."""
+
+_Transport = TypeVar("_Transport")
 
 
-class Wire:
-    """Where one endpoint's requests go.
+class Pool(httpx.BaseTransport):
+    """A transport that passes each request to one of its own.
 
-    :param carrier: somebody's own client or transport; connections of our own by default
-    :param http2: one connection for all requests, where the server speaks HTTP/2
-    :raises EndpointConfigError: if the address, or the proxy that the environment names, cannot be used
-    :raises MissingExtra: if HTTP/2 is wanted without the package that speaks it
+    :param make: makes a transport for one connection, which connects at its first request
+    :param connections: maximum number of concurrent requests; further requests wait
     """
 
-    def __init__(
-        self,
-        address: Address,
-        carrier: httpx.BaseTransport | httpx.Client | None,
-        *,
-        http2: bool,
-        connections: int,
-    ) -> None:
-        self._target = Target(address)
-        self._transports = Transports(address.url, connections, http2=http2)
+    def __init__(self, make: Callable[[], httpx.BaseTransport], connections: int) -> None:
+        self._make = make
         self._room = Semaphore(connections)
-        self._idle: list[Carrier] = []
-        self._closed = False
-        self._only = self._for_all(carrier, http2=http2)
-        """What carries all requests, if they share it."""
+        self._idle = _Idle[httpx.BaseTransport]()
 
-    def _for_all(self, carrier: httpx.BaseTransport | httpx.Client | None, *, http2: bool) -> Carrier | None:
-        match carrier:
-            case httpx.Client():
-                return ByClient(self._target, carrier)
-            case httpx.BaseTransport():
-                return ByTransport(self._target, carrier)
-            case None:
-                first = self._new()  # now, since it may find that a setting cannot be used
-                self._idle += [] if http2 else [first]
-                return first if http2 else None
-            case _:
-                assert_never(carrier)
-
-    @contextmanager
-    def asked(self, pieces: tuple[bytes, ...], patience: httpx.Timeout) -> Generator[Coming]:
-        """The response to a request, whose body has not been read yet.
-
-        :param pieces: of the request's body
-        :raises httpx.HTTPError: if there is none
-        """
-        if self._closed:
-            raise RuntimeError("this endpoint is closed")
-        with self._room:
-            carrier = self._only or self._taken()
-            try:
-                response = carrier.ask(pieces, patience)
-                try:
-                    yield response
-                finally:
-                    response.close()
-            except LOST as error:
-                raise as_httpx(error) from error
-            finally:
-                self._leave(carrier)
-
-    def _taken(self) -> Carrier:
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The response of a transport that is in use until the response is closed."""
+        self._room.acquire()
+        transport = self._idle.taken() or self._make()
         try:
-            return self._idle.pop()
-        except IndexError:
-            return self._new()
+            response = transport.handle_request(request)
+        except BaseException:
+            self._room.release()
+            transport.close()
+            raise
+        stream = _Lent(cast("httpx.SyncByteStream", response.stream), lambda: self._give_back(transport))
+        if response.is_closed:  # a mock's, whose body has been read, so that nobody closes it
+            stream.give_back()
+        response.stream = stream
+        return response
 
-    def _new(self) -> Carrier:
-        if not self._transports.direct:
-            return ByTransport(self._target, self._transports.one())
-        return ByConnection(self._target, self._transports.connection)
-
-    def _leave(self, carrier: Carrier) -> None:
-        """Keep a connection for the next request, unless it is spent or there are enough of them."""
-        if carrier is self._only:
-            return
-        if self._closed or not carrier.idle or len(self._idle) >= KEPT:
-            carrier.close()
-        else:
-            self._idle.append(carrier)
+    def _give_back(self, transport: httpx.BaseTransport) -> None:
+        spent = self._idle.kept(transport)
+        self._room.release()
+        for each in spent:
+            each.close()
 
     def close(self) -> None:
-        """Close the connections, and the transport that somebody brought; a client is left to its owner."""
-        self._closed = True
-        if self._only is not None:
-            self._only.close()
-        while self._idle:
-            self._idle.pop().close()
+        """Close the connections; those that are in use, when their responses are closed."""
+        for each in self._idle.closed():
+            each.close()
 
 
-class AsyncWire:
-    """The same as :class:`Wire`, awaited."""
+class AsyncPool(httpx.AsyncBaseTransport):
+    """The same as :class:`Pool`, awaited."""
 
-    def __init__(
-        self,
-        address: Address,
-        carrier: httpx.AsyncBaseTransport | httpx.AsyncClient | None,
-        *,
-        http2: bool,
-        connections: int,
-    ) -> None:
-        self._target = Target(address)
-        self._transports = Transports(address.url, connections, http2=http2)
+    def __init__(self, make: Callable[[], httpx.AsyncBaseTransport], connections: int) -> None:
+        self._make = make
         self._room = anyio.Semaphore(connections)
-        self._idle: list[AsyncCarrier] = []
-        self._closed = False
-        self._only = self._for_all(carrier, http2=http2)
-        """What carries all requests, if they share it."""
+        self._idle = _Idle[httpx.AsyncBaseTransport]()
 
-    def _for_all(
-        self, carrier: httpx.AsyncBaseTransport | httpx.AsyncClient | None, *, http2: bool
-    ) -> AsyncCarrier | None:
-        match carrier:
-            case httpx.AsyncClient():
-                return AsyncByClient(self._target, carrier)
-            case httpx.AsyncBaseTransport():
-                return AsyncByTransport(self._target, carrier)
-            case None:
-                first = self._new()  # now, since it may find that a setting cannot be used
-                self._idle += [] if http2 else [first]
-                return first if http2 else None
-            case _:
-                assert_never(carrier)
-
-    @asynccontextmanager
-    async def asked(self, pieces: tuple[bytes, ...], patience: httpx.Timeout) -> AsyncGenerator[AsyncComing]:
-        """The response to a request, whose body has not been read yet.
-
-        :param pieces: of the request's body
-        :raises httpx.HTTPError: if there is none
-        """
-        if self._closed:
-            raise RuntimeError("this endpoint is closed")
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The response of a transport that is in use until the response is closed."""
         try:
-            self._room.acquire_nowait()  # which lets nobody else run in between
+            self._room.acquire_nowait()  # which does not let other tasks run
         except anyio.WouldBlock:
             await self._room.acquire()
+        transport = self._idle.taken() or self._make()
         try:
-            carrier = self._only or self._taken()
-            try:
-                response = await carrier.ask(pieces, patience)
-                try:
-                    yield response
-                finally:
-                    await response.close()
-            except LOST as error:
-                raise as_httpx(error) from error
-            finally:
-                await self._leave(carrier)
-        finally:
+            response = await transport.handle_async_request(request)
+        except BaseException:
             self._room.release()
+            with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind
+                await transport.aclose()
+            raise
+        stream = _AsyncLent(
+            cast("httpx.AsyncByteStream", response.stream), lambda: self._give_back(transport)
+        )
+        if response.is_closed:  # a mock's, whose body has been read, so that nobody closes it
+            await stream.give_back()
+        response.stream = stream
+        return response
 
-    def _taken(self) -> AsyncCarrier:
-        return self._idle.pop() if self._idle else self._new()
-
-    def _new(self) -> AsyncCarrier:
-        if not self._transports.direct:
-            return AsyncByTransport(self._target, self._transports.async_one())
-        return AsyncByConnection(self._target, self._transports.async_connection)
-
-    async def _leave(self, carrier: AsyncCarrier) -> None:
-        """Keep a connection for the next request, unless it is spent or there are enough of them."""
-        if carrier is self._only:
-            return
-        if self._closed or not carrier.idle or len(self._idle) >= KEPT:
-            await carrier.aclose()
-        else:
-            self._idle.append(carrier)
+    async def _give_back(self, transport: httpx.AsyncBaseTransport) -> None:
+        spent = self._idle.kept(transport)
+        self._room.release()
+        for each in spent:
+            await each.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections, and the transport that somebody brought; a client is left to its owner."""
-        self._closed = True
-        if self._only is not None:
-            await self._only.aclose()
-        while self._idle:
-            await self._idle.pop().aclose()
+        """Close the connections; those that are in use, when their responses are closed."""
+        for each in self._idle.closed():
+            await each.aclose()
+
+
+class _Idle(Generic[_Transport]):
+    """Transports without a request. The one used last is taken first, so that the others can expire."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._since: deque[tuple[float, _Transport]] = deque()
+        self._closed = False
+
+    def taken(self) -> _Transport | None:
+        """The one used last, if there is one."""
+        with self._lock:
+            return self._since.pop()[1] if self._since else None
+
+    def kept(self, transport: _Transport) -> list[_Transport]:
+        """Keep a transport; gives those that are to be closed: expired, or too many."""
+        now = time.monotonic()
+        with self._lock:
+            self._since.append((now, transport))
+            most = 0 if self._closed else KEPT
+            spent = []
+            while self._since and (len(self._since) > most or now - self._since[0][0] > EXPIRY):
+                spent.append(self._since.popleft()[1])
+        return spent
+
+    def closed(self) -> list[_Transport]:
+        """Keep none from now on; gives those that are to be closed."""
+        with self._lock:
+            self._closed = True
+            spent = [transport for _, transport in self._since]
+            self._since.clear()
+        return spent
+
+
+class _Lent(httpx.SyncByteStream):
+    """The body of a response, which gives its transport back when it is closed."""
+
+    def __init__(self, inner: httpx.SyncByteStream, back: Callable[[], None]) -> None:
+        self._inner = inner
+        self._back: Callable[[], None] | None = back
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._inner)
+
+    def close(self) -> None:
+        try:
+            self._inner.close()
+        finally:
+            self.give_back()
+
+    def give_back(self) -> None:
+        back, self._back = self._back, None  # once, however often somebody closes the response
+        if back is not None:
+            back()
+
+
+class _AsyncLent(httpx.AsyncByteStream):
+    """The same as :class:`_Lent`, awaited."""
+
+    def __init__(self, inner: httpx.AsyncByteStream, back: Callable[[], Awaitable[None]]) -> None:
+        self._inner = inner
+        self._back: Callable[[], Awaitable[None]] | None = back
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._inner)
+
+    async def aclose(self) -> None:
+        try:
+            await self._inner.aclose()
+        finally:
+            await self.give_back()
+
+    async def give_back(self) -> None:
+        back, self._back = self._back, None
+        if back is not None:
+            await back()
