@@ -22,12 +22,12 @@ from time import perf_counter, process_time
 
 from toolreel import InstantClock, Ports, run
 from toolreel.evals import Results, evaluate, planned
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.connection import header_of, line_of
 from toolreel.evals._runner.evaluation import Found, jobs_of
 from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
 from toolreel.evals._runner.world_host import WorldHost
-from toolreel.evals._store.plan_of_header import plan_in
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel.evals._store.plans import plan_in
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.scripted_models import kind_of
 from toolreel_core.evals._summary.summary import summarise

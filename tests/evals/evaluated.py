@@ -11,11 +11,11 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.connection import header_of, line_of
 from toolreel.evals._runner.evaluation import Found, evaluate, job_of
 from toolreel.presets._catalogues import shipped
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
 from toolreel_core.evals._scenarios.scripted_models import reply_of

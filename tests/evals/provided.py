@@ -10,12 +10,12 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.connection import header_of, line_of
 from toolreel.evals._runner.evaluation import Ending, Found, evaluate
 from toolreel.evals._store.results import Results
 from toolreel.presets._catalogues import with_files
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
 

@@ -15,9 +15,9 @@ from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Journal, Results
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
 from toolreel.evals._store.results import written
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 MODELS: Final = ("a/model", "b/model", "c/model", "d/model")
 SCENARIOS: Final = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of_fifty", "date_and_size")

@@ -12,7 +12,7 @@ from toolreel._secrets.scan import leaks
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._report.content import content_of
 from toolreel.evals._report.pictures import report_pictures
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import write_summaries
 

@@ -18,9 +18,8 @@ from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
 from toolreel._errors import ResultsError
 from toolreel._journal.migrations import Versions
-from toolreel.evals._store.header import HEADERS, read_header
-from toolreel.evals._store.json_schemas import schema_of
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.files import HEADERS, read_header, schema_of
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import RECORDS, Results
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Tree

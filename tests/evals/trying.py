@@ -13,14 +13,14 @@ from threading import Event
 from typing import Any, Final
 
 from toolreel._driver.clocks import InstantClock
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.connection import header_of, line_of
 from toolreel.evals._runner.evaluation import Ending, Found, evaluate
 from toolreel.evals._runner.rate_limit import Limits
 from toolreel.evals._store.plan_file import planned
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.overrides import merged
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_tree
 from toolreel_core.evals._records.record import Record
 

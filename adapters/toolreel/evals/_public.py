@@ -1,6 +1,6 @@
 """The public names of ``toolreel.evals``."""
 
-from toolreel.evals._replay.promoted import Promoted
+from toolreel.evals._replay.promote import Promoted
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.rescore import rescored
 from toolreel.evals._report.page import report_page

@@ -63,13 +63,13 @@ def compare_command(
     from toolreel.evals._summary.comparison import compare
     from toolreel.evals._summary.gate_options import GateWords, judged_words
     from toolreel.evals._summary.sides import sides_of
-    from toolreel.evals._tables.comparison import (
+    from toolreel.evals._tables.comparison_tables import (
         comparison_lines,
         comparison_tables,
         comparison_tree,
     )
-    from toolreel.evals._tables.junit_cases import gate_cases, match_cases
-    from toolreel.evals._tables.summary import gate_table
+    from toolreel.evals._tables.junit import gate_cases, match_cases
+    from toolreel.evals._tables.summary_tables import gate_table
 
     words = [GateWords.of(gate) for gate in gates]
     first, second = sides_of(folder, others, axis or "")

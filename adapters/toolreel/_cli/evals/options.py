@@ -21,8 +21,8 @@ from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._settings.config import ToolFailurePolicy
 from toolreel_core._settings.overrides import merged
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import SIZES
-from toolreel_core.evals._plan.plan import EvalPlan
 
 __all__ = ["plan_options"]
 

@@ -11,7 +11,7 @@ from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out, printable
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._errors import MissingExtra
-from toolreel.evals._store.strategy_diff import (
+from toolreel.evals._store.plans import (
     StrategyDifference,
     configuration_under,
     strategy_differences,
@@ -20,7 +20,7 @@ from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change
 from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimated
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.stopping_rules import in_words, rule_from
 
 __all__ = ["plan_command"]

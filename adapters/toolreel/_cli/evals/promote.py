@@ -9,7 +9,7 @@ import click
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import json_option, reporting, say
 from toolreel.evals._replay.promote import promote, run_with
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
 
 __all__ = ["promote_command"]

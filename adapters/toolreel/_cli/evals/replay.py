@@ -10,7 +10,7 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import Replayed, replays
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
 
 __all__ = ["replay_command"]

@@ -54,7 +54,7 @@ def report_command(
     from toolreel.evals._report.content import content_of
     from toolreel.evals._report.page import report_page
     from toolreel.evals._report.pictures import report_pictures
-    from toolreel.evals._store.atomic_write import written
+    from toolreel.evals._store.files import written
     from toolreel.evals._store.results import Results
 
     found = content_of(Results.open(folder))

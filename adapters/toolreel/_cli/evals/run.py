@@ -16,9 +16,9 @@ from toolreel._cli.output.console import err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.output.interrupt import stoppable
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.connection import header_of, line_of
 from toolreel.evals._runner.evaluation import Ending, evaluate
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import in_words
 

@@ -34,13 +34,13 @@ def summarize_command(
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
     """
     from toolreel.evals._replay.run_files import write_run_files
-    from toolreel.evals._store.plan_of_header import plan_in
+    from toolreel.evals._store.plans import plan_in
     from toolreel.evals._store.results import Results
     from toolreel.evals._summary.export import summary_trees, write_summaries
     from toolreel.evals._summary.figures import findings_of
-    from toolreel.evals._summary.gates import gates_of, judged_gates
-    from toolreel.evals._tables.junit_cases import cell_cases, gate_cases
-    from toolreel.evals._tables.summary import gate_table, head_lines, incompleteness, summary_tables
+    from toolreel.evals._summary.plan_gates import gates_of, judged_gates
+    from toolreel.evals._tables.junit import cell_cases, gate_cases
+    from toolreel.evals._tables.summary_tables import gate_table, head_lines, incompleteness, summary_tables
 
     results = Results.open(folder)
     plan = plan_in(results.header)

@@ -10,12 +10,11 @@ import click
 
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import DRIFT
-from toolreel.evals._store.atomic_write import written
+from toolreel.evals._store.files import written
 from toolreel.evals._tables.junit import Case, as_junit
-from toolreel.evals._tables.markdown import as_markdown
-from toolreel.evals._tables.table import Tabled, narrowed
+from toolreel.evals._tables.table import Tabled, as_markdown, narrowed
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._statistics.gate_check import Judged, overall
+from toolreel_core.evals._statistics.gates import Judged, overall
 
 __all__ = ["EPILOG", "FAILED", "exit_code", "judged_trees", "output_options", "show_tables", "write_files"]
 

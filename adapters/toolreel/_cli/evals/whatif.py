@@ -16,11 +16,11 @@ from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.output.interrupt import stoppable
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.whatif import answers_first, followed, under, what_ifs
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._runner.connection import header_of, line_of
 from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.counterfactuals import Tally, WhatIf
 
 __all__ = ["whatif_command"]

@@ -6,19 +6,25 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Observer
+from toolreel._driver.run import Run
+from toolreel._driver.sync import run
 from toolreel._errors import CassetteError
 from toolreel.evals._runner.cassettes import replayed
-from toolreel.evals._runner.evaluation import jobs_of
-from toolreel.evals._runner.trial import Job, run_job
-from toolreel.evals._store.config_diff import differences
+from toolreel.evals._runner.evaluation import job_of, jobs_of
+from toolreel.evals._runner.trial import Job, Outside, run_job
+from toolreel.evals._runner.world_host import WorldHost
+from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_line
 from toolreel_core.evals._records.record import Asked, Attempt, Record
+from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 
-__all__ = ["Replayed", "remade", "replays"]
+__all__ = ["Again", "Replayed", "made_again", "remade", "replays"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
             yield Replayed(record, drift="the plan does not ask for it any longer")
             continue
         job = job_for(sample)
-        if changed := differences(record.configuration, job.configuration.text):
+        if changed := configuration_differences(record.configuration, job.configuration.text):
             yield Replayed(record, drift="another configuration: " + "; ".join(changed))
             continue
         try:
@@ -76,7 +82,7 @@ def remade(job: Job, record: Record, folder: Path, base_url: str, observe: Obser
 
 def _drift(record: Record, now: Record) -> str:
     before, after = record_line(record), record_line(now)
-    return "" if before == after else "another record: " + "; ".join(differences(before, after))
+    return "" if before == after else "another record: " + "; ".join(configuration_differences(before, after))
 
 
 def _timed(record: Record, measured: Record) -> Record:
@@ -92,3 +98,44 @@ def _asked(attempt: Attempt, then: Attempt) -> tuple[Asked, ...]:
     for index, (one, measured) in enumerate(zip(asked, then.asked, strict=False)):
         asked[index] = replace(one, ms=measured.ms)
     return tuple(asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """One attempt, made again."""
+
+    run: Run
+    evidence: Evidence
+
+
+def made_again(record: Record, plan: EvalPlan, folder: Path) -> Again:
+    """The last attempt of a run: out of its cassette, or by the script that spoke in it.
+
+    :param folder: the directory of the results
+    :raises CassetteError: if it was not recorded, its cassette cannot be read or trusted, or the plan would
+        run it otherwise now
+    :raises toolreel.ReplayMismatch: if the run would ask something else now
+    """
+    job = _job(record, plan)
+    with replayed(folder, record.cassette, plan.endpoint.url, job) as outside:
+        *_, last = [_made(job, outside) for _ in record.attempts]
+    return last
+
+
+def _job(record: Record, plan: EvalPlan) -> Job:
+    """What the run was."""
+    sample = Sample(record.cell, record.trial, record.version, record.digest)
+    job = job_of(plan, sample)
+    if job.scenario.version != record.version:
+        now = job.scenario.version
+        raise CassetteError(f"its scenario was at version {record.version}, and is at version {now} now")
+    if job.configuration.digest != record.digest:
+        raise CassetteError("it was run under another configuration than the plan has now")
+    return job
+
+
+def _made(job: Job, outside: Outside) -> Again:
+    setting = job.setting
+    plan, host = job.plan(setting), WorldHost(setting.world)
+    ended = run(plan, Ports(outside.endpoint, host, clock=outside.clock))
+    return Again(ended, evidence_of(plan, ended.state, ended.notes, host.world, setting.world.told()))

@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from toolreel._errors import CassetteError, ResultsError
 from toolreel.evals._replay.replay import Replayed, remade
 from toolreel.evals._runner.evaluation import recorded_job
-from toolreel.evals._store.config_diff import differences
+from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Header, Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_line
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
@@ -77,7 +77,9 @@ def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
         return Replayed(record, drift=f"was run as {versions}")
     now = remade(job, record, folder, plan.endpoint.url)
     before, after = record_line(record), record_line(_judged_as(now, record))
-    changed = "" if before == after else "another record: " + "; ".join(differences(before, after))
+    changed = (
+        "" if before == after else "another record: " + "; ".join(configuration_differences(before, after))
+    )
     return Replayed(record, now, changed)
 
 

@@ -8,11 +8,11 @@ from toolreel.evals._report.costs import Costs, costs_of
 from toolreel.evals._report.failures import Breakdown, breakdown
 from toolreel.evals._report.forest import Compared, compared_strategies
 from toolreel.evals._report.heat import HeatMap, heat_map
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import summary_of
 from toolreel.evals._summary.figures import Findings, findings_of
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._summary.summary import Summary
 
 __all__ = ["Content", "content_of"]

@@ -12,7 +12,7 @@ from toolreel.evals._report.palette import series_class
 from toolreel.evals._report.svg import Drawing, group, line, marker, text, width_of
 from toolreel.evals._report.words import interval_words, percent, thousands
 from toolreel.evals._summary.figures import task_interval
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary
 

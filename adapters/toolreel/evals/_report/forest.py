@@ -12,9 +12,8 @@ from toolreel.evals._report.palette import series_class
 from toolreel.evals._report.svg import Drawing, line, marker, text, width_of
 from toolreel.evals._report.words import percent, points
 from toolreel.evals._statistics.paired import Paired, compare_clustered
-from toolreel.evals._summary.figures import Findings
-from toolreel.evals._summary.pairs import clustered_pairs, matched
-from toolreel.evals._summary.totals import Total, that_count
+from toolreel.evals._summary.figures import Findings, Total, that_count
+from toolreel.evals._summary.run_pairs import clustered_pairs, matched
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 

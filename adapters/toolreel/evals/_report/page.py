@@ -18,10 +18,10 @@ from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
 from toolreel.evals._report.content import Content
 from toolreel.evals._report.heat import label_of, split_bar, split_words
-from toolreel.evals._report.pairs import Beside, beside
 from toolreel.evals._report.palette import RESULTS, drawing_css
 from toolreel.evals._report.pictures import drawings
 from toolreel.evals._report.selection import TRANSCRIPTS, Selection, selected
+from toolreel.evals._report.side_by_side import Beside, beside
 from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._report.words import (
     bounded,
@@ -31,12 +31,11 @@ from toolreel.evals._report.words import (
     shown,
     thousands,
 )
-from toolreel.evals._store.strategy_diff import strategy_differences
-from toolreel.evals._summary.pairs import Match
+from toolreel.evals._store.plans import strategy_differences
+from toolreel.evals._summary.run_pairs import Match
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import RunEntry, Summary
-from toolreel_core.evals._summary.usage import Usage
+from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
 try:
     from jinja2 import DictLoader, Environment, StrictUndefined

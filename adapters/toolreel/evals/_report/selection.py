@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations, zip_longest
 from typing import Final, TypeVar
 
-from toolreel.evals._summary.pairs import Match, matched
+from toolreel.evals._summary.run_pairs import Match, matched
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 __all__ = ["PAIRS", "TRANSCRIPTS", "Selection", "selected"]

@@ -10,7 +10,7 @@ from typing import assert_never
 from toolreel._driver.run import Run
 from toolreel._replay.explain.advice import told
 from toolreel._replay.explain.turns import TurnTold, story
-from toolreel.evals._replay.rerun import made_again
+from toolreel.evals._replay.replay import made_again
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -20,7 +20,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._errors import ToolreelError
 from toolreel_core._protocol.notes import ReplyRead
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall, SeenTurn
 

@@ -14,15 +14,14 @@ from typing import Final, Protocol, cast
 
 from toolreel._errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
-from toolreel.evals._runner.budget import Spent
 from toolreel.evals._runner.cassettes import Line, Taped
-from toolreel.evals._runner.trial import Job, run_job
-from toolreel.evals._runner.workers import Runs
-from toolreel.evals._store.config_diff import differences
+from toolreel.evals._runner.spending import Spent
+from toolreel.evals._runner.trial import Job, Runs, run_job
+from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Header, Journal, written
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.retries import Tries
 from toolreel_core.evals._verdicts.verdict import Result
@@ -231,7 +230,7 @@ def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
     if sample.version != record.version:
         how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
     else:
-        changes = differences(record.configuration, plan.configuration(cell).text)
+        changes = configuration_differences(record.configuration, plan.configuration(cell).text)
         how = "\n  ".join((" under another configuration:", *changes))
     remedy = "evaluate into another directory, or have what has changed made anew (--accept-changes)"
     return f"{what}{how}\n{remedy}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import assert_never
+from dataclasses import dataclass
+from typing import Final, assert_never
 
 from toolreel._driver.ports import Endpoint
-from toolreel_core._jsontext.canonical import Json, Tree, read_tolerant
+from toolreel_core._jsontext.canonical import Json, Tree, read, read_tolerant
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import Note, RequestSent
@@ -15,8 +16,9 @@ from toolreel_core._replies.finish_reason import finish_of
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._replies.usage import served_in, usage_in
 from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._verdicts.provider_hints import provider_hint
 
-__all__ = ["Watched"]
+__all__ = ["ErrorSeen", "Watched", "error_in"]
 
 
 class Watched:
@@ -94,3 +96,30 @@ def _finish_word(body: Tree) -> Json:
 def _tells_cost(body: Tree) -> bool:
     usage = body.get("usage")
     return isinstance(usage, dict) and "cost" in usage
+
+
+_KEPT: Final = 20_000
+"""Characters of a body that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSeen:
+    """The last failure on the wire; without one, all is empty."""
+
+    status: int | None = None
+    body: Json = None
+    """Parsed where it is JSON."""
+    hint: str = ""
+    retry_after_ms: int | None = None
+
+
+def error_in(event: RequestFailed | None) -> ErrorSeen:
+    """What there is to keep of a failure."""
+    if event is None:
+        return ErrorSeen()
+    body = _parsed(event.body) or None
+    return ErrorSeen(event.status, body, provider_hint(body), event.retry_after_ms)
+
+
+def _parsed(text: str) -> Json:
+    return read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel.evals._runner.error_bodies import ErrorSeen, error_in
-from toolreel.evals._runner.observed_endpoint import Watched
+from toolreel.evals._runner.observed_endpoint import ErrorSeen, Watched, error_in
 from toolreel.evals._runner.world_host import WorldHost
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
@@ -25,7 +27,7 @@ from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 from toolreel_core.evals._verdicts.languages import OFF, shape, told_in
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
-__all__ = ["Job", "Outside", "run_job"]
+__all__ = ["Ended", "Job", "Outside", "Runs", "run_job"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +156,59 @@ def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
         error_hint=last.error.hint,
         cassette=cassette,
     )
+
+
+_Job = TypeVar("_Job")
+_Came = TypeVar("_Came")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[_Came]):
+    """A job that has ended, with what came of it or with what went wrong in this program."""
+
+    came: _Came | None = None
+    error: BaseException | None = None
+
+
+class Runs(Generic[_Job, _Came]):
+    """Runs jobs in a few threads.
+
+    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
+
+    :param run: called in a thread, with one job at a time
+    :param stop: once it is set, no further job is begun; those under way still end
+    """
+
+    def __init__(
+        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Came], stop: threading.Event
+    ) -> None:
+        self._jobs = jobs
+        self._run = run
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[Ended[_Came] | None] = queue.SimpleQueue()
+        self._working = threads
+        self._stop = stop
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def next_ended(self) -> Ended[_Came] | None:
+        """Wait for the next job that ends; ``None`` when all have."""
+        while self._working:
+            ended = self._ended.get()
+            if ended is not None:
+                return ended
+            self._working -= 1
+        return None
+
+    def _work(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                self._ended.put(Ended(self._run(job)))
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
+            self._ended.put(Ended(error=error))
+        finally:
+            self._ended.put(None)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            return None if self._stop.is_set() else next(self._jobs, None)

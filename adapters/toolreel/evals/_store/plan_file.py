@@ -20,8 +20,8 @@ from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.environment import VARIABLES, environment
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
 from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from

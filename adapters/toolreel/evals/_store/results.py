@@ -25,7 +25,7 @@ from toolreel._errors import ResultsError
 from toolreel._journal.file_lock import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.locations import leaks_at, line_texts
-from toolreel.evals._store.header import Header, read_header, write_header
+from toolreel.evals._store.files import Header, read_header, write_header
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.json_lines import record_line, record_of

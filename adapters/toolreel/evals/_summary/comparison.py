@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from toolreel.evals._statistics.paired import Paired, compare_clustered, compare_paired
 from toolreel.evals._statistics.ties import holm
 from toolreel.evals._statistics.unpaired import Unpaired, compare_unpaired
-from toolreel.evals._store.config_diff import differences
-from toolreel.evals._summary.pairs import Axis, Match, Matches, clustered_pairs, matched, valid
+from toolreel.evals._store.plans import configuration_differences
+from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, matched, valid
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry
@@ -187,7 +187,7 @@ def _changes(first: Side, second: Side, matches: Matches) -> Iterable[Change]:
         digests = match.first.digest, match.second.digest
         if digests not in known:
             before, after = first.configurations[digests[0]], second.configurations[digests[1]]
-            known[digests] = differences(before, after)
+            known[digests] = configuration_differences(before, after)
         found.setdefault(known[digests], []).append(match)
     for lines, those in found.items():
         if lines:

@@ -21,8 +21,17 @@ from typing import Final, Literal
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core.evals._statistics.gate_check import Compared, Figures, Judged, Measured, judge
-from toolreel_core.evals._statistics.gates import Gate, NoRegression, NoWorseThan, Threshold
+from toolreel_core.evals._statistics.gates import (
+    Compared,
+    Figures,
+    Gate,
+    Judged,
+    Measured,
+    NoRegression,
+    NoWorseThan,
+    Threshold,
+    judge,
+)
 
 __all__ = ["GateWords", "judged_words"]
 

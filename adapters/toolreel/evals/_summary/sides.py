@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from toolreel.evals._store.config_diff import differences
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import configuration_differences, plan_in
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.comparison import Side
 from toolreel.evals._summary.export import cells_of, summary_of
-from toolreel.evals._summary.gates import lacking, measured_figures
-from toolreel.evals._summary.pairs import Axis
+from toolreel.evals._summary.plan_gates import lacking, measured_figures
+from toolreel.evals._summary.run_pairs import Axis
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.gate_check import Figures
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import Figures
 from toolreel_core.evals._summary.summary import Summary
 
 __all__ = ["OneSide", "sides_of"]
@@ -58,7 +57,7 @@ class OneSide:
 
     def headers_beside(self, other: OneSide) -> tuple[str, ...]:
         """How the plans and versions of two evaluations differ, a line each."""
-        return differences(self._header(), other._header())
+        return configuration_differences(self._header(), other._header())
 
     def _at(self, cell: object) -> str:
         return cast("str", getattr(cell, self.axis))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 __all__ = ["CONTROL_RUN", "TOOL_RUN", "Assumed", "Estimate", "estimated"]
 

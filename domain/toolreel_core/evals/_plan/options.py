@@ -15,7 +15,7 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, can
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core._settings.overrides import merged, without_reserved
-from toolreel_core.evals._plan.endpoints import Budget, Endpoint, Price, prices_of
+from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
 from toolreel_core.evals._plan.filters import words_of
 
 __all__ = ["SIZES", "Options", "layered"]

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._internal.tables import Table
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._plan.presets.sampling import SamplingProfile
@@ -22,8 +22,19 @@ from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.endpoint import Budget
+from toolreel_core.evals._plan.options import Options
 
-__all__ = ["FALLBACKS", "STRATEGIES", "Fallback", "Layers", "Strategy", "configured", "strategies_of"]
+__all__ = [
+    "FALLBACKS",
+    "STRATEGIES",
+    "Fallback",
+    "Layers",
+    "Strategy",
+    "asked_of_every_run",
+    "configured",
+    "strategies_of",
+]
 
 Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
 """Whether calls are read from text: ``best_effort``, where the model or the user asks for it;
@@ -180,3 +191,35 @@ def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iter
 def _options(text: JsonText) -> Tree:
     tree = parse(text)
     return tree if isinstance(tree, Mapping) else {}
+
+
+_MS_A_MINUTE = 60_000
+
+
+def asked_of_every_run(options: Options) -> Preset:
+    """The patch that goes over what a strategy knows, and under a model's workarounds.
+
+    >>> asked_of_every_run(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
+    False
+    """
+    wanted: dict[str, Json] = {
+        "tool_use_mode": options.tool_use_mode,
+        "tool_failure_policy": options.tool_failure_policy,
+        "fix_empty_final": options.fix_empty_final,
+        "fallback_without_tools": options.fallback_retries > 0,
+        **_caps(options.budget),
+    }
+    asked = Preset(config=canonical(wanted), request_overrides=options.request_overrides)
+    return asked.merged(Preset(config=options.loop))
+
+
+def _caps(budget: Budget) -> dict[str, Json]:
+    """The caps of one run as limits of its loop."""
+    caps: dict[str, Json] = {}
+    if budget.run_max_cost is not None:
+        caps["max_cost"] = budget.run_max_cost
+    if budget.run_max_tokens is not None:
+        caps["max_total_tokens"] = max(1, int(budget.run_max_tokens))
+    if budget.run_max_minutes is not None:
+        caps["max_wall_ms"] = max(1, int(budget.run_max_minutes * _MS_A_MINUTE))
+    return caps

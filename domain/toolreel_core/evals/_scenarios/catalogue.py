@@ -18,9 +18,8 @@ from toolreel_core.evals._scenarios.packs.injection import INJECTION
 from toolreel_core.evals._scenarios.packs.locales import LOCALES
 from toolreel_core.evals._scenarios.packs.restraint import RESTRAINT
 from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
-from toolreel_core.evals._scenarios.reference import REFERENCE
+from toolreel_core.evals._scenarios.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.token_caps import CAPPED
 
 __all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "chosen_scenarios", "fingerprint", "scenario"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation.message import SystemMessage, UserMessage
@@ -22,7 +23,7 @@ from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
 from toolreel_core.evals._worlds.workspace import Workspace
 from toolreel_core.evals._worlds.workspace_tools import WORKSPACE_TOOLS
 
-__all__ = ["CHAT_ONLY", "HAPPY_PATH", "LONG_ARGUMENTS_GUARD", "REFERENCE"]
+__all__ = ["CAPPED", "CHAT_ONLY", "HAPPY_PATH", "LONG_ARGUMENTS_GUARD", "REFERENCE"]
 
 _JOB: Final = """\
 You edit a workspace, and you do it with tools alone: each message of yours is made of tool calls, until the \
@@ -253,3 +254,15 @@ REFERENCE: Final = (
     CHAT_ONLY,
 )
 """In the reference's order."""
+
+
+def _capped(scenario: Scenario, tokens: int) -> Scenario:
+    name = f"{scenario.name}_capped"
+    cap = Preset.of(name, {"request_overrides": {"max_tokens": tokens}})
+    about = f"{scenario.about} With the reference's cap of {tokens} tokens a reply."
+    changes = replace(scenario.changes.merged(cap), names=(name,))
+    return replace(scenario, name=name, pack="capped", about=about, groups=(), changes=changes)
+
+
+CAPPED: Final = (_capped(LONG_ARGUMENTS_GUARD, 256), _capped(CHAT_ONLY, 32))
+"""Each under its own name, so that both can stand in one plan."""

@@ -14,8 +14,8 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._summary.percentiles import nearest_rank, reference_percentile
-from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
+from toolreel_core.evals._summary.totals import ResultCounts
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
 
 __all__ = ["BY_LANGUAGE", "BY_SCENARIO", "BY_STRATEGY", "SUMMARY", "Axes", "label", "summary_files"]

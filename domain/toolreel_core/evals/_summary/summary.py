@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._summary.result_counts import ResultCounts
-from toolreel_core.evals._summary.usage import Usage, usage_of
+from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["CellSummary", "RunEntry", "Summary", "TaskSummary", "summarise"]

@@ -17,7 +17,7 @@ from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs
 from toolreel.evals._statistics.paired import compare_paired
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.counterfactuals import Tally

@@ -10,8 +10,8 @@ import pytest
 
 from toolreel.evals._report.costs import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failures import breakdown, failures_drawing
-from toolreel.evals._report.pairs import Parting, beside
 from toolreel.evals._report.palette import HEAT, drawing_css
+from toolreel.evals._report.side_by_side import Parting, beside
 from toolreel.evals._report.svg import Drawing, text
 from toolreel.evals._report.transcripts import CallShown, Said, Transcript, TurnShown
 

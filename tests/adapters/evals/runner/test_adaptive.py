@@ -14,7 +14,7 @@ from tests.samples import complaint
 from toolreel.evals._runner.adaptive import STOPPED, Course, asked_for, course_of
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._verdicts.verdict import Result
 
 PASS: tuple[Result, ...] = ("pass",)

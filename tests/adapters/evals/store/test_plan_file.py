@@ -11,7 +11,7 @@ from tests.samples import complaint
 from toolreel._errors import EvalPlanError
 from toolreel.evals._store.plan_file import planned
 from toolreel_core._jsontext.canonical import Tree, parse
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 FLAGS: Final = {("eval", "trials"): "--trials", ("eval", "models"): "--models", ("sampling",): "--sampling"}
 

@@ -13,22 +13,21 @@ from tests.evals.made import CELL, cell, record
 from tests.servers.chat_server import replying, serving
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.run_files import write_run_files
-from toolreel.evals._store.atomic_write import written
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.files import written
+from toolreel.evals._store.plans import plan_in
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.comparison import compare
 from toolreel.evals._summary.export import write_summaries
 from toolreel.evals._summary.figures import findings_of
-from toolreel.evals._summary.gates import gates_of, judged_gates
+from toolreel.evals._summary.plan_gates import gates_of, judged_gates
 from toolreel.evals._summary.sides import sides_of
-from toolreel.evals._tables.junit import as_junit
-from toolreel.evals._tables.junit_cases import cell_cases, gate_cases
-from toolreel.evals._tables.markdown import as_markdown
-from toolreel.evals._tables.summary import incompleteness, summary_tables
+from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
+from toolreel.evals._tables.summary_tables import incompleteness, summary_tables
+from toolreel.evals._tables.table import as_markdown
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.gate_check import Judged
+from toolreel_core.evals._statistics.gates import Judged
 from toolreel_core.evals._verdicts.verdict import Result
 
 FILES = (

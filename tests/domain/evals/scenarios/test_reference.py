@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import json
@@ -7,7 +9,7 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._scenarios.reference import REFERENCE
+from toolreel_core.evals._scenarios.reference import CAPPED, LONG_ARGUMENTS_GUARD, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import Line, called, script
 from toolreel_core.evals._worlds.workspace import Workspace
@@ -86,3 +88,17 @@ def test_the_control_sends_no_tools() -> None:
     assert "tools" not in found.bodies[0]
     assert "state_get" not in json.dumps(found.bodies)
     assert found.verdict.result == "pass"
+
+
+def test_the_references_caps_are_there_to_be_compared_with() -> None:
+    caps = {one.name: rehearse(one, script("Done.")).bodies[0]["max_tokens"] for one in CAPPED}
+    assert caps == {"long_arguments_guard_capped": 256, "chat_only_capped": 32}
+
+
+def test_nothing_else_is_different() -> None:
+    guard = CAPPED[0]
+    assert guard.begin("1") == LONG_ARGUMENTS_GUARD.begin("1")
+    assert guard.checks == LONG_ARGUMENTS_GUARD.checks
+    assert guard.changes.config == LONG_ARGUMENTS_GUARD.changes.config
+    assert guard.changes.names == (guard.name,)
+    assert (guard.pack, guard.groups) == ("capped", ())

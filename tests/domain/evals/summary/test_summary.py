@@ -4,8 +4,8 @@ import random
 
 from tests.evals.made import CELL, cell, record
 from toolreel_core.evals._records.record import Asked
-from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import Summary, summarise
+from toolreel_core.evals._summary.totals import ResultCounts
 
 CHAT = cell(scenario="chat_only")
 OTHER = cell(strategy="production")

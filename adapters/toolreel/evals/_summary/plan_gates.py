@@ -10,14 +10,23 @@ from itertools import permutations, product
 from toolreel.evals._runner.adaptive import stops_of
 from toolreel.evals._statistics.paired import Paired, compare_clustered
 from toolreel.evals._statistics.ties import holm
-from toolreel.evals._summary.pairs import Axis, clustered_pairs, matched
-from toolreel.evals._summary.totals import Total, total_of
+from toolreel.evals._summary.figures import Total, total_of
+from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, matched
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.gate_check import Compared, Figures, Judged, Measured, judge
-from toolreel_core.evals._statistics.gates import Gate, NoRegression, NoWorseThan, gate_from
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import (
+    Compared,
+    Figures,
+    Gate,
+    Judged,
+    Measured,
+    NoRegression,
+    NoWorseThan,
+    gate_from,
+    judge,
+)
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 __all__ = ["gates_of", "judged_gates", "lacking", "measured_figures", "values_of"]

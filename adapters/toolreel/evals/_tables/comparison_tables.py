@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel.evals._summary.figures_json import interval_tree
-from toolreel.evals._summary.pairs import Match
+from toolreel.evals._summary.run_pairs import Match
 from toolreel.evals._tables.table import Tabled, cut, out_of, p_text, percent, points
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toolreel_core.evals._plan.endpoints import Budget, Price
+from toolreel_core.evals._plan.endpoint import Budget, Price
 from toolreel_core.evals._records.record import Asked, Record
 
 __all__ = ["Spent"]

@@ -7,7 +7,7 @@ from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core._plan.presets.sampling import SamplingProfile
-from toolreel_core.evals._plan.pairing import (
+from toolreel_core.evals._plan.model_profiles import (
     applies,
     auto_profile,
     chosen_models,

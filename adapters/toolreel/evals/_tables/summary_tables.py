@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolreel.evals._statistics.ties import TiesFound
-from toolreel.evals._summary.figures import Findings, task_interval
-from toolreel.evals._summary.totals import Total
+from toolreel.evals._summary.figures import Findings, Total, task_interval
 from toolreel.evals._tables.table import Tabled, cut, ends, out_of, percent
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.gate_check import Judged
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import Judged
 from toolreel_core.evals._summary.percentiles import reference_percentile
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of

@@ -20,10 +20,9 @@ from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.endpoints import Budget, Endpoint
+from toolreel_core.evals._plan.endpoint import Budget, Endpoint
 from toolreel_core.evals._plan.filters import Filter
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.pairing import (
+from toolreel_core.evals._plan.model_profiles import (
     AUTO,
     DEFAULT,
     auto_profile,
@@ -31,8 +30,15 @@ from toolreel_core.evals._plan.pairing import (
     chosen_profiles,
     profiles_for,
 )
-from toolreel_core.evals._plan.run_settings import asked_of_every_run
-from toolreel_core.evals._plan.strategies import FALLBACKS, Layers, Strategy, configured, strategies_of
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.strategies import (
+    FALLBACKS,
+    Layers,
+    Strategy,
+    asked_of_every_run,
+    configured,
+    strategies_of,
+)
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 __all__ = ["EvalPlan", "Task"]
