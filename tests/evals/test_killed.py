@@ -16,7 +16,7 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
-from toolreel.evals._store.results import written
+from toolreel.evals._store.results import all_records
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
@@ -53,7 +53,7 @@ def plan_of_many(url: str, models: int, trials: int) -> EvalPlan:
 
 def finished(out: Path) -> set[tuple[str, str, int]]:
     """The runs that have a record on the disk."""
-    return {(one.cell.model, one.cell.scenario, one.trial) for one in written(out)}
+    return {(one.cell.model, one.cell.scenario, one.trial) for one in all_records(out)}
 
 
 def wait_for(far: Provider, requests: int, process: subprocess.Popen[str]) -> None:

@@ -276,8 +276,8 @@ def _of_settings(items: tuple[str, ...]) -> Tree:
         raise EvalPlanError(
             f"--set {key}: what a provider takes is up to the strategies; write one that says so"
         )
-    told: Tree = {"loop": settings.config, "sampling": settings.options}
-    return {key: value for key, value in told.items() if value}
+    sections: Tree = {"loop": settings.config, "sampling": settings.options}
+    return {key: value for key, value in sections.items() if value}
 
 
 def _of_headers(items: tuple[str, ...]) -> Tree:

@@ -8,8 +8,8 @@ import click
 
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import json_option, reporting, say
-from toolreel.evals._replay.promote import promote, run_with
-from toolreel.evals._store.plans import plan_in
+from toolreel.evals._replay.promote import find_run, promote
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
 __all__ = ["promote_command"]
@@ -38,10 +38,10 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     The test holds the run to the verdict that it has today, a failure too, and says how to turn it around.
     """
     results = Results.open(folder)
-    test, verdict = promote(results, plan_in(results.header), run_with(results, key), target, name)
+    test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
-    told = " ".join(filter(None, (verdict.result, verdict.category)))
-    out.print(printable(f"{test} holds the run to: {told}"))
+    text = " ".join(filter(None, (verdict.result, verdict.category)))
+    out.print(printable(f"{test} holds the run to: {text}"))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -10,7 +10,7 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import Replayed, replays
-from toolreel.evals._store.plans import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
 __all__ = ["replay_command"]
@@ -30,7 +30,7 @@ def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine:
     KEY is the beginning of a run's key, as summaries and reports tell it; without one, all are replayed.
     """
     results = Results.open(folder)
-    found = [*replays(results, plan_in(results.header), keys)]
+    found = [*replays(results, plan_of_header(results.header), keys)]
     if not found:
         raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
     drifted = [again for again in found if again.drift]

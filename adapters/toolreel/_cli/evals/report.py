@@ -51,19 +51,19 @@ def report_command(
     toolreel eval report results
     toolreel eval report results --out report.html --svg pictures --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._report.content import content_of
+    from toolreel.evals._report.content import report_content
     from toolreel.evals._report.page import report_page
     from toolreel.evals._report.pictures import report_pictures
-    from toolreel.evals._store.files import written
+    from toolreel.evals._store.files import write_atomically
     from toolreel.evals._store.results import Results
 
-    found = content_of(Results.open(folder))
+    found = report_content(Results.open(folder))
     target = page or folder / "report.html"
     files = {target: report_page(found, transcripts)}
     if pictures is not None:
         files |= {pictures / name: text for name, text in report_pictures(found).items()}
     for path, text in files.items():
-        written(path, text)
+        write_atomically(path, text)
     if opens:
         click.launch(target.resolve().as_uri())
     if as_machine:

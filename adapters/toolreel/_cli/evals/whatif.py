@@ -15,13 +15,13 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.output.interrupt import stoppable
 from toolreel._errors import ResultsError
-from toolreel.evals._replay.whatif import answers_first, followed, under, what_ifs
-from toolreel.evals._runner.connection import header_of, line_of
+from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
+from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._store.plans import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.counterfactuals import Tally, WhatIf
+from toolreel_core.evals._records.counterfactuals import WhatIf, WhatIfTally
 
 __all__ = ["whatif_command"]
 
@@ -71,27 +71,27 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
     judged, so that recoveries and losses are due to the strategy alone, not to chance. No network is used.
     """
     # SciPy takes its time, and is no part of a command line without the extra.
-    from toolreel.evals._replay.whatif_tables import lines_of, markdown_of, tree_of
+    from toolreel.evals._replay.whatif_tables import whatif_lines, whatif_markdown, whatif_tree
 
     if live is not (target is not None) or (base_url and not live):
         raise ResultsError("--live, and with it --base-url, needs --out DIR2, and --out needs --live")
     words = tuple(word.strip() for word in strategies.split(",") if word.strip())
     results = Results.open(folder)
-    plan = plan_in(results.header)
+    plan = plan_of_header(results.header)
     runs = tuple(what_ifs(results, plan, recorded, words))
     complete = True
     if target:
-        runs, complete = _followed(results, _at(under(plan, words), base_url), recorded, target, runs)
+        runs, complete = _followed(results, _at(plan_under(plan, words), base_url), recorded, target, runs)
     tallies = {
-        one.strategy: Tally(tuple(run for run in runs if run.strategy == one.strategy)) for one in runs
+        one.strategy: WhatIfTally(tuple(run for run in runs if run.strategy == one.strategy)) for one in runs
     }
     if markdown:
-        markdown.write_text(markdown_of(recorded, tallies), encoding="utf-8")
+        markdown.write_text(whatif_markdown(recorded, tallies), encoding="utf-8")
     if as_machine:
-        say(tree_of(recorded, tallies))
+        say(whatif_tree(recorded, tallies))
     else:
-        for line in lines_of(recorded, tallies, every=verbose):
-            out.print(printable(line))
+        for connection in whatif_lines(recorded, tallies, every=verbose):
+            out.print(printable(connection))
     return 0 if complete else DRIFT
 
 
@@ -100,16 +100,16 @@ def _followed(
 ) -> tuple[tuple[WhatIf, ...], bool]:
     """The runs once the network was asked for what the recordings do not answer, and whether all ended."""
     stop = Event()
-    line = replace(line_of(plan), before_network=answers_first(results, recorded))
+    connection = replace(connect(plan), before_network=recorded_answers_first(results, recorded))
     with (
-        closing(line),
+        closing(connection),
         EvaluationProgress(plan.count, lines=False) as progress,
         stoppable(stop, progress),
     ):
-        ending = evaluate(plan, target, line, header_of(plan, datetime.now(UTC)), progress, stop)
-    if not ending.complete:
-        err.print(f"Incomplete: {ending.left} runs were not made, {ending.void} are void.", style="yellow")
-    return followed(runs, Results.open(target).records()), ending.complete
+        outcome = evaluate(plan, target, connection, new_header(plan, datetime.now(UTC)), progress, stop)
+    if not outcome.complete:
+        err.print(f"Incomplete: {outcome.left} runs were not made, {outcome.void} are void.", style="yellow")
+    return with_live_verdicts(runs, Results.open(target).records()), outcome.complete
 
 
 def _at(plan: EvalPlan, base_url: str) -> EvalPlan:

@@ -13,8 +13,8 @@ from typing import Final
 
 from toolreel._errors import ResultsError
 from toolreel.cassette._tape import Recording
-from toolreel.evals._replay.replay import remade
-from toolreel.evals._replay.whatif import carried
+from toolreel.evals._replay.replay import replay_record
+from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.results import Results
@@ -26,11 +26,11 @@ from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_of, record_tree
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._records.retries import Tries
+from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Promoted", "promote", "run_with"]
+__all__ = ["Promoted", "find_run", "promote"]
 
 _VERSION = 1
 _NO_CHANGES: Tree = {}
@@ -45,7 +45,7 @@ class Promoted:
     folder: Path
     url: str
     """Where it was recorded."""
-    tries: Tries
+    retries: Retries
     strict: bool
     """Whether an answer in another language is a failure."""
 
@@ -60,9 +60,9 @@ class Promoted:
             tree = json.loads(place.read_text(encoding="utf-8"))
             if tree["toolreel_promoted"] != _VERSION:
                 raise ValueError(f"of version {tree['toolreel_promoted']!r}; expected {_VERSION}")
-            tries = Tries(tree["tries"]["empties"], tree["tries"]["voids"])
+            retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
             record = record_of(canonical(tree["run"]), str(place))
-            return cls(record, place.parent, tree["url"], tries, tree["strict"])
+            return cls(record, place.parent, tree["url"], retries, tree["strict"])
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
@@ -71,7 +71,7 @@ class Promoted:
         tree = {
             "toolreel_promoted": _VERSION,
             "url": self.url,
-            "tries": {"empties": self.tries.empties, "voids": self.tries.voids},
+            "tries": {"empties": self.retries.empties, "voids": self.retries.voids},
             "strict": self.strict,
             "run": record_tree(self.record),
         }
@@ -86,8 +86,8 @@ class Promoted:
         """
         job = self._job(changes)
         if not changes:
-            return remade(job, self.record, self.folder, self.url).verdict
-        came = carried(job, Recording.load(self.folder / self.record.cassette), self.url)
+            return replay_record(job, self.record, self.folder, self.url).verdict
+        came = run_with_recorded_answers(job, Recording.load(self.folder / self.record.cassette), self.url)
         if came.record is None:
             what = came.diverged.what if came.diverged else ""
             raise ReplayMismatch(
@@ -98,10 +98,10 @@ class Promoted:
 
     def _job(self, changes: Tree) -> Job:
         record = self.record
-        told = parse(record.configuration)
-        text = canonical(merged(told, changes)) if isinstance(told, Mapping) else record.configuration
+        stored = parse(record.configuration)
+        text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
         sample = Sample(record.cell, record.trial, record.version, record.digest)
-        return Job(sample, scenario(record.cell.scenario), Configuration.of(text), self.tries, self.strict)
+        return Job(sample, scenario(record.cell.scenario), Configuration.of(text), self.retries, self.strict)
 
     def beside(self, cassette: str) -> Promoted:
         """The same run with its cassette under another name."""
@@ -121,7 +121,7 @@ replies answer for as long as the model is told the same. Then write down the ve
 
 from pathlib import Path
 
-from toolreel.evals._replay.promote import Promoted
+from toolreel.evals import Promoted
 
 RUN = Promoted.open(Path(__file__).with_name("{name}.json"))
 CHANGES = {{}}  # such as {{"config": {{"max_turns": 8}}}}
@@ -135,7 +135,7 @@ def test_{name}() -> None:
 '''
 
 
-def run_with(results: Results, key: str) -> Record:
+def find_run(results: Results, key: str) -> Record:
     """The run whose key begins so.
 
     :raises ResultsError: if there is none, or more than one
@@ -165,7 +165,7 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    recorded = Promoted(record, results.path, plan.endpoint.url, job.tries, job.strict)
+    recorded = Promoted(record, results.path, plan.endpoint.url, job.retries, job.strict)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

@@ -11,9 +11,9 @@ from toolreel._driver.ports import Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._errors import CassetteError
-from toolreel.evals._runner.cassettes import replayed
+from toolreel.evals._runner.cassettes import replay_context
 from toolreel.evals._runner.evaluation import job_of, jobs_of
-from toolreel.evals._runner.trial import Job, Outside, run_job
+from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel.evals._runner.world_host import WorldHost
 from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Results
@@ -21,10 +21,10 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_line
-from toolreel_core.evals._records.record import Asked, Attempt, Record
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 
-__all__ = ["Again", "Replayed", "made_again", "remade", "replays"]
+__all__ = ["Replayed", "Rerun", "replay_record", "replays", "rerun"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,16 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
             yield Replayed(record, drift="another configuration: " + "; ".join(changed))
             continue
         try:
-            now = remade(job, record, results.path, plan.endpoint.url)
+            now = replay_record(job, record, results.path, plan.endpoint.url)
         except (ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
         yield Replayed(record, now, _drift(record, now))
 
 
-def remade(job: Job, record: Record, folder: Path, base_url: str, observe: Observer | None = None) -> Record:
+def replay_record(
+    job: Job, record: Record, folder: Path, base_url: str, observe: Observer | None = None
+) -> Record:
     """The record that a run's cassette comes to now; times, which no replay has, are those of the record.
 
     :param folder: the directory of the results
@@ -75,9 +77,9 @@ def remade(job: Job, record: Record, folder: Path, base_url: str, observe: Obser
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    with replayed(folder, record.cassette, base_url, job, observe) as outside:
-        again = replace(run_job(job, outside), cassette=record.cassette)
-    return _timed(again, record)
+    with replay_context(folder, record.cassette, base_url, job, observe) as context:
+        rerun_of = replace(run_job(job, context), cassette=record.cassette)
+    return _timed(rerun_of, record)
 
 
 def _drift(record: Record, now: Record) -> str:
@@ -93,7 +95,7 @@ def _timed(record: Record, measured: Record) -> Record:
     return replace(record, attempts=tuple(attempts))
 
 
-def _asked(attempt: Attempt, then: Attempt) -> tuple[Asked, ...]:
+def _asked(attempt: Attempt, then: Attempt) -> tuple[SentRequest, ...]:
     asked = [*attempt.asked]
     for index, (one, measured) in enumerate(zip(asked, then.asked, strict=False)):
         asked[index] = replace(one, ms=measured.ms)
@@ -101,14 +103,14 @@ def _asked(attempt: Attempt, then: Attempt) -> tuple[Asked, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Rerun:
     """One attempt, made again."""
 
     run: Run
     evidence: Evidence
 
 
-def made_again(record: Record, plan: EvalPlan, folder: Path) -> Again:
+def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     """The last attempt of a run: out of its cassette, or by the script that spoke in it.
 
     :param folder: the directory of the results
@@ -117,8 +119,8 @@ def made_again(record: Record, plan: EvalPlan, folder: Path) -> Again:
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
     job = _job(record, plan)
-    with replayed(folder, record.cassette, plan.endpoint.url, job) as outside:
-        *_, last = [_made(job, outside) for _ in record.attempts]
+    with replay_context(folder, record.cassette, plan.endpoint.url, job) as context:
+        *_, last = [_made(job, context) for _ in record.attempts]
     return last
 
 
@@ -134,8 +136,8 @@ def _job(record: Record, plan: EvalPlan) -> Job:
     return job
 
 
-def _made(job: Job, outside: Outside) -> Again:
+def _made(job: Job, context: RunContext) -> Rerun:
     setting = job.setting
     plan, host = job.plan(setting), WorldHost(setting.world)
-    ended = run(plan, Ports(outside.endpoint, host, clock=outside.clock))
-    return Again(ended, evidence_of(plan, ended.state, ended.notes, host.world, setting.world.told()))
+    ended = run(plan, Ports(context.endpoint, host, clock=context.clock))
+    return Rerun(ended, evidence_of(plan, ended.state, ended.notes, host.world, setting.world.contents()))

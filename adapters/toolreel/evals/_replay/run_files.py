@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._errors import CassetteError
-from toolreel.evals._replay.replay import made_again
-from toolreel.evals._store.files import written
+from toolreel.evals._replay.replay import rerun
+from toolreel.evals._store.files import write_atomically
 from toolreel.evals._store.results import Results
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ReplayMismatch
@@ -20,12 +20,12 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import ReplyRead
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.evidence import SeenTurn
+from toolreel_core.evals._scenarios.evidence import ObservedTurn
 from toolreel_core.evals._summary.reference_format import Axes, label
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
-__all__ = ["Refolded", "refolded", "run_file_name", "write_run_files"]
+__all__ = ["Conversation", "refold", "run_file_name", "write_run_files"]
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -43,7 +43,7 @@ def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:
         name = names[record.cell.task]
         tree = _run_tree(record, entries[record.key], name, plan, _again(results, plan, record))
         path = results.path / "runs" / run_file_name(name, record)
-        written(path, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(path, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
         count += 1
     return count
 
@@ -58,20 +58,22 @@ def run_file_name(name: str, record: Record) -> str:
     return f"{_UNFIT.sub('__', stem)}.json"
 
 
-def _again(results: Results, plan: EvalPlan, record: Record) -> Refolded | str:
+def _again(results: Results, plan: EvalPlan, record: Record) -> Conversation | str:
     """The run once more, offline; why there is none, if there is none."""
     try:
-        return refolded(plan, record, results.path)
+        return refold(plan, record, results.path)
     except (CassetteError, ReplayMismatch) as error:
         return str(error)
 
 
-def _run_tree(record: Record, entry: RunEntry, name: str, plan: EvalPlan, again: Refolded | str) -> Tree:
+def _run_tree(
+    record: Record, entry: RunEntry, name: str, plan: EvalPlan, rerun_of: Conversation | str
+) -> Tree:
     cell, options = record.cell, plan.options
     on = cell.language != "off"
     configuration = parse(record.configuration)
     hint: dict[str, Json] = {"error_hint": record.error_hint} if record.error_hint else {}
-    why: dict[str, Json] = {"history_error": again} if isinstance(again, str) else {}
+    why: dict[str, Json] = {"history_error": rerun_of} if isinstance(rerun_of, str) else {}
     body = record.error_body
     return {
         "model": name,
@@ -112,8 +114,8 @@ def _run_tree(record: Record, entry: RunEntry, name: str, plan: EvalPlan, again:
         **hint,
         "key": record.key,
         "cassette": record.cassette or None,
-        "history": None if isinstance(again, str) else list(again.history),
-        "trace": None if isinstance(again, str) else list(again.trace),
+        "history": None if isinstance(rerun_of, str) else list(rerun_of.history),
+        "trace": None if isinstance(rerun_of, str) else list(rerun_of.trace),
         **why,
     }
 
@@ -123,7 +125,7 @@ def _part(tree: Json, key: str) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Refolded:
+class Conversation:
     """What was said in the last attempt of a run."""
 
     history: tuple[Tree, ...]
@@ -132,19 +134,19 @@ class Refolded:
     """An entry for each reply of the model."""
 
 
-def refolded(plan: EvalPlan, record: Record, folder: Path) -> Refolded:
+def refold(plan: EvalPlan, record: Record, folder: Path) -> Conversation:
     """Run a record's sample once more, offline; all attempts, of which the last counts.
 
     :param folder: the directory of the results
     :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    again = made_again(record, plan, folder)
-    ended, seen = again.run, again.evidence
+    rerun_of = rerun(record, plan, folder)
+    ended, seen = rerun_of.run, rerun_of.evidence
     replies = {note.turn: note for note in ended.notes if isinstance(note, ReplyRead)}
     trace = zip(replies.values(), seen.turns, strict=True)
     request = _request(ended.state.plan)
-    return Refolded(
+    return Conversation(
         tuple(wire_tree(message) for message in ended.state.messages.messages),
         tuple(_entry(request, reply, turn) for reply, turn in trace),
     )
@@ -166,7 +168,7 @@ def _request(asked: Plan) -> Tree:
     }
 
 
-def _entry(request: Tree, reply: ReplyRead, turn: SeenTurn) -> Tree:
+def _entry(request: Tree, reply: ReplyRead, turn: ObservedTurn) -> Tree:
     return {
         "turn": reply.turn,
         "request": request,
@@ -188,5 +190,5 @@ def _entry(request: Tree, reply: ReplyRead, turn: SeenTurn) -> Tree:
     }
 
 
-def _calls(turn: SeenTurn) -> list[Json]:
+def _calls(turn: ObservedTurn) -> list[Json]:
     return [{"name": call.name, "arguments_bytes": len(call.arguments.encode())} for call in turn.calls]

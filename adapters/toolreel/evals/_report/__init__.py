@@ -5,7 +5,7 @@ module           has
 ===============  =================================================================================
 ``page``         the page, put together: ``report_page``
 ``pictures``     the pictures as files: ``report_pictures``
-``content``      all figures, worked out once: ``content_of``
+``content``      all figures, worked out once: ``report_content``
 ``heat``         models by scenarios: ``heat_map``, ``heat_drawing``
 ``forest``       strategies with their intervals, and what one gains over another
 ``failures``     categories by strategies

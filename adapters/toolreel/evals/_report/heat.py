@@ -67,8 +67,8 @@ class HeatMap:
 def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
     """The cells of a summary, tasks by scenarios, both in the order of the plan."""
     ran = dict.fromkeys(cell.cell.scenario for cell in summary.cells)
-    asked_for = [each.name for each in plan.scenarios if each.name in ran]
-    scenarios = tuple(dict.fromkeys((*asked_for, *ran)))
+    planned = [each.name for each in plan.scenarios if each.name in ran]
+    scenarios = tuple(dict.fromkeys((*planned, *ran)))
     rows = []
     for task in summary.tasks:
         known = {cell.cell.scenario: _cell(cell) for cell in task.cells}

@@ -16,20 +16,20 @@ from typing import Final
 
 from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
-from toolreel.evals._report.content import Content
+from toolreel.evals._report.content import ReportContent
 from toolreel.evals._report.heat import label_of, split_bar, split_words
 from toolreel.evals._report.palette import RESULTS, drawing_css
 from toolreel.evals._report.pictures import drawings
-from toolreel.evals._report.selection import TRANSCRIPTS, Selection, selected
-from toolreel.evals._report.side_by_side import Beside, beside
+from toolreel.evals._report.selection import TRANSCRIPTS, Selection, select_runs
+from toolreel.evals._report.side_by_side import SideBySide, side_by_side
 from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._report.words import (
-    bounded,
     interval_words,
     percent,
     points,
-    shown,
     thousands,
+    truncated,
+    visible,
 )
 from toolreel.evals._store.plans import strategy_differences
 from toolreel.evals._summary.run_pairs import Match
@@ -69,16 +69,16 @@ class _Pair:
     label: str
     first: Transcript
     second: Transcript
-    beside: Beside
+    side_by_side: SideBySide
 
 
-def report_page(found: Content, most: int = TRANSCRIPTS) -> str:
+def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     """The whole page; the same results give the same page.
 
-    :param most: how many runs are told turn by turn
+    :param max_runs: how many runs are told turn by turn
     :raises ResultsError: if the results cannot be read
     """
-    chosen = selected(found.summary, most)
+    chosen = select_runs(found.summary, max_runs)
     transcripts = _transcripts(found, chosen)
     css, js = drawing_css() + _asset("page.css"), _asset("page.js")
     page = _environment().get_template(_PAGE)
@@ -123,9 +123,9 @@ def _environment() -> Environment:
     filters: Mapping[str, Callable[..., object]] = {
         "anchor": _anchor,
         "bar": _bar,
-        "bounded": bounded,
+        "bounded": truncated,
         "breaking": _breaking,
-        "brief": lambda text: bounded(text, _BRIEF),
+        "brief": lambda text: truncated(text, _BRIEF),
         "interval": interval_words,
         "percent": percent,
         "points": points,
@@ -137,7 +137,7 @@ def _environment() -> Environment:
 
 
 def _finished(value: object) -> object:
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _markup(text: str) -> Markup:
@@ -155,7 +155,7 @@ def _bar(counts: ResultCounts) -> Markup:
 
 def _breaking(name: str) -> Markup:
     """A name that may go on in the next line after each of its parts."""
-    return Markup("_<wbr>").join(shown(name).split("_"))
+    return Markup("_<wbr>").join(visible(name).split("_"))
 
 
 def _anchor(key: str) -> str:
@@ -179,7 +179,7 @@ def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
     return {model: tuple(sorted(names)) for model, names in found.items()}
 
 
-def _transcripts(found: Content, chosen: Selection) -> dict[str, Transcript]:
+def _transcripts(found: ReportContent, chosen: Selection) -> dict[str, Transcript]:
     """The chosen runs by their keys, one made again after the other."""
     wanted = {entry.key for entry in chosen.entries}
     records: Iterable[Record] = found.results.records()
@@ -190,7 +190,9 @@ def _transcripts(found: Content, chosen: Selection) -> dict[str, Transcript]:
     }
 
 
-def _runs(found: Content, entries: Iterable[RunEntry], transcripts: Mapping[str, Transcript]) -> list[_Run]:
+def _runs(
+    found: ReportContent, entries: Iterable[RunEntry], transcripts: Mapping[str, Transcript]
+) -> list[_Run]:
     where = shlex.quote(str(found.results.path))
     return [
         _Run(
@@ -203,13 +205,13 @@ def _runs(found: Content, entries: Iterable[RunEntry], transcripts: Mapping[str,
     ]
 
 
-def _pair(found: Content, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
+def _pair(found: ReportContent, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
     first, second = transcripts[match.first.key], transcripts[match.second.key]
     cell = match.first.cell
     several = len(found.plan.languages) > 1
     parts = (cell.model, cell.profile, cell.fallback, cell.language if several else "", cell.scenario)
     label = f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
-    return _Pair(match, label, first, second, beside(first, second))
+    return _Pair(match, label, first, second, side_by_side(first, second))
 
 
 def _asset(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core.evals._statistics.intervals import Interval
 
-__all__ = ["LONGEST", "bounded", "interval_words", "percent", "points", "shown", "thousands"]
+__all__ = ["LONGEST", "interval_words", "percent", "points", "thousands", "truncated", "visible"]
 
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""
@@ -50,25 +50,25 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
 
 
-def shown(text: str) -> str:
+def visible(text: str) -> str:
     r"""A text that models or servers wrote, with what cannot be seen, or turns text around, spelt out.
 
-    >>> print(shown("a\x1bb\u202ec"))
+    >>> print(visible("a\x1bb\u202ec"))
     a\x1bb\u202ec
     """
     return _UNSEEN.sub(lambda found: _spelt(ord(found[0])), text.replace("\r\n", "\n"))
 
 
-def bounded(text: str, longest: int = LONGEST) -> str:
+def truncated(text: str, longest: int = LONGEST) -> str:
     """The same, cut where it is too long to be read; says how much is left out.
 
-    >>> bounded("abcdef", 4)
+    >>> truncated("abcdef", 4)
     'abcd … 2 more characters are in the cassette'
     """
     rest = len(text) - longest
     if rest <= 0:
-        return shown(text)
-    return f"{shown(text[:longest])} … {rest:,} more characters are in the cassette"
+        return visible(text)
+    return f"{visible(text[:longest])} … {rest:,} more characters are in the cassette"
 
 
 def _short(number: float) -> str:

@@ -14,25 +14,25 @@ from typing import Final, Protocol, cast
 
 from toolreel._errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
-from toolreel.evals._runner.cassettes import Line, Taped
+from toolreel.evals._runner.cassettes import Connection, RunRecorder
 from toolreel.evals._runner.spending import Spent
-from toolreel.evals._runner.trial import Job, Runs, run_job
+from toolreel.evals._runner.trial import Job, WorkerPool, run_job
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Header, Journal, written
+from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._records.retries import Tries
+from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = [
-    "Ending",
-    "Found",
+    "EvaluationOutcome",
+    "ExistingRuns",
     "Watcher",
     "cassette_name",
     "evaluate",
-    "found_in",
+    "existing_runs",
     "job_of",
     "jobs_of",
     "recorded_job",
@@ -42,7 +42,7 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ExistingRuns:
     """What stands in a directory of what a plan asks for."""
 
     ended: frozenset[str] = frozenset()
@@ -57,10 +57,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EvaluationOutcome:
     """How an evaluation stands when it ends."""
 
-    asked_for: int
+    required_runs: int
     """Runs of the plan, but for those that are spared."""
     made: int
     """Runs that were made this time."""
@@ -84,7 +84,7 @@ class Ending:
 class Watcher(Protocol):
     """Somebody who watches an evaluation; called from one thread."""
 
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Hear what there is already."""
         ...
 
@@ -96,14 +96,14 @@ class Watcher(Protocol):
 def evaluate(
     plan: EvalPlan,
     out: Path,
-    line: Line,
+    connection: Connection,
     header: Header,
     watcher: Watcher,
     stop: Event,
     *,
     cassettes: bool = True,
     accept_changes: bool = False,
-) -> Ending:
+) -> EvaluationOutcome:
     """Make all runs of a plan that have not ended yet.
 
     :param out: the directory of the results, new or of an earlier run of the plan
@@ -111,16 +111,16 @@ def evaluate(
     :param accept_changes: whether runs may be made anew whose configuration has changed
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     """
-    taped, job_for = Taped(line, out if cassettes else None), jobs_of(plan)
+    recorder, job_for = RunRecorder(connection, out if cassettes else None), jobs_of(plan)
 
     def run_one(job: Job) -> Record:
-        with taped.outside(job, cassette_name(job.sample)) as (outside, saved):
-            record = run_job(job, outside)
+        with recorder.context(job, cassette_name(job.sample)) as (context, saved):
+            record = run_job(job, context)
             return replace(record, cassette=saved())
 
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
-    with Journal(out, known_secrets=line.secrets) as journal:
-        found = found_in(out, plan, accept_changes=accept_changes)
+    with Journal(out, known_secrets=connection.secrets) as journal:
+        found = existing_runs(out, plan, accept_changes=accept_changes)
         journal.begin(header)
         watcher.found(found)
         spent, course = found.spent, Course(plan, found.results)
@@ -129,36 +129,38 @@ def evaluate(
         for todo in course.rounds(lambda: _fair(plan)):
             if stop.is_set():
                 break
-            runs = Runs((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
+            runs = WorkerPool((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
             while (one := runs.next_ended()) is not None:
                 if one.error is not None:
                     stop.set()
                     raise one.error
-                record = journal.append(cast("Record", one.came))
-                course.heard(record)
+                record = journal.append(cast("Record", one.result))
+                course.record_ended(record)
                 made, void = made + 1, void + (record.verdict.result == "void")
                 spent = spent.after(record, prices)
                 watcher.ended(record)
                 if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
         course.save(out)
-    asked_for = plan.count - course.spared
-    left = asked_for - len(found.ended) - made
-    return Ending(asked_for, made, left, void, why, tuple(map(str, taped.refused)), course.spared)
+    required_runs = plan.count - course.spared
+    left = required_runs - len(found.ended) - made
+    return EvaluationOutcome(
+        required_runs, made, left, void, why, tuple(map(str, recorder.refused)), course.spared
+    )
 
 
-def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Found:
+def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:
     """What a directory has of a plan.
 
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
-    asked_for = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     results, others = dict[str, Result](), set[tuple[Cell, int]]()
     changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
-    for record in written(out):
+    for record in all_records(out):
         spent = spent.after(record, prices)
         run = (record.cell, record.trial)
-        sample = asked_for.get(run)
+        sample = required_runs.get(run)
         if sample is None:
             others.add(run)
         elif sample.key == record.key:
@@ -169,9 +171,9 @@ def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Foun
             results.pop(sample.key, None)
     if changed and not accept_changes:
         run, record = next(iter(changed.items()))
-        raise ResultsError(_changed(out, plan, asked_for[run], record))
+        raise ResultsError(_changed(out, plan, required_runs[run], record))
     ended: dict[str, Result] = {key: result for key, result in results.items() if result != "void"}
-    return Found(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
+    return ExistingRuns(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -212,9 +214,9 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
     return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
 
 
-def _rules(plan: EvalPlan) -> tuple[Tries, bool]:
+def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
     """How often a run is tried again, and whether an answer in another language is a failure."""
-    return Tries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
+    return Retries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:

@@ -15,13 +15,13 @@ from toolreel_core._protocol.notes import Note, RequestSent
 from toolreel_core._replies.finish_reason import finish_of
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._replies.usage import served_in, usage_in
-from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._verdicts.provider_hints import provider_hint
 
-__all__ = ["ErrorSeen", "Watched", "error_in"]
+__all__ = ["LastError", "ObservedEndpoint", "last_error"]
 
 
-class Watched:
+class ObservedEndpoint:
     """Passes requests on, and keeps what there is to tell of each.
 
     :param now: a clock that never goes back, in seconds
@@ -31,7 +31,7 @@ class Watched:
         self._endpoint = endpoint
         self._now = now
         self._turn = 1
-        self.asked: list[Asked] = []
+        self.asked: list[SentRequest] = []
         self.failed: RequestFailed | None = None
         """The failure of the last request, if it failed."""
 
@@ -49,21 +49,21 @@ class Watched:
         return event
 
 
-def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> Asked:
+def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentRequest:
     """One request, from what answered it."""
     match event:
         case ReplyReceived():
             return _answered(turn, ms, event)
         case RequestFailed():
-            return Asked(turn, ms, event.status, failure=event.failure)
+            return SentRequest(turn, ms, event.status, failure=event.failure)
         case _:
             assert_never(event)
 
 
-def _answered(turn: int, ms: int, event: ReplyReceived) -> Asked:
+def _answered(turn: int, ms: int, event: ReplyReceived) -> SentRequest:
     body = _tree(event.body)
     usage, served = usage_in(body), served_in(body)
-    return Asked(
+    return SentRequest(
         turn,
         ms,
         event.status,
@@ -103,7 +103,7 @@ _KEPT: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorSeen:
+class LastError:
     """The last failure on the wire; without one, all is empty."""
 
     status: int | None = None
@@ -113,12 +113,12 @@ class ErrorSeen:
     retry_after_ms: int | None = None
 
 
-def error_in(event: RequestFailed | None) -> ErrorSeen:
+def last_error(event: RequestFailed | None) -> LastError:
     """What there is to keep of a failure."""
     if event is None:
-        return ErrorSeen()
+        return LastError()
     body = _parsed(event.body) or None
-    return ErrorSeen(event.status, body, provider_hint(body), event.retry_after_ms)
+    return LastError(event.status, body, provider_hint(body), event.retry_after_ms)
 
 
 def _parsed(text: str) -> Json:

@@ -17,7 +17,7 @@ from toolreel._journal.migrations import Versions
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.record import VERSION
 
-__all__ = ["HEADERS", "Header", "Written", "read_header", "schema_of", "write_header", "written"]
+__all__ = ["HEADERS", "Header", "StoredFile", "read_header", "schema_of", "write_atomically", "write_header"]
 
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
 """One migration a version, from the header of the version before."""
@@ -101,7 +101,7 @@ def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     return value
 
 
-def written(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a file beside the old one, and move it into its place; nobody ever sees half of it.
 
     :raises ResultsError: if it cannot be written
@@ -121,11 +121,11 @@ def written(path: Path, text: str) -> None:
             draft.unlink()
 
 
-Written: TypeAlias = Literal["header", "record"]
+StoredFile: TypeAlias = Literal["header", "record"]
 """``header`` is the whole of ``header.json``, ``record`` one line of ``journal.jsonl``."""
 
 
-def schema_of(what: Written) -> dict[str, Any]:
+def schema_of(what: StoredFile) -> dict[str, Any]:
     """The schema of the newest version, in draft 2020-12.
 
     >>> schema_of("record")["properties"]["tools_sent"]

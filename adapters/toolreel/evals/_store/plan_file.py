@@ -22,10 +22,10 @@ from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.environment import VARIABLES, environment
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
-from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
+from toolreel_core.evals._scenarios.catalogue import select_scenarios
 from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from
-from toolreel_core.evals._verdicts.languages import chosen_languages
+from toolreel_core.evals._verdicts.languages import select_languages
 
 __all__ = ["planned"]
 
@@ -78,8 +78,8 @@ def planned(
 
 
 def _plan(options: Options, presets: Presets) -> EvalPlan:
-    scenarios = _found("scenarios", lambda: chosen_scenarios(options.scenarios))
-    languages = _found("languages", lambda: chosen_languages(options.languages))
+    scenarios = _found("scenarios", lambda: select_scenarios(options.scenarios))
+    languages = _found("languages", lambda: select_languages(options.languages))
     try:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:

@@ -21,12 +21,12 @@ __all__ = [
     "StrategyDifference",
     "configuration_differences",
     "configuration_under",
-    "plan_in",
+    "plan_of_header",
     "strategy_differences",
 ]
 
 
-def plan_in(header: Header) -> EvalPlan:
+def plan_of_header(header: Header) -> EvalPlan:
     """The plan that a header tells of, with the catalogue and the scenarios of today.
 
     :raises ResultsError: if it names what there is not any longer

@@ -9,7 +9,7 @@ from toolreel.evals._statistics.paired import Paired, compare_clustered, compare
 from toolreel.evals._statistics.ties import holm
 from toolreel.evals._statistics.unpaired import Unpaired, compare_unpaired
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, matched, valid
+from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, pair_runs, valid
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry
@@ -112,7 +112,7 @@ def compare(first: Side, second: Side, axis: Axis = "") -> Comparison:
 
     :param axis: what they differ in, within one evaluation
     """
-    matches = matched(first.entries, second.entries, axis)
+    matches = pair_runs(first.entries, second.entries, axis)
     cells = [*first.cells, *second.cells]
     controls = frozenset(cell.cell.scenario for cell in cells if cell.control)
     if all(cell.control for cell in cells):

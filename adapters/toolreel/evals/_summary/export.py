@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from toolreel.evals._runner.adaptive import asked_for
-from toolreel.evals._store.files import written
+from toolreel.evals._runner.adaptive import required_runs
+from toolreel.evals._store.files import write_atomically
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.figures import findings_of
 from toolreel.evals._summary.figures_json import with_figures
@@ -31,7 +31,7 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
     Runs that its rule for stopping early has spared are not missing.
     """
     order, controls = cells_of(plan), [each.name for each in SCENARIOS if each.control]
-    asked = asked_for(plan, results.records())
+    asked = required_runs(plan, results.records())
     return summarise(results.records(), order, controls, asked)
 
 
@@ -48,7 +48,7 @@ def write_summaries(results: Results, plan: EvalPlan) -> Summary:
     """
     summary = summary_of(results, plan)
     for name, tree in summary_trees(summary, results, plan).items():
-        written(results.path / name, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(results.path / name, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
     return summary
 
 

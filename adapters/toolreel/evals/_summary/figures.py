@@ -13,7 +13,7 @@ from toolreel.evals._statistics.wilson import wilson
 from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Count, OverCells, pass_at, pass_hat, total
+from toolreel_core.evals._statistics.counts import CellMean, Count, pass_at, pass_hat, total
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.percentiles import nearest_rank
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
@@ -24,11 +24,11 @@ __all__ = [
     "Total",
     "categories_of",
     "cell_interval",
-    "counted",
+    "counted_cells",
     "findings_of",
     "over_clusters",
+    "pass_count",
     "task_interval",
-    "that_count",
     "total_of",
 ]
 
@@ -42,9 +42,9 @@ class Total:
     counts: ResultCounts
     clustered: Clustered | None
     """The rate and its interval; clusters are models by scenarios. ``None``: there is no valid run."""
-    pass_at_1: OverCells
+    pass_at_1: CellMean
     """The mean of the cells' rates."""
-    pass_hat_k: OverCells
+    pass_hat_k: CellMean
     """How likely all trials of a cell pass; ``k`` is the plan's number of trials."""
     p50_ms: int | None
     """Of the last attempt of each run that is not void, by nearest rank; so for the next one."""
@@ -67,8 +67,8 @@ def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
 
     :param trials: the ``k`` of pass^k
     """
-    taken = that_count(cells)
-    each = [counted(cell.counts) for cell in taken]
+    taken = counted_cells(cells)
+    each = [pass_count(cell.counts) for cell in taken]
     times = [entry.last_ms for cell in taken for entry in cell.entries if entry.result != "void"]
     return Total(
         name,
@@ -82,13 +82,13 @@ def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
     )
 
 
-def that_count(cells: Iterable[CellSummary]) -> tuple[CellSummary, ...]:
+def counted_cells(cells: Iterable[CellSummary]) -> tuple[CellSummary, ...]:
     """The cells of tool scenarios; where there are none, the controls."""
     given = tuple(cells)
     return tuple(cell for cell in given if not cell.control) or given
 
 
-def counted(counts: ResultCounts) -> Count:
+def pass_count(counts: ResultCounts) -> Count:
     """Valid runs, and how many of them passed."""
     return Count(counts.ok, counts.valid)
 
@@ -97,7 +97,7 @@ def over_clusters(cells: Sequence[CellSummary]) -> Clustered | None:
     """The rate of some cells, of which those of one model and scenario make a cluster."""
     clusters: dict[tuple[str, str], list[Count]] = {}
     for cell in cells:
-        clusters.setdefault((cell.cell.model, cell.cell.scenario), []).append(counted(cell.counts))
+        clusters.setdefault((cell.cell.model, cell.cell.scenario), []).append(pass_count(cell.counts))
     return clustered_rate([total(counts) for counts in clusters.values()])
 
 
@@ -149,12 +149,12 @@ def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
 
 def cell_interval(cell: CellSummary) -> Interval | None:
     """Where the rate of a cell lies; ``None`` if it has no valid run."""
-    return wilson(counted(cell.counts))
+    return wilson(pass_count(cell.counts))
 
 
 def task_interval(task: TaskSummary, *, control: bool | None = None) -> Interval | None:
     """Where the rate of a task's tool runs lies, or of its control runs, on its own scenarios."""
-    return wilson(counted(task.counts(control=control)))
+    return wilson(pass_count(task.counts(control=control)))
 
 
 def _grouped(
@@ -182,7 +182,7 @@ def _ties(groups: Mapping[str, Iterable[CellSummary]], axis: Axis) -> TiesFound:
     """Candidates that nothing separates, compared on the tasks that they share."""
     outcomes: dict[str, dict[_Task, bool]] = {}
     for name, cells in groups.items():
-        entries = [entry for cell in that_count(cells) for entry in cell.entries if valid(entry)]
+        entries = [entry for cell in counted_cells(cells) for entry in cell.entries if valid(entry)]
         outcomes[name] = {_Task.of(entry, axis): entry.ok for entry in entries}
     return paired_ties(outcomes, cluster=lambda task: task.cluster)
 
@@ -208,7 +208,7 @@ def _notes(*groupings: Mapping[str, Iterable[CellSummary]]) -> Iterable[str]:
         clusters = {
             cluster_of(axis)(entry)
             for cells in groups.values()
-            for cell in that_count(cells)
+            for cell in counted_cells(cells)
             for entry in cell.entries
         }
         if len(groups) > 1 and len(clusters) < _TOO_FEW:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from toolreel.evals._store.plans import configuration_differences, plan_in
+from toolreel.evals._store.plans import configuration_differences, plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.comparison import Side
 from toolreel.evals._summary.export import cells_of, summary_of
@@ -20,11 +20,11 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import Figures
 from toolreel_core.evals._summary.summary import Summary
 
-__all__ = ["OneSide", "sides_of"]
+__all__ = ["EvaluationSide", "read_sides"]
 
 
 @dataclass(frozen=True, slots=True)
-class OneSide:
+class EvaluationSide:
     """An evaluation, or what it has of a value on an axis."""
 
     results: Results
@@ -55,7 +55,7 @@ class OneSide:
         """What gates can ask of it."""
         return measured_figures(self.summary, self.plan, self.axis, self.value)
 
-    def headers_beside(self, other: OneSide) -> tuple[str, ...]:
+    def headers_beside(self, other: EvaluationSide) -> tuple[str, ...]:
         """How the plans and versions of two evaluations differ, a line each."""
         return configuration_differences(self._header(), other._header())
 
@@ -71,7 +71,7 @@ class OneSide:
         return {record.digest: record.configuration for record in self.results.records()}
 
 
-def sides_of(folder: Path, others: Sequence[str], axis: str) -> tuple[OneSide, OneSide]:
+def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:
     """The two sides that somebody has named.
 
     :param others: another directory; or, with an axis, two values on it
@@ -86,11 +86,13 @@ def sides_of(folder: Path, others: Sequence[str], axis: str) -> tuple[OneSide, O
     if len(others) != 2:
         raise ConfigError(f"--by {axis}: name a directory and two values, such as raw production")
     compared = cast("Axis", axis)
-    one, other = (OneSide(first.results, first.plan, first.summary, compared, value) for value in others)
+    one, other = (
+        EvaluationSide(first.results, first.plan, first.summary, compared, value) for value in others
+    )
     return one, other
 
 
-def _read(folder: Path) -> OneSide:
+def _read(folder: Path) -> EvaluationSide:
     results = Results.open(folder)
-    plan = plan_in(results.header)
-    return OneSide(results, plan, summary_of(results, plan))
+    plan = plan_of_header(results.header)
+    return EvaluationSide(results, plan, summary_of(results, plan))

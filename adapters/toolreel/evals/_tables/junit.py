@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel.evals._summary.comparison import Comparison
 from toolreel.evals._summary.run_pairs import Match
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._statistics.gates import Gate, Judged, NoRegression, NoWorseThan, Threshold
+from toolreel_core.evals._statistics.gates import Gate, GateResult, NoRegression, NoWorseThan, Threshold
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 
 __all__ = ["Case", "Standing", "as_junit", "cell_cases", "gate_cases", "match_cases"]
@@ -62,9 +62,9 @@ def _add(suite: ET.Element, case: Case) -> None:
     named = {"classname": _fit(case.group), "name": _fit(case.name), "time": f"{case.seconds:.3f}"}
     element, details = ET.SubElement(suite, "testcase", named), _fit("\n".join(case.details))
     if case.standing == "passed":
-        told = "\n".join(filter(None, (_fit(case.message), details)))
-        if told:
-            ET.SubElement(element, "system-out").text = told
+        message = "\n".join(filter(None, (_fit(case.message), details)))
+        if message:
+            ET.SubElement(element, "system-out").text = message
         return
     ET.SubElement(element, case.standing, {"message": _fit(case.message)}).text = details
 
@@ -87,10 +87,12 @@ def match_cases(comparison: Comparison) -> tuple[Case, ...]:
     return tuple(_compared(cell, matches) for cell, matches in cells.items())
 
 
-def gate_cases(judged: Iterable[Judged]) -> tuple[Case, ...]:
+def gate_cases(results: Iterable[GateResult]) -> tuple[Case, ...]:
     """The gates; one that is undecided is in error, since nobody knows."""
     standings: dict[str, Standing] = {"passed": "passed", "failed": "failure", "undecided": "error"}
-    return tuple(Case("gates", _gate_name(one.gate), standings[one.standing], one.sentence) for one in judged)
+    return tuple(
+        Case("gates", _gate_name(one.gate), standings[one.standing], one.sentence) for one in results
+    )
 
 
 def _gate_name(gate: Gate) -> str:
@@ -108,9 +110,9 @@ def _gate_name(gate: Gate) -> str:
 
 def _cell(cell: CellSummary) -> Case:
     counts = cell.counts
-    told = f"{counts.ok} of {counts.valid} valid runs passed"
-    told += f", {counts.void} void" if counts.void else ""
-    told += f", {counts.unsupported} unsupported" if counts.unsupported else ""
+    message = f"{counts.ok} of {counts.valid} valid runs passed"
+    message += f", {counts.void} void" if counts.void else ""
+    message += f", {counts.unsupported} unsupported" if counts.unsupported else ""
     standing: Standing = (
         "failure" if counts.failed else "error" if counts.void else "passed" if counts.valid else "skipped"
     )
@@ -120,17 +122,17 @@ def _cell(cell: CellSummary) -> Case:
         if not entry.ok
     )
     seconds = sum(entry.ms for entry in cell.entries) / 1000
-    return Case(".".join(cell.cell.task), cell.cell.scenario, standing, told, details, seconds)
+    return Case(".".join(cell.cell.task), cell.cell.scenario, standing, message, details, seconds)
 
 
 def _compared(cell: Cell, matches: Sequence[Match]) -> Case:
     gained, lost = ([match for match in matches if match.flip == flip] for flip in ("gained", "lost"))
     valid = sum(match.valid for match in matches)
     standing: Standing = "failure" if len(lost) > len(gained) else "passed" if valid else "skipped"
-    told = f"{valid} pairs, {len(gained)} gained, {len(lost)} lost"
+    message = f"{valid} pairs, {len(gained)} gained, {len(lost)} lost"
     details = tuple(
         f"trial {match.second.trial}: {match.second.error} ({match.second.cassette or match.second.key})"
         for match in lost
     )
     seconds = sum(match.second.ms for match in matches) / 1000
-    return Case(".".join(cell.task), cell.scenario, standing, told, details, seconds)
+    return Case(".".join(cell.task), cell.scenario, standing, message, details, seconds)

@@ -7,11 +7,11 @@ from typing import Final
 
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
-__all__ = ["CONTROL_RUN", "TOOL_RUN", "Assumed", "Estimate", "estimated"]
+__all__ = ["CONTROL_RUN", "TOOL_RUN", "AssumedRun", "Estimate", "estimate_cost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
+class AssumedRun:
     """What one run is taken to be."""
 
     requests: float
@@ -26,9 +26,9 @@ class Assumed:
         return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
 
 
-TOOL_RUN: Final = Assumed(4, 4_000, 300, 8.2)
+TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
 """A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
-CONTROL_RUN: Final = Assumed(1, 60, 10, 2.0)
+CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Estimate:
         return self.prompt_tokens + self.completion_tokens
 
 
-def estimated(plan: EvalPlan) -> Estimate:
+def estimate_cost(plan: EvalPlan) -> Estimate:
     """What a plan would come to if each run were as :data:`TOOL_RUN` and :data:`CONTROL_RUN` have it."""
     controls = sum(scenario.control for scenario in plan.scenarios)
     kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))

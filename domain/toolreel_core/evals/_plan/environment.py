@@ -13,7 +13,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._settings.overrides import merged
-from toolreel_core.evals._plan.filters import words_of
+from toolreel_core.evals._plan.filters import comma_separated
 
 __all__ = ["VARIABLES", "environment"]
 
@@ -57,11 +57,11 @@ def _object(text: str) -> Json:
 
 
 def _words(text: str) -> Json:
-    return [*words_of(text)]
+    return [*comma_separated(text)]
 
 
 def _tools(text: str) -> Json:
-    words = words_of(text)
+    words = comma_separated(text)
     return [] if {"all", "full", "*"} & set(words) else [*words]
 
 

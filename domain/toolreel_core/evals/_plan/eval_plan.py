@@ -26,17 +26,17 @@ from toolreel_core.evals._plan.model_profiles import (
     AUTO,
     DEFAULT,
     auto_profile,
-    chosen_models,
-    chosen_profiles,
     profiles_for,
+    select_models,
+    select_profiles,
 )
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
     Strategy,
-    asked_of_every_run,
-    configured,
+    configuration_for,
+    harness_preset,
     strategies_of,
 )
 from toolreel_core.evals._scenarios.scenario import Scenario
@@ -95,30 +95,30 @@ class EvalPlan:
 
     def __post_init__(self) -> None:
         options = self.options
-        chosen = _at("profiles", lambda: chosen_profiles(self.presets, options.profiles))
+        select = _at("profiles", lambda: select_profiles(self.presets, options.profiles))
         auto = AUTO in Filter(options.profiles).inclusions
-        models = _at("models", lambda: chosen_models(self.presets, options.models, options.add_models))
+        models = _at("models", lambda: select_models(self.presets, options.models, options.add_models))
         known = strategies_of(parse(options.own_strategies), self.presets)
         words = Filter(options.strategies or ("production",))
         derived: Mapping[str, object] = {
             "models": models,
             "profiles": {
                 model: profiles_for(
-                    *(self.presets, model, chosen), auto=auto, enforce=options.enforce_applicability
+                    *(self.presets, model, select), auto=auto, enforce=options.enforce_applicability
                 )
                 for model in models
             },
             "strategies": _at(
-                "strategies", lambda: words.chosen("strategy", known, lambda each: (each.name, *each.tags))
+                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
             ),
             "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
             "scenarios": _usable(self.scenarios, options),
-            "_layers": self._made(),
+            "_layers": self._build_layers(),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def _made(self) -> Layers:
+    def _build_layers(self) -> Layers:
         options = self.options
         provider = options.endpoint.provider
         if provider and not self.presets.defaults(provider).names:
@@ -127,7 +127,7 @@ class EvalPlan:
         return Layers(
             self.presets,
             provider,
-            asked_of_every_run(options),
+            harness_preset(options),
             options.sampling,
             options.content_tag_fallback,
             options.tool_allowlist,
@@ -177,7 +177,7 @@ class EvalPlan:
 
         :raises ConfigError: if the cell names what there is not
         """
-        return configured(
+        return configuration_for(
             self._layers,
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
@@ -196,7 +196,7 @@ class EvalPlan:
         A profile that ``auto`` chose says so.
         """
         several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
-        chosen_by = f"{AUTO}=" if self._chose(cell) else ""
+        chosen_by = f"{AUTO}=" if self._chosen_by_auto(cell) else ""
         parts = (
             f"{chosen_by}{cell.profile}" if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
@@ -204,11 +204,11 @@ class EvalPlan:
         )
         return ":".join((cell.model, *filter(None, parts)))
 
-    def _chose(self, cell: Cell) -> bool:
+    def _chosen_by_auto(self, cell: Cell) -> bool:
         """Whether it was ``auto`` that brought in a cell's profile."""
         if AUTO not in Filter(self.options.profiles).inclusions:
             return False
-        named = (profile.name for profile in chosen_profiles(self.presets, self.options.profiles))
+        named = (profile.name for profile in select_profiles(self.presets, self.options.profiles))
         return cell.profile not in named and auto_profile(self.presets, cell.model).name == cell.profile
 
     @property
@@ -273,8 +273,8 @@ class EvalPlan:
         """
         options = Options.of(tree["options"])
         known = {each.name: each for each in scenarios}
-        told = tree["scenarios"]
-        names = [*told] if isinstance(told, Mapping) else []
+        stored = tree["scenarios"]
+        names = [*stored] if isinstance(stored, Mapping) else []
         languages = tree["languages"]
         return cls(
             options,

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 
-__all__ = ["Filter", "globbed", "words_of"]
+__all__ = ["Filter", "comma_separated", "glob_matches"]
 
 EVERYTHING: Final = ("all", "full", "*")
 
@@ -27,19 +27,19 @@ _LETTERS: Final = re.compile(r"([^-])-([^-])|(.)", re.DOTALL)
 """A range of letters, or one, between brackets."""
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def comma_separated(text: str) -> tuple[str, ...]:
     """The words of a list with commas.
 
-    >>> words_of(" stable, !openai,, ")
+    >>> comma_separated(" stable, !openai,, ")
     ('stable', '!openai')
     """
     return tuple(word for word in map(str.strip, text.split(",")) if word)
 
 
-def globbed(pattern: str, text: str) -> bool:
+def glob_matches(pattern: str, text: str) -> bool:
     """Whether a shell glob means a text, letter for letter.
 
-    >>> globbed("*/glm-4.?*", "z-ai/glm-4.7:nitro"), globbed("[!a-y]*", "z-ai/glm-4.7:nitro")
+    >>> glob_matches("*/glm-4.?*", "z-ai/glm-4.7:nitro"), glob_matches("[!a-y]*", "z-ai/glm-4.7:nitro")
     (True, True)
     """
     parts = "".join(map(_expression, _PART.findall(pattern)))
@@ -67,12 +67,12 @@ class Filter:
         patterns = (word[1:].strip().lower() for word in self.words if word.startswith("!"))
         return tuple(pattern for pattern in patterns if pattern)
 
-    def chosen(
+    def select(
         self, what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
     ) -> tuple[_Item, ...]:
         """The items that the filter leaves, in their order.
 
-        >>> Filter(("all", "!b")).chosen("letter", ["a", "b"], lambda item: [item])
+        >>> Filter(("all", "!b")).select("letter", ["a", "b"], lambda item: [item])
         ('a',)
 
         :param what: what the items are, for complaints
@@ -81,7 +81,7 @@ class Filter:
         """
         named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
         for word in (*self.inclusions, *self.exclusions):
-            if word not in EVERYTHING and not any(_meant(word, names) for _, names in named):
+            if word not in EVERYTHING and not any(_matches(word, names) for _, names in named):
                 known = dict.fromkeys(name for _, names in named for name in names)
                 raise ConfigError(unknown_name(what, word, known))
         within = self.inclusions or EVERYTHING
@@ -94,11 +94,11 @@ class Filter:
 
 
 def _any(words: Iterable[str], names: tuple[str, ...]) -> bool:
-    return any(word in EVERYTHING or _meant(word, names) for word in words)
+    return any(word in EVERYTHING or _matches(word, names) for word in words)
 
 
-def _meant(word: str, names: tuple[str, ...]) -> bool:
-    return any(globbed(word, name) if "*" in word else word == name for name in names)
+def _matches(word: str, names: tuple[str, ...]) -> bool:
+    return any(glob_matches(word, name) if "*" in word else word == name for name in names)
 
 
 def _expression(part: str) -> str:

@@ -16,7 +16,7 @@ from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core._settings.overrides import merged, without_reserved
 from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
-from toolreel_core.evals._plan.filters import words_of
+from toolreel_core.evals._plan.filters import comma_separated
 
 __all__ = ["SIZES", "Options", "layered"]
 
@@ -232,7 +232,7 @@ def _size(table: Table) -> str:
 def _words(table: Table, key: str) -> tuple[str, ...]:
     """A list of texts, or a text with commas."""
     value = table.values[key]
-    return words_of(value) if isinstance(value, str) else table.names(key)
+    return comma_separated(value) if isinstance(value, str) else table.names(key)
 
 
 def _overrides(table: Table) -> JsonText:

@@ -1,6 +1,6 @@
 """Strategies: how much help a model gets, and the one complete configuration that it comes to.
 
-A strategy is data: which layers it has, and what it declares itself. :func:`configured` merges the layers in
+A strategy is data: which layers it has, and what it declares itself. :func:`configuration_for` merges the layers in
 one order, each a sparse patch that changes nothing but what it declares; what comes out is passed to the
 reducer as it is, so ``raw`` has no hidden help, and what is recorded is what was run.
 """
@@ -31,8 +31,8 @@ __all__ = [
     "Fallback",
     "Layers",
     "Strategy",
-    "asked_of_every_run",
-    "configured",
+    "configuration_for",
+    "harness_preset",
     "strategies_of",
 ]
 
@@ -148,7 +148,7 @@ class Layers:
     seeded: bool = False
 
 
-def configured(
+def configuration_for(
     layers: Layers, strategy: Strategy, model: str, profile: SamplingProfile, fallback: str, changes: Preset
 ) -> Configuration:
     """The effective configuration of a run.
@@ -196,10 +196,10 @@ def _options(text: JsonText) -> Tree:
 _MS_A_MINUTE = 60_000
 
 
-def asked_of_every_run(options: Options) -> Preset:
+def harness_preset(options: Options) -> Preset:
     """The patch that goes over what a strategy knows, and under a model's workarounds.
 
-    >>> asked_of_every_run(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
+    >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
     False
     """
     wanted: dict[str, Json] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Limiter"]
+__all__ = ["ConcurrencyLimit"]
 
 _LESS = 0.8
 _EPISODE_MS = 5_000
@@ -19,10 +19,10 @@ _PAUSE_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limiter:
+class ConcurrencyLimit:
     """The limit as it stands; every method gives the next one. Times are milliseconds of any one clock."""
 
-    most: int
+    max_requests: int
     """Requests under way that it never goes beyond."""
     limit: float
     """Requests that may be under way; its whole part counts."""
@@ -32,29 +32,29 @@ class Limiter:
     growth_from_ms: int = 0
 
     @classmethod
-    def of(cls, most: int) -> Limiter:
+    def of(cls, max_requests: int) -> ConcurrencyLimit:
         """A limiter that begins wide open."""
-        return cls(most, float(most))
+        return cls(max_requests, float(max_requests))
 
-    def may_send(self, under_way: int, now_ms: int) -> bool:
+    def may_send(self, in_flight: int, now_ms: int) -> bool:
         """Whether one more request may go out.
 
-        >>> Limiter.of(2).may_send(1, 0), Limiter.of(2).may_send(2, 0)
+        >>> ConcurrencyLimit.of(2).may_send(1, 0), ConcurrencyLimit.of(2).may_send(2, 0)
         (True, False)
         """
-        return under_way < int(self.limit) and now_ms >= self.closed_until_ms
+        return in_flight < int(self.limit) and now_ms >= self.closed_until_ms
 
-    def went_well(self, now_ms: int) -> Limiter:
+    def succeeded(self, now_ms: int) -> ConcurrencyLimit:
         """After an answer: it grows by one for each round of that many answers."""
         if now_ms < self.growth_from_ms:
             return self
-        return replace(self, limit=min(float(self.most), self.limit + 1 / self.limit))
+        return replace(self, limit=min(float(self.max_requests), self.limit + 1 / self.limit))
 
-    def refused(self, now_ms: int, retry_after_ms: int | None) -> Limiter:
+    def rate_limited(self, now_ms: int, retry_after_ms: int | None) -> ConcurrencyLimit:
         """After a 429: a fifth less, once an episode, and nothing goes out before the server wants it.
 
-        >>> once = Limiter.of(10).refused(0, 2_000)
-        >>> once.limit, once.refused(1_000, None).limit, once.may_send(0, 1_999)
+        >>> once = ConcurrencyLimit.of(10).rate_limited(0, 2_000)
+        >>> once.limit, once.rate_limited(1_000, None).limit, once.may_send(0, 1_999)
         (8.0, 8.0, False)
         """
         wanted = now_ms + (retry_after_ms or 0)
@@ -68,6 +68,6 @@ class Limiter:
             episode_until_ms=max(closed, now_ms + _EPISODE_MS),
         )
 
-    def server_failed(self, now_ms: int) -> Limiter:
+    def server_failed(self, now_ms: int) -> ConcurrencyLimit:
         """After a 5xx: it does not grow for a while."""
         return replace(self, growth_from_ms=now_ms + _PAUSE_MS)

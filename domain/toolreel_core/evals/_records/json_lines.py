@@ -15,13 +15,13 @@ from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._jsontext.results import either
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import VERSION, Asked, Attempt, Record
+from toolreel_core.evals._records.record import VERSION, Attempt, Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 __all__ = ["record_line", "record_of", "record_tree"]
 
 _RESULTS: Final[tuple[str, ...]] = get_args(Result)
-_OF_ASKED: Final = tuple(Asked.__dataclass_fields__)
+_OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")
 _OF_CELL: Final = ("model", "profile", "strategy", "fallback", "language", "scenario")
 _OF_RUN: Final = (
@@ -105,7 +105,7 @@ def _attempt_tree(attempt: Attempt) -> Tree:
     }
 
 
-def _asked_tree(asked: Asked) -> Tree:
+def _asked_tree(asked: SentRequest) -> Tree:
     values: dict[str, Json] = {name: getattr(asked, name) for name in _OF_ASKED[3:]}
     return {"turn": asked.turn, "ms": asked.ms, "status": asked.status, **_given(values)}
 
@@ -231,10 +231,10 @@ def _verdict(fields: _Fields) -> Verdict:
     return Verdict(result, fields.text("category", ""), fields.items("reasons", _words))
 
 
-def _asked(tree: Json, place: str) -> Asked:
+def _asked(tree: Json, place: str) -> SentRequest:
     fields = _Fields.of(tree, place)
     fields.only(*_OF_ASKED)
-    return Asked(
+    return SentRequest(
         turn=fields.count("turn"),
         ms=fields.count("ms"),
         status=fields.status("status"),

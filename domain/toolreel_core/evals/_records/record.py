@@ -8,14 +8,14 @@ from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["VERSION", "Asked", "Attempt", "Record"]
+__all__ = ["VERSION", "Attempt", "Record", "SentRequest"]
 
 VERSION = 1
 """Of the form of header and records."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SentRequest:
     """One request of a run, in the order in which they were sent, retries included."""
 
     turn: int
@@ -44,7 +44,7 @@ class Attempt:
 
     ms: int
     verdict: Verdict
-    asked: tuple[Asked, ...]
+    asked: tuple[SentRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)

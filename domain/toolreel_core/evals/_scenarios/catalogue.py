@@ -21,7 +21,7 @@ from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
 from toolreel_core.evals._scenarios.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
 
-__all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "chosen_scenarios", "fingerprint", "scenario"]
+__all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "fingerprint", "scenario", "select_scenarios"]
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
@@ -74,12 +74,12 @@ def scenario(name: str) -> Scenario:
     return _BY_NAME[name]
 
 
-def chosen_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
+def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
     """The scenarios that groups and names mean, in catalogue order; nothing means ``default``.
 
     A word with ``!`` before it takes away what it means.
 
-    >>> [one.name for one in chosen_scenarios(["simple", "!chat_only"])]
+    >>> [one.name for one in select_scenarios(["simple", "!chat_only"])]
     ['happy_path']
 
     :raises ConfigError: if a word means nothing, or nothing is left

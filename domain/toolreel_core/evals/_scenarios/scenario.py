@@ -10,7 +10,7 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scripts import Rehearsals
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts
 from toolreel_core.evals._worlds.world import World
 
 __all__ = ["Check", "Layer", "Scenario", "Setting"]
@@ -57,7 +57,7 @@ class Scenario:
     checks: tuple[Check, ...]
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
-    rehearsals: Rehearsals | None = None
+    scripts: ScenarioScripts | None = None
     """Models in a few lines that show what its oracle makes of them."""
 
     @property

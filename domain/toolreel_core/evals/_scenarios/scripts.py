@@ -15,7 +15,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, p
 from toolreel_core._jsontext.results import either
 from toolreel_core.evals._worlds.json_pointer import at
 
-__all__ = ["Kind", "Line", "Rehearsals", "Script", "ScriptedCall", "called", "script", "spoken"]
+__all__ = ["Kind", "Line", "ScenarioScripts", "Script", "ScriptedCall", "call", "script", "scripted_reply"]
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
@@ -46,7 +46,7 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsals:
+class ScenarioScripts:
     """What proves an oracle: one script that passes, and others that must not."""
 
     good: Script
@@ -67,7 +67,7 @@ class Rehearsals:
                 assert_never(kind)
 
 
-def called(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
+def call(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
     """A line that makes one call; two lines can be joined with ``+``."""
     return (ScriptedCall(name, canonical(arguments)),)
 
@@ -77,10 +77,10 @@ def script(*lines: Line) -> Script:
     return Script(lines)
 
 
-def spoken(said: Script, messages: Sequence[Tree], *, model: str = "scripted") -> Tree:
+def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scripted") -> Tree:
     """The body of the next reply.
 
-    >>> body = spoken(script("Done."), [{"role": "user", "content": "Hello."}])
+    >>> body = scripted_reply(script("Done."), [{"role": "user", "content": "Hello."}])
     >>> body["choices"][0]["message"]["content"]
     'Done.'
 

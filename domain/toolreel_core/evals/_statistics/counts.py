@@ -9,7 +9,7 @@ from math import comb, fsum
 
 from toolreel_core._errors import ConfigError
 
-__all__ = ["Count", "OverCells", "Pairs", "pass_at", "pass_hat", "total", "total_pairs"]
+__all__ = ["CellMean", "Count", "Pairs", "pass_at", "pass_hat", "total", "total_pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def total_pairs(tables: Iterable[Pairs]) -> Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class OverCells:
+class CellMean:
     """A mean over cells."""
 
     k: int
@@ -153,28 +153,28 @@ class OverCells:
     """Cells with fewer trials."""
 
 
-def pass_at(cells: Iterable[Count], k: int = 1) -> OverCells:
+def pass_at(cells: Iterable[Count], k: int = 1) -> CellMean:
     """pass@k: the chance that of ``k`` trials of a cell at least one passes, ``1 - C(n-c,k)/C(n,k)``.
 
     >>> pass_at([Count(5, 5), Count(3, 5)])
-    OverCells(k=1, rate=0.8, cells=2, left_out=0)
+    CellMean(k=1, rate=0.8, cells=2, left_out=0)
     """
     return _over(cells, k, lambda cell: 1 - comb(cell.runs - cell.passed, k) / comb(cell.runs, k))
 
 
-def pass_hat(cells: Iterable[Count], k: int) -> OverCells:
+def pass_hat(cells: Iterable[Count], k: int) -> CellMean:
     """pass^k: the chance that of ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``.
 
     >>> pass_hat([Count(5, 5), Count(3, 5), Count(2, 2)], 3)
-    OverCells(k=3, rate=0.55, cells=2, left_out=1)
+    CellMean(k=3, rate=0.55, cells=2, left_out=1)
     """
     return _over(cells, k, lambda cell: comb(cell.passed, k) / comb(cell.runs, k))
 
 
-def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> OverCells:
+def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> CellMean:
     if k < 1:
         raise ConfigError(f"k: expected a whole number of at least 1, got {k!r}")
     given = list(cells)
     enough = [cell for cell in given if cell.runs >= k]
     rate = fsum(map(chance, enough)) / len(enough) if enough else None
-    return OverCells(k, rate, len(enough), len(given) - len(enough))
+    return CellMean(k, rate, len(enough), len(given) - len(enough))

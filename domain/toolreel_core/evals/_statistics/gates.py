@@ -35,18 +35,18 @@ from toolreel_core._internal.tables import Table
 from toolreel_core.evals._statistics.probabilities import inside, number, share
 
 __all__ = [
-    "Compared",
     "Figures",
     "Gate",
-    "Judged",
-    "Measured",
+    "GateResult",
+    "Measurements",
     "NoRegression",
     "NoWorseThan",
     "Standing",
+    "StrategyComparison",
     "Threshold",
+    "check_gate",
     "gate_from",
-    "judge",
-    "overall",
+    "overall_standing",
 ]
 
 Side: TypeAlias = Literal["at_least", "at_most"]
@@ -152,7 +152,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class StrategyComparison:
     """How one strategy did beside another."""
 
     strategy: str
@@ -168,15 +168,15 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurements:
     """All that gates can ask about."""
 
     figures: tuple[Figures, ...] = ()
-    comparisons: tuple[Compared, ...] = ()
+    comparisons: tuple[StrategyComparison, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GateResult:
     """What came of one gate."""
 
     gate: Gate
@@ -185,12 +185,12 @@ class Judged:
     """What was asked, what was found and, if it is undecided, why."""
 
 
-def judge(gate: Gate, measured: Measured) -> Judged:
+def check_gate(gate: Gate, measured: Measurements) -> GateResult:
     """Hold what was measured against one gate.
 
-    >>> found = Measured((Figures({"lower_bound": 0.8372}, strategy="production"),))
-    >>> judged = judge(Threshold("lower_bound", "at_least", 0.85, strategy="production"), found)
-    >>> judged.standing, judged.sentence
+    >>> found = Measurements((Figures({"lower_bound": 0.8372}, strategy="production"),))
+    >>> results = check_gate(Threshold("lower_bound", "at_least", 0.85, strategy="production"), found)
+    >>> results.standing, results.sentence
     ('failed', 'lower_bound of production has to be at least 0.85, and is 0.8372.')
 
     :raises ConfigError: if the gate is about what nobody has measured; names what there is
@@ -206,17 +206,17 @@ def judge(gate: Gate, measured: Measured) -> Judged:
             assert_never(gate)
 
 
-def overall(judged: Iterable[Judged]) -> Standing:
+def overall_standing(results: Iterable[GateResult]) -> Standing:
     """What all gates together come to: failed if one failed, else undecided if one is.
 
-    >>> overall([])
+    >>> overall_standing([])
     'passed'
     """
-    standings = {one.standing for one in judged}
+    standings = {one.standing for one in results}
     return "failed" if "failed" in standings else "undecided" if "undecided" in standings else "passed"
 
 
-def _judge_threshold(gate: Threshold, measured: Measured) -> Judged:
+def _judge_threshold(gate: Threshold, measured: Measurements) -> GateResult:
     found = {figures.about: figures for figures in measured.figures}
     if (figures := found.get(gate.about)) is None:
         raise ConfigError(unknown_name("group of runs", _named(gate.about), map(_named, found)))
@@ -225,12 +225,12 @@ def _judge_threshold(gate: Threshold, measured: Measured) -> Judged:
     value = figures.values[gate.metric]
     asked = f"{gate.metric} of {_named(gate.about)} has to be {gate.side.replace('_', ' ')} {gate.limit:g}"
     if value is None:
-        return Judged(gate, "undecided", f"{asked}, and is not known.")
+        return GateResult(gate, "undecided", f"{asked}, and is not known.")
     holds = value >= gate.limit if gate.side == "at_least" else value <= gate.limit
     return _judged(gate, holds, f"{asked}, and is {value:.4g}", figures.missing)
 
 
-def _comparison(gate: NoRegression | NoWorseThan, measured: Measured) -> Compared:
+def _comparison(gate: NoRegression | NoWorseThan, measured: Measurements) -> StrategyComparison:
     found = {(one.strategy, one.against): one for one in measured.comparisons}
     if (compared := found.get((gate.strategy, gate.against))) is None:
         known = (f"{strategy} against {against}" for strategy, against in found)
@@ -238,28 +238,28 @@ def _comparison(gate: NoRegression | NoWorseThan, measured: Measured) -> Compare
     return compared
 
 
-def _judge_test(gate: NoRegression, found: Compared) -> Judged:
+def _judge_test(gate: NoRegression, found: StrategyComparison) -> GateResult:
     asked = f"{gate.strategy} must not be significantly worse than {gate.against}"
     if found.difference is None or found.p_value is None:
-        return Judged(gate, "undecided", f"{asked}, and nothing compares them.")
+        return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
     worse = found.difference < 0 and found.p_value <= gate.alpha
-    told = f"{_points(found.difference)}, p = {found.p_value:.3g}, and the level is {gate.alpha:g}"
-    return _judged(gate, not worse, f"{asked}: the difference is {told}", found.missing)
+    detail = f"{_points(found.difference)}, p = {found.p_value:.3g}, and the level is {gate.alpha:g}"
+    return _judged(gate, not worse, f"{asked}: the difference is {detail}", found.missing)
 
 
-def _judge_margin(gate: NoWorseThan, found: Compared) -> Judged:
+def _judge_margin(gate: NoWorseThan, found: StrategyComparison) -> GateResult:
     asked = f"{gate.strategy} must be shown to be at most {_points(gate.margin)} worse than {gate.against}"
     if found.low is None:
-        return Judged(gate, "undecided", f"{asked}, and nothing compares them.")
-    told = f"the interval of the difference begins at {_points(found.low)}"
-    return _judged(gate, found.low >= -gate.margin, f"{asked}: {told}", found.missing)
+        return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
+    detail = f"the interval of the difference begins at {_points(found.low)}"
+    return _judged(gate, found.low >= -gate.margin, f"{asked}: {detail}", found.missing)
 
 
-def _judged(gate: Gate, holds: bool, told: str, missing: int) -> Judged:
+def _judged(gate: Gate, holds: bool, detail: str, missing: int) -> GateResult:
     if missing:
         number_of = "1 run is" if missing == 1 else f"{missing} runs are"
-        return Judged(gate, "undecided", f"{told}, but {number_of} missing.")
-    return Judged(gate, "passed" if holds else "failed", f"{told}.")
+        return GateResult(gate, "undecided", f"{detail}, but {number_of} missing.")
+    return GateResult(gate, "passed" if holds else "failed", f"{detail}.")
 
 
 def _named(about: tuple[str, ...]) -> str:

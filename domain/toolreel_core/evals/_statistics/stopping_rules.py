@@ -22,7 +22,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import Table
 from toolreel_core.evals._statistics.probabilities import inside, share
 
-__all__ = ["Looks", "NarrowEnough", "PairsDecided", "Rule", "Spending", "in_words", "rule_from"]
+__all__ = ["Looks", "NarrowEnough", "PairsDecided", "Rule", "Spending", "rule_from", "rule_sentence"]
 
 Spending: TypeAlias = Literal["even", "late"]
 """How the level is shared among the looks."""
@@ -110,10 +110,10 @@ def rule_from(table: Table) -> Rule:
     return NarrowEnough(share(table, "width"), looks) if until == "narrow" else PairsDecided(looks)
 
 
-def in_words(rule: Rule) -> str:
+def rule_sentence(rule: Rule) -> str:
     """What a rule does, as one sentence for whoever reads the plan.
 
-    >>> print(in_words(NarrowEnough(0.2, Looks((10, 20, 40)))))
+    >>> print(rule_sentence(NarrowEnough(0.2, Looks((10, 20, 40)))))
     Stop a cell after 10, 20 or 40 runs, as soon as the interval of its rate is no wider than 0.2; \
 the levels of the looks are 0.0167, 0.0167 and 0.0167, so that they are wrong in at most 5 % of cells.
     """

@@ -19,7 +19,7 @@ Number = TypeVar("Number", int, float)
 def nearest_rank(values: Iterable[Number], percent: int) -> Number | None:
     """The smallest value that at least so many percent of the values do not exceed.
 
-    It is the element of rank ``ceil(n * percent / 100)``, counted from 1, of the sorted values; ``None`` if
+    It is the element of rank ``ceil(n * percent / 100)``, pass_count from 1, of the sorted values; ``None`` if
     there are no values.
 
     >>> nearest_rank(range(1, 21), 95)

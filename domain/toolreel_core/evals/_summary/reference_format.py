@@ -150,7 +150,7 @@ def _shapes(entries: Sequence[RunEntry], shape: str, *, on: bool) -> Iterable[tu
 
 def _run(entry: RunEntry, name: str) -> Tree:
     cell = entry.cell
-    spoken = {"ok": True, "drift": False}.get(entry.language_shape)
+    language_ok = {"ok": True, "drift": False}.get(entry.language_shape)
     return {
         "model": name,
         "model_base": cell.model,
@@ -160,7 +160,7 @@ def _run(entry: RunEntry, name: str) -> Tree:
         "empty_response_retry_attempts": entry.attempts,
         "language_policy": cell.language,
         "assistant_text_language_shape": entry.language_shape or None,
-        "assistant_text_language_ok": spoken,
+        "assistant_text_language_ok": language_ok,
         "content_tag_tool_call_fallback": entry.text_calls,
         "scenario": cell.scenario,
         "trial": entry.trial,

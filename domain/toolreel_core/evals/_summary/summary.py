@@ -145,14 +145,14 @@ class Summary:
 
 
 def summarise(
-    records: Iterable[Record], order: Iterable[Cell], controls: Iterable[str], asked_for: int
+    records: Iterable[Record], order: Iterable[Cell], controls: Iterable[str], planned_runs: int
 ) -> Summary:
     """Sum up the records of an evaluation.
 
     :param records: one of each run, in any order
     :param order: the cells of the plan, in its order; what it does not ask for comes after, by name
     :param controls: the names of the scenarios that are controls
-    :param asked_for: how many runs the plan asks for
+    :param planned_runs: how many runs the plan asks for
     """
     places = {cell: place for place, cell in enumerate(order)}
     gathered: dict[Cell, _Gathered] = {}
@@ -166,7 +166,7 @@ def summarise(
         summed = gathered[cell].summed(cell, control=cell.scenario in plain)
         tasks.setdefault(cell.task, []).append(summed)
     ended = sum(len(gathered[cell].entries) for cell in names if cell in places)
-    return Summary(tuple(TaskSummary(tuple(cells)) for cells in tasks.values()), max(0, asked_for - ended))
+    return Summary(tuple(TaskSummary(tuple(cells)) for cells in tasks.values()), max(0, planned_runs - ended))
 
 
 class _Gathered:

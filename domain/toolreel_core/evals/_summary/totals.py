@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._records.record import Asked, Record
+from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["ResultCounts", "Usage", "usage_of"]
@@ -150,7 +150,7 @@ def usage_of(record: Record) -> Usage:
     return sum(map(_usage, asked), start=Usage(turns=record.turns, calls=record.calls))
 
 
-def _usage(asked: Asked) -> Usage:
+def _usage(asked: SentRequest) -> Usage:
     return Usage(
         requests=1,
         prompt_tokens=asked.prompt_tokens,

@@ -13,13 +13,13 @@ from toolreel_core._internal.globs import fits
 __all__ = [
     "OFF",
     "Shape",
-    "chosen_languages",
     "completion_word",
     "language_of",
     "localised",
     "policy_text",
+    "select_languages",
     "shape",
-    "told_in",
+    "with_language_policy",
 ]
 
 OFF: Final = "off"
@@ -77,12 +77,12 @@ def language_of(word: str) -> str:
     return _SYNONYMS.get(low) or _CANONICAL.get(low) or tag
 
 
-def chosen_languages(words: Iterable[str]) -> tuple[str, ...]:
+def select_languages(words: Iterable[str]) -> tuple[str, ...]:
     """The language policies that a filter means, each once, in its order.
 
     Nothing means ``off`` alone; ``all`` means ``off``, Chinese and Japanese; ``!ja`` takes one away.
 
-    >>> chosen_languages([]), chosen_languages(["on", "!ja"]), chosen_languages(["ko", "off", "ko-KR"])
+    >>> select_languages([]), select_languages(["on", "!ja"]), select_languages(["ko", "off", "ko-KR"])
     (('off',), ('off', 'zh-CN'), ('ko-KR', 'off'))
     """
     given = [word.strip() for word in words]
@@ -121,21 +121,21 @@ def policy_text(language: str) -> str:
     )
 
 
-def told_in(messages: Iterable[Message], language: str) -> tuple[Message, ...]:
+def with_language_policy(messages: Iterable[Message], language: str) -> tuple[Message, ...]:
     """The conversation under a language policy, which its first system message states."""
     if language in ("", OFF):
         return tuple(messages)
-    told = list[Message]()
+    localised_messages = list[Message]()
     block = f"\n\n{policy_text(language)}"
     for message in messages:
         if isinstance(message, SystemMessage):
-            told.append(SystemMessage(localised(message.content, language) + block))
+            localised_messages.append(SystemMessage(localised(message.content, language) + block))
             block = ""
         elif isinstance(message, UserMessage):
-            told.append(replace(message, content=localised(message.content, language)))
+            localised_messages.append(replace(message, content=localised(message.content, language)))
         else:
-            told.append(message)
-    return (SystemMessage(block.strip()), *told) if block else tuple(told)
+            localised_messages.append(message)
+    return (SystemMessage(block.strip()), *localised_messages) if block else tuple(localised_messages)
 
 
 def shape(text: str, language: str) -> Shape:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._worlds.world import did, refused
+from toolreel_core.evals._worlds.world import failure, success
 
 __all__ = ["Answer", "Desk", "Order"]
 
@@ -52,17 +52,17 @@ class Desk:
     """Tools that only note what is asked of them, and always work."""
     orders: tuple[Order, ...] = ()
 
-    def called(self, name: str, arguments: Tree) -> tuple[Desk, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[Desk, JsonText]:
         """Answer from the table, or note the order."""
         for answer in self.answers:
             if answer.fits(name, arguments):
                 return self, JsonText(answer.data)
         if name not in self.takes:
-            return self, refused(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
+            return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
         order = Order(name, canonical(arguments))
-        return replace(self, orders=(*self.orders, order)), did(name, {"noted": len(self.orders) + 1})
+        return replace(self, orders=(*self.orders, order)), success(name, {"noted": len(self.orders) + 1})
 
-    def told(self) -> Json:
+    def contents(self) -> Json:
         """The orders, in order."""
         return {
             "orders": [{"tool": order.tool, "arguments": parse(order.arguments)} for order in self.orders]

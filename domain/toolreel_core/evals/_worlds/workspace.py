@@ -15,7 +15,7 @@ from returns.pipeline import is_successful
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core.evals._worlds.json_patch import patched
 from toolreel_core.evals._worlds.json_pointer import at
-from toolreel_core.evals._worlds.world import did, identifier, refused
+from toolreel_core.evals._worlds.world import failure, identifier, success
 
 __all__ = ["ALLOWED", "Mishaps", "Workspace"]
 
@@ -65,7 +65,7 @@ class Workspace:
         """A workspace whose identifier follows from the seed."""
         return cls(identifier(seed, "workspace"), draft=canonical(draft or {}), mishaps=mishaps)
 
-    def told(self) -> Json:
+    def contents(self) -> Json:
         """The whole of it."""
         return {"id": self.id, **self._whole()}
 
@@ -82,7 +82,7 @@ class Workspace:
         draft = canonical(at(done.unwrap(), "/draft"))
         return replace(self, draft=draft, draft_version=self.draft_version + bool(operations))
 
-    def called(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
         match name:
             case "state_get":
@@ -91,19 +91,19 @@ class Workspace:
                 return self._patched(arguments)
             case _:
                 why = f"{name} was not run: this workspace has no such tool."
-                return self, refused(name, "TOOL_NOT_IMPLEMENTED", why)
+                return self, failure(name, "TOOL_NOT_IMPLEMENTED", why)
 
     def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         asked = replace(self, reads=self.reads + 1)
         if why := self._elsewhere(arguments):
-            return asked, refused("state_get", "WORKSPACE_NOT_FOUND", why)
+            return asked, failure("state_get", "WORKSPACE_NOT_FOUND", why)
         select = _pointers(arguments.get("select"))
         if isinstance(select, str):
-            return asked, refused("state_get", "ARGUMENT_ERROR", select)
+            return asked, failure("state_get", "ARGUMENT_ERROR", select)
         data: Tree = {"snapshot": self.snapshot(select)}
         if asked.reads in self.mishaps.huge_reads:
             data = {**data, "history": "0" * self.mishaps.huge_bytes}
-        text = did("state_get", data)
+        text = success("state_get", data)
         # No JSON any more, as when a connection breaks off in the middle.
         cut = asked.reads in self.mishaps.cut_reads
         return asked, JsonText(text[: len(text) // 2]) if cut else text
@@ -111,18 +111,20 @@ class Workspace:
     def _patched(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         asked = replace(self, patches=self.patches + 1)
         if why := self._elsewhere(arguments):
-            return asked, refused("state_patch", "WORKSPACE_NOT_FOUND", why)
+            return asked, failure("state_patch", "WORKSPACE_NOT_FOUND", why)
         operations = arguments.get("ops")
         if why := _forbidden(operations):
-            return asked, refused("state_patch", "ARGUMENT_ERROR", why)
+            return asked, failure("state_patch", "ARGUMENT_ERROR", why)
         if asked.patches in self.mishaps.failing_patches:
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
-            return asked, refused("state_patch", "UNAVAILABLE", why)
+            return asked, failure("state_patch", "UNAVAILABLE", why)
         after = asked.patch(_items(operations))
         if isinstance(after, str):
-            return asked, refused("state_patch", "ARGUMENT_ERROR", after)
+            return asked, failure("state_patch", "ARGUMENT_ERROR", after)
         applied = len(_items(operations))
-        return after, did("state_patch", {"draft_etag": f"draft:{after.draft_version}", "applied": applied})
+        return after, success(
+            "state_patch", {"draft_etag": f"draft:{after.draft_version}", "applied": applied}
+        )
 
     def _whole(self) -> dict[str, Json]:
         return {

@@ -12,33 +12,33 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._tools.result import Envelope, ToolFailure
 
-__all__ = ["World", "did", "identifier", "refused"]
+__all__ = ["World", "failure", "identifier", "success"]
 
 
 class World(Protocol):
     """The state behind the tools of one run."""
 
-    def called(self, name: str, arguments: Tree) -> tuple[World, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[World, JsonText]:
         """The world after a call, and what the tool returned: an envelope, or any other JSON value.
 
         :param name: the tool's inner name
         """
         ...
 
-    def told(self) -> Json:
+    def contents(self) -> Json:
         """What there is in it, for oracles and records."""
         ...
 
 
-def did(tool: str, data: Tree) -> JsonText:
+def success(tool: str, data: Tree) -> JsonText:
     """The output of a call that worked."""
     return Envelope(True, tool, canonical(data)).text()
 
 
-def refused(tool: str, code: str, message: str) -> JsonText:
+def failure(tool: str, code: str, message: str) -> JsonText:
     """The output of a call that did not.
 
-    >>> refused("add", "ARGUMENT_ERROR", "a is missing.")
+    >>> failure("add", "ARGUMENT_ERROR", "a is missing.")
     '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
 "message":"a is missing."}]}'
     """

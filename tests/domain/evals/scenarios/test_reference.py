@@ -11,13 +11,13 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.reference import CAPPED, LONG_ARGUMENTS_GUARD, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Line, called, script
+from toolreel_core.evals._scenarios.scripts import Line, call, script
 from toolreel_core.evals._worlds.workspace import Workspace
 
 SET: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
-READ = called("state_get")
-ELSEWHERE = called("state_patch", request_id="r1", ops=[{"op": "set", "path": "/draft/other", "value": 1}])
-WRITE = called("state_patch", request_id="r1", ops=SET)
+READ = call("state_get")
+ELSEWHERE = call("state_patch", request_id="r1", ops=[{"op": "set", "path": "/draft/other", "value": 1}])
+WRITE = call("state_patch", request_id="r1", ops=SET)
 
 
 def categories(name: str, *lines: Line) -> tuple[str, str]:
@@ -59,13 +59,13 @@ def test_a_draft_with_more_in_it_is_still_a_draft() -> None:
 
 
 def test_a_read_that_fits_leaves_truncation_untried() -> None:
-    small = called("state_get", select=["/draft/foo"])
+    small = call("state_get", select=["/draft/foo"])
     assert categories("tool_output_truncation", small, WRITE, "Done.") == ("fail", "task.outcome:too_large")
 
 
 @pytest.mark.parametrize("ops", [{"op": "set"}, "set", 7])
 def test_a_patch_of_a_wrong_type_is_what_one_recovers_from(ops: Json) -> None:
-    wrong = called("state_patch", request_id="r1", ops=ops)
+    wrong = call("state_patch", request_id="r1", ops=ops)
     assert categories("type_error_recovery", READ, wrong, WRITE, "Done.") == ("pass", "")
 
 

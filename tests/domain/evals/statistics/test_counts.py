@@ -10,8 +10,8 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import (
+    CellMean,
     Count,
-    OverCells,
     Pairs,
     pass_at,
     pass_hat,
@@ -63,14 +63,14 @@ CELLS = [Count(5, 5), Count(3, 5), Count(0, 4), Count(1, 1)]
 
 
 def test_pass_at_1_is_the_mean_of_the_cells_rates() -> None:
-    assert pass_at(CELLS) == OverCells(k=1, rate=(1 + 0.6 + 0 + 1) / 4, cells=4, left_out=0)
+    assert pass_at(CELLS) == CellMean(k=1, rate=(1 + 0.6 + 0 + 1) / 4, cells=4, left_out=0)
     assert pass_hat(CELLS, 1) == pass_at(CELLS)
 
 
 def test_cells_with_too_few_trials_are_left_out_and_counted() -> None:
-    assert pass_hat(CELLS, 5) == OverCells(k=5, rate=0.5, cells=2, left_out=2)
-    assert pass_hat(CELLS, 6) == OverCells(k=6, rate=None, cells=0, left_out=4)
-    assert pass_at([]) == OverCells(k=1, rate=None, cells=0, left_out=0)
+    assert pass_hat(CELLS, 5) == CellMean(k=5, rate=0.5, cells=2, left_out=2)
+    assert pass_hat(CELLS, 6) == CellMean(k=6, rate=None, cells=0, left_out=4)
+    assert pass_at([]) == CellMean(k=1, rate=None, cells=0, left_out=0)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])

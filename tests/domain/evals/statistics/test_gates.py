@@ -11,18 +11,18 @@ from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core.evals._statistics.gates import (
-    Compared,
     Figures,
     Gate,
-    Judged,
-    Measured,
+    GateResult,
+    Measurements,
     NoRegression,
     NoWorseThan,
     Standing,
+    StrategyComparison,
     Threshold,
+    check_gate,
     gate_from,
-    judge,
-    overall,
+    overall_standing,
 )
 
 
@@ -92,8 +92,8 @@ def test_a_figure_is_of_a_group_of_runs() -> None:
 
 
 PRODUCTION = Figures({"lower_bound": 0.8372, "p95_ms": 9000, "cost": None}, strategy="production")
-WORSE = Compared("production", "baseline", difference=-0.05, low=-0.09, p_value=0.004)
-MEASURED = Measured((Figures({"rate": 0.9}), PRODUCTION), (WORSE,))
+WORSE = StrategyComparison("production", "baseline", difference=-0.05, low=-0.09, p_value=0.004)
+MEASURED = Measurements((Figures({"rate": 0.9}), PRODUCTION), (WORSE,))
 
 
 def at_least(limit: float, metric: str = "lower_bound") -> Threshold:
@@ -102,8 +102,10 @@ def at_least(limit: float, metric: str = "lower_bound") -> Threshold:
 
 def comparing(
     difference: float | None, low: float | None, p_value: float | None, missing: int = 0
-) -> Measured:
-    return Measured(comparisons=(Compared("production", "baseline", difference, low, p_value, missing),))
+) -> Measurements:
+    return Measurements(
+        comparisons=(StrategyComparison("production", "baseline", difference, low, p_value, missing),)
+    )
 
 
 TEST, MARGIN = NoRegression("production", "baseline"), NoWorseThan("production", "baseline", 0.02)
@@ -124,7 +126,7 @@ TEST, MARGIN = NoRegression("production", "baseline"), NoWorseThan("production",
     ],
 )
 def test_a_figure_is_held_against_its_limit(gate: Gate, standing: Standing, sentence: str) -> None:
-    assert judge(gate, MEASURED) == Judged(gate, standing, sentence)
+    assert check_gate(gate, MEASURED) == GateResult(gate, standing, sentence)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +139,10 @@ def test_a_figure_is_held_against_its_limit(gate: Gate, standing: Standing, sent
         (comparing(-0.05, -0.09, 0.004, missing=1), "undecided"),
     ],
 )
-def test_a_test_fails_only_what_is_worse_and_significantly_so(measured: Measured, standing: Standing) -> None:
-    assert judge(TEST, measured).standing == standing
+def test_a_test_fails_only_what_is_worse_and_significantly_so(
+    measured: Measurements, standing: Standing
+) -> None:
+    assert check_gate(TEST, measured).standing == standing
 
 
 @pytest.mark.parametrize(
@@ -150,27 +154,27 @@ def test_a_test_fails_only_what_is_worse_and_significantly_so(measured: Measured
         (comparing(0.01, -0.02, 0.4, missing=3), "undecided"),
     ],
 )
-def test_a_margin_asks_for_the_end_of_the_interval(measured: Measured, standing: Standing) -> None:
-    assert judge(MARGIN, measured).standing == standing
+def test_a_margin_asks_for_the_end_of_the_interval(measured: Measurements, standing: Standing) -> None:
+    assert check_gate(MARGIN, measured).standing == standing
 
 
 def test_the_sentences_say_what_was_found() -> None:
-    assert judge(TEST, MEASURED).sentence == (
+    assert check_gate(TEST, MEASURED).sentence == (
         "production must not be significantly worse than baseline: the difference is -5 points, p = 0.004, "
         "and the level is 0.05."
     )
-    assert judge(MARGIN, comparing(0.01, -0.03, 0.4, missing=2)).sentence == (
+    assert check_gate(MARGIN, comparing(0.01, -0.03, 0.4, missing=2)).sentence == (
         "production must be shown to be at most 2 points worse than baseline: the interval of the difference "
         "begins at -3 points, but 2 runs are missing."
     )
-    assert judge(TEST, comparing(None, None, None)).sentence == (
+    assert check_gate(TEST, comparing(None, None, None)).sentence == (
         "production must not be significantly worse than baseline, and nothing compares them."
     )
 
 
 def test_a_figure_is_undecided_while_runs_are_missing() -> None:
-    judged = judge(at_least(0.8), Measured((replace(PRODUCTION, missing=1),)))
-    assert (judged.standing, judged.sentence) == (
+    results = check_gate(at_least(0.8), Measurements((replace(PRODUCTION, missing=1),)))
+    assert (results.standing, results.sentence) == (
         "undecided",
         "lower_bound of production has to be at least 0.8, and is 0.8372, but 1 run is missing.",
     )
@@ -191,13 +195,13 @@ def test_a_figure_is_undecided_while_runs_are_missing() -> None:
     ],
 )
 def test_what_nobody_measured_cannot_be_judged(gate: Gate, told: str) -> None:
-    assert complaint(ConfigError, lambda: judge(gate, MEASURED)) == told
+    assert complaint(ConfigError, lambda: check_gate(gate, MEASURED)) == told
 
 
 def test_one_gate_that_fails_fails_all_and_one_that_is_open_leaves_all_open() -> None:
-    passed, failed = judge(at_least(0.8), MEASURED), judge(at_least(0.9), MEASURED)
-    undecided = judge(at_least(1, "cost"), MEASURED)
-    assert overall([]) == "passed"
-    assert overall([passed, passed]) == "passed"
-    assert overall([passed, undecided]) == "undecided"
-    assert overall([undecided, failed, passed]) == "failed"
+    passed, failed = check_gate(at_least(0.8), MEASURED), check_gate(at_least(0.9), MEASURED)
+    undecided = check_gate(at_least(1, "cost"), MEASURED)
+    assert overall_standing([]) == "passed"
+    assert overall_standing([passed, passed]) == "passed"
+    assert overall_standing([passed, undecided]) == "undecided"
+    assert overall_standing([undecided, failed, passed]) == "failed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.evals.made import record
-from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 
 EACH = ResultCounts.of(["pass", "pass", "pass_unexercised", "fail", "unsupported", "void", "void"])
@@ -43,9 +43,9 @@ def test_a_summary_has_all_of_it() -> None:
     }
 
 
-PRICED = Asked(1, 5, 200, prompt_tokens=100, completion_tokens=20, reasoning_tokens=7, cost=0.1)
-UNPRICED = Asked(2, 5, 200, prompt_tokens=10, completion_tokens=2)
-REFUSED = Asked(2, 5, 429, failure="status")
+PRICED = SentRequest(1, 5, 200, prompt_tokens=100, completion_tokens=20, reasoning_tokens=7, cost=0.1)
+UNPRICED = SentRequest(2, 5, 200, prompt_tokens=10, completion_tokens=2)
+REFUSED = SentRequest(2, 5, 429, failure="status")
 
 
 def test_all_attempts_and_requests_count() -> None:
@@ -63,7 +63,9 @@ def test_a_cost_that_nobody_told_is_not_zero() -> None:
 
 def test_the_order_of_sums_plays_no_part() -> None:
     chance = random.Random(7)
-    usages = [usage_of(record(asked=(Asked(1, 1, 200, cost=chance.random() / 1_000),))) for _ in range(500)]
+    usages = [
+        usage_of(record(asked=(SentRequest(1, 1, 200, cost=chance.random() / 1_000),))) for _ in range(500)
+    ]
     whole = sum(usages, start=Usage())
     chance.shuffle(usages)
     assert sum(usages, start=Usage()) == whole
