@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
@@ -37,11 +37,9 @@ from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
-try:
-    from jinja2 import DictLoader, Environment, StrictUndefined
+if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
-except ImportError as error:
-    raise MissingExtra.of("report", "jinja2") from error
 
 __all__ = ["report_page"]
 
@@ -78,10 +76,11 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     :param max_runs: how many runs are told turn by turn
     :raises ResultsError: if the results cannot be read
     """
+    environment = _environment()
     chosen = select_runs(found.summary, max_runs)
     transcripts = _transcripts(found, chosen)
     css, js = drawing_css() + _asset("page.css"), _asset("page.js")
-    page = _environment().get_template(_PAGE)
+    page = environment.get_template(_PAGE)
     return page.render(
         title=_title(found.summary),
         css=_markup(css),
@@ -113,6 +112,11 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
 
 def _environment() -> Environment:
     """Where the page is written; every text in it is escaped, and what cannot be seen is spelt out."""
+    # Imported here since `toolreel.evals` lists this module's names: evaluations without a page need no Jinja2.
+    try:
+        from jinja2 import DictLoader, Environment, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra.of("report", "jinja2") from error
     environment = Environment(
         loader=DictLoader({_PAGE: _asset(_PAGE)}),
         autoescape=True,
@@ -137,15 +141,21 @@ def _environment() -> Environment:
 
 
 def _finished(value: object) -> object:
+    from markupsafe import Markup
+
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _markup(text: str) -> Markup:
     """A text of this package's own, which is no text of a model."""
+    from markupsafe import Markup
+
     return Markup(text)  # noqa: S704 - see above
 
 
 def _bar(counts: ResultCounts) -> Markup:
+    from markupsafe import Markup
+
     body = split_bar(counts, 1, 1, 94, 5)
     label = Markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">').format(
         split_words(counts)
@@ -155,6 +165,8 @@ def _bar(counts: ResultCounts) -> Markup:
 
 def _breaking(name: str) -> Markup:
     """A name that may go on in the next line after each of its parts."""
+    from markupsafe import Markup
+
     return Markup("_<wbr>").join(visible(name).split("_"))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Final, Protocol, cast
 from toolreel._errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.cassettes import Connection, RunRecorder
+from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.spending import Spent
 from toolreel.evals._runner.trial import Job, WorkerPool, run_job
 from toolreel.evals._store.plans import configuration_differences
@@ -96,21 +99,38 @@ class Watcher(Protocol):
 def evaluate(
     plan: EvalPlan,
     out: Path,
-    connection: Connection,
-    header: Header,
-    watcher: Watcher,
-    stop: Event,
+    connection: Connection | None = None,
+    header: Header | None = None,
+    watcher: Watcher | None = None,
+    stop: Event | None = None,
     *,
     cassettes: bool = True,
     accept_changes: bool = False,
 ) -> EvaluationOutcome:
-    """Make all runs of a plan that have not ended yet.
+    """Execute all runs of a plan that have not ended yet; call it again to resume.
 
-    :param out: the directory of the results, new or of an earlier run of the plan
-    :param stop: once it is set, nothing further is begun, and the runs under way still end
-    :param accept_changes: whether runs may be made anew whose configuration has changed
+    :param out: the directory of the results, new or from an earlier call with the same plan
+    :param connection: how to reach the provider; made from the plan and the environment by default
+    :param header: what is stored about this evaluation; plan, versions and the present time by default
+    :param watcher: is notified of progress
+    :param stop: once it is set, no further run is started; runs in flight are completed
+    :param accept_changes: whether to repeat runs whose configuration has changed
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
+    :raises EndpointConfigError: if the variable of the API key is not set
     """
+    if connection is None:
+        with closing(connect(plan)) as opened:
+            return evaluate(
+                plan,
+                out,
+                opened,
+                header,
+                watcher,
+                stop,
+                cassettes=cassettes,
+                accept_changes=accept_changes,
+            )
+    header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     recorder, job_for = RunRecorder(connection, out if cassettes else None), jobs_of(plan)
 
     def run_one(job: Job) -> Record:
@@ -122,7 +142,8 @@ def evaluate(
     with Journal(out, known_secrets=connection.secrets) as journal:
         found = existing_runs(out, plan, accept_changes=accept_changes)
         journal.begin(header)
-        watcher.found(found)
+        if watcher:
+            watcher.found(found)
         spent, course = found.spent, Course(plan, found.results)
         if why := spent.over(plan.budget, 0):
             stop.set()
@@ -138,7 +159,8 @@ def evaluate(
                 course.record_ended(record)
                 made, void = made + 1, void + (record.verdict.result == "void")
                 spent = spent.after(record, prices)
-                watcher.ended(record)
+                if watcher:
+                    watcher.ended(record)
                 if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
         course.save(out)

@@ -6,11 +6,12 @@ and its line, or the option.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from toolreel._errors import EvalPlanError
 from toolreel.presets._catalogues import with_files
@@ -32,6 +33,9 @@ __all__ = ["planned"]
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")
 
+_NOTHING_GIVEN: Final[Tree] = {}
+_NO_FLAGS: Final[Mapping[_Place, str]] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
@@ -51,19 +55,21 @@ class _Layer:
 
 
 def planned(
-    path: Path | None,
-    given: Tree,
+    path: Path | None = None,
+    given: Tree = _NOTHING_GIVEN,
     *,
-    environ: Mapping[str, str],
-    flags: Mapping[_Place, str],
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[_Place, str] = _NO_FLAGS,
     catalogues: Iterable[Path] = (),
 ) -> EvalPlan:
-    """The plan that the environment, a file and the command line come to.
+    """The plan made of the environment, a plan file, and further options; the later override the earlier.
 
-    :param path: the plan file; ``None``: there is none
-    :param given: what the command line says, in the shape of a plan file
-    :param flags: the options that say it, by place
-    :raises EvalPlanError: if one of the sources cannot be read, or what they say is no plan
+    :param path: the plan file, in TOML; ``None`` for none
+    :param given: further options in the structure of a plan file, such as ``{"eval": {"trials": 5}}``
+    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``
+    :param flags: command-line option by place in the plan, for error messages
+    :param catalogues: files with further presets and models
+    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
     """
     layers = (
         *_of_environment(environ),
