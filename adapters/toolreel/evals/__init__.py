@@ -13,7 +13,7 @@
 
 ``report_page(report_content(results))`` renders the HTML report, ``read_sides`` and ``compare`` compare two
 evaluations, ``replays`` repeats recorded runs offline. The pure part (scenarios, plans, verdicts, summaries)
-is ``toolreel_core.evals``. Install ``toolreel[evals]`` for the statistics and ``toolreel[report]`` for the page.
+is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]``, the page ``toolreel[report]``.
 """
 
 from typing import TYPE_CHECKING

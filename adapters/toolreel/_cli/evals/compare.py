@@ -37,7 +37,7 @@ _SHOWN = 20
     "gates",
     multiple=True,
     metavar="GATE",
-    help="What the second side has to reach; may be repeated: no-regression, margin=0.02, "
+    help="A condition for the second side; repeatable: no-regression, margin=0.02, "
     "lower_bound>=0.85, rate[strategy=production]>=0.9.",
 )
 @output_options
@@ -52,9 +52,9 @@ def compare_command(
     junit: Path | None,
     as_machine: bool,
 ) -> int:
-    """Compare two sides run by run: what is lost, what is gained, and whether it is chance.
+    """Compare two sides run by run: losses, gains, and whether they are significant.
 
-    Runs make a pair if all but what is compared is the same, the trial included.
+    Two runs form a pair if everything except the compared axis is the same, including the trial.
 
     \b
     toolreel eval compare before/ after/ --gate no-regression

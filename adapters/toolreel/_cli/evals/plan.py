@@ -37,9 +37,9 @@ _SHOWN = 12
 @json_option
 @reporting
 def plan_command(plan: EvalPlan, as_machine: bool) -> int:
-    """Show what would be run, under which configurations, and what it would cost; nothing is sent.
+    """Show the runs, configurations and estimated cost of an evaluation; nothing is sent.
 
-    PLAN is a TOML file; options go over it, and it goes over the environment.
+    PLAN is a TOML file. Options override it, and it overrides the environment.
 
     \b
     toolreel eval plan --preset typical

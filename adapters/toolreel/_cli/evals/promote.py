@@ -26,16 +26,16 @@ _EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, s
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="TESTS",
-    help="The directory of the test; made where there is none.",
+    help="Directory of the test; created if it does not exist.",
 )
-@click.option("--name", default="", metavar="NAME", help="Of the test; made of the run's names by default.")
+@click.option("--name", default="", metavar="NAME", help="Name of the test; derived from the run by default.")
 @json_option
 @reporting
 def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
-    The test holds the run to the verdict that it has today, a failure too, and says how to turn it around.
+    The test asserts the present verdict, even a failure, and explains how to invert it.
     """
     results = Results.open(folder)
     test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)

@@ -35,7 +35,7 @@ __all__ = ["report_command"]
     default=TRANSCRIPTS,
     show_default=True,
     metavar="N",
-    help="How many runs are told turn by turn; if there are more, failures and first passes.",
+    help="Maximum number of transcripts; failures and first passes are chosen first.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @json_option
@@ -43,9 +43,9 @@ __all__ = ["report_command"]
 def report_command(
     folder: Path, page: Path | None, pictures: Path | None, transcripts: int, opens: bool, as_machine: bool
 ) -> int:
-    """Write the results in DIR as one HTML page, which needs nothing from outside.
+    """Write the results in DIR as one self-contained HTML page.
 
-    Runs are told turn by turn from their cassettes. The same results give the same page.
+    Transcripts are replayed from the cassettes. The same results give the same page.
 
     \b
     toolreel eval report results

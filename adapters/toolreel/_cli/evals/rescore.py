@@ -26,16 +26,16 @@ _EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be j
     "target",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR2",
-    help="Where the evaluation is written with its new verdicts.",
+    help="New directory for the evaluation with its new verdicts.",
 )
 @click.option("--in-place", is_flag=True, help=f"Write them into DIR; the old journal becomes {BEFORE}.")
 @json_option
 @reporting
 def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machine: bool) -> int:
-    """Replay every run of DIR from its cassette, and judge it by the oracles of today.
+    """Replay every run of DIR from its cassette, and judge it with the present checks.
 
-    Everything that was measured stays as it is. Nothing is written if a run would go another way now, or was
-    not recorded: a new verdict would then be about something else than what was measured.
+    Measurements stay as they are. Nothing is written if a run would take another course now, or was not
+    recorded, because a new verdict would not be about what was measured.
     """
     if (target is None) != in_place:
         raise ResultsError("say where the verdicts go: --out DIR2 or --in-place")

@@ -38,13 +38,13 @@ _KEY = 12
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where the results are kept. If some of the plan's runs are there, only the others are made.",
+    help="Directory of the results. Runs of the plan that it already has are not repeated.",
 )
-@click.option("--no-cassettes", is_flag=True, help="Record nothing; runs can then not be replayed.")
+@click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
     "--accept-changes",
     is_flag=True,
-    help="Make runs anew whose configuration or scenario has changed since.",
+    help="Repeat runs whose configuration or scenario has changed.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
@@ -58,10 +58,10 @@ def run_command(
     verbose: bool,
     as_machine: bool,
 ) -> int:
-    """Make all runs of PLAN that are not in DIR yet, and keep a record and a recording of each.
+    """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
 
-    Run it again to go on after an interruption, to have void runs tried again, and to extend the evaluation
-    by more trials, models or scenarios.
+    Run the same command again to resume after an interruption, to retry void runs, and to add trials, models
+    or scenarios.
     """
     stop = Event()
     if rule := rule_of(plan):

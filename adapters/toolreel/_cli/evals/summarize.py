@@ -22,14 +22,14 @@ __all__ = ["summarize_command"]
 
 @click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--runs", is_flag=True, help="Write a file for each run too, into DIR/runs.")
+@click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
 @output_options
 @json_option
 @reporting
 def summarize_command(
     folder: Path, runs: bool, markdown: Path | None, junit: Path | None, as_machine: bool
 ) -> int:
-    """Sum up the runs in DIR, write the summary files there, and hold the gates of the plan against them.
+    """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
     """

@@ -30,17 +30,25 @@ _EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void.
 
 @click.command("what-if", epilog=_EPILOG, short_help="Put recorded replies through another strategy.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--from", "recorded", required=True, metavar="STRATEGY", help="Whose runs are taken.")
 @click.option(
-    "--to", "strategies", required=True, metavar="STRATEGY,...", help="Under which others; words of a plan."
+    "--from", "recorded", required=True, metavar="STRATEGY", help="The strategy whose recorded runs are used."
 )
-@click.option("--live", is_flag=True, help="Ask the plan's endpoint for what the recordings do not answer.")
+@click.option(
+    "--to",
+    "strategies",
+    required=True,
+    metavar="STRATEGY,...",
+    help="The strategies to try; names, tags or patterns.",
+)
+@click.option(
+    "--live", is_flag=True, help="Send requests that the recordings do not answer to the plan's endpoint."
+)
 @click.option(
     "--out",
     "target",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR2",
-    help="With --live: where the runs under the other strategies are kept.",
+    help="With --live: directory for the runs under the other strategies.",
 )
 @click.option("--base-url", default="", metavar="URL", help="With --live: another endpoint than the plan's.")
 @click.option(
@@ -64,11 +72,11 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
     verbose: bool,
     as_machine: bool,
 ) -> int:
-    """Put the recorded replies of one strategy's runs through the configurations of others.
+    """Run the recorded replies of one strategy through the configurations of others, offline.
 
-    A recorded reply answers for as long as the model is told the same; where a strategy asks for something
-    else, the run diverges there, and only the model could say how it goes on. What comes to its end is
-    judged, so that recoveries and losses are due to the strategy alone, not to chance. No network is used.
+    A recorded reply is used as long as the request has the same content. Where it differs, the run diverges:
+    only the model could continue it. Runs that finish are judged, so recoveries and losses are due to the
+    strategy alone, not to chance.
     """
     # SciPy takes its time, and is no part of a command line without the extra.
     from toolreel.evals._replay.whatif_tables import whatif_lines, whatif_markdown, whatif_tree

@@ -1,4 +1,4 @@
-"""Runs of evaluations as regression tests of one's own project; ``toolreel eval promote`` writes them."""
+"""Promote recorded runs to regression tests of your own project."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NO_CHANGES: Tree = {}
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """One recorded run, with all that it takes to replay and to judge it."""
+    """A recorded run that can be replayed and judged offline."""
 
     record: Record
     """As it was when it was promoted; its cassette stands beside the file."""
@@ -78,7 +78,7 @@ class Promoted:
         path.write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
 
     def verdict(self, changes: Tree = _NO_CHANGES) -> Verdict:
-        """What today's oracle says about the run, replayed without a network.
+        """The verdict of the present checks about the run, replayed offline.
 
         :param changes: to its configuration, such as ``{"config": {"max_turns": 4}}``; the recorded replies
             answer then for as long as the model is told the same
@@ -136,7 +136,7 @@ def test_{name}() -> None:
 
 
 def find_run(results: Results, key: str) -> Record:
-    """The run whose key begins so.
+    """The run whose key begins with ``key``.
 
     :raises ResultsError: if there is none, or more than one
     """
@@ -154,7 +154,7 @@ def find_run(results: Results, key: str) -> Record:
 def promote(
     results: Results, plan: EvalPlan, record: Record, folder: Path, name: str = ""
 ) -> tuple[Path, Verdict]:
-    """Write the test of a run, and say where it stands and what it holds the run to.
+    """Write the test of a run; returns its path and the verdict that it asserts.
 
     :param name: of the test; made of scenario, strategy and key where it is empty
     :raises ResultsError: if the run was not recorded, or there are such files already

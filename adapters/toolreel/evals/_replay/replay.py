@@ -1,4 +1,8 @@
-"""Runs of an evaluation once more, from their cassettes and with the oracles of today; no network."""
+"""Replay recorded runs offline and judge them with the present checks.
+
+The journal and the cassettes are all that is stored of an evaluation. Since worlds are values, everything
+else can be recomputed from them.
+"""
 
 from __future__ import annotations
 

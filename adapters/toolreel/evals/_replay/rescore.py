@@ -1,8 +1,8 @@
-"""An evaluation judged again, by the oracles of today: its journal and its cassettes in, a journal out.
+"""Rescore an evaluation: judge recorded runs with the present checks and write a new journal.
 
-Nothing but verdicts may change, and what a check of the language says. Where a run would ask or come to
-something else now, its conversation is another one, and a new verdict about it would say nothing of the model
-that was measured; then nothing is written at all.
+Only verdicts and language checks may change. If a run would send other requests or end differently now, its
+conversation is not the one that was measured, and a new verdict would say nothing about that model. In this
+case nothing is written.
 """
 
 from __future__ import annotations

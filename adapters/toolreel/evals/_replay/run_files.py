@@ -1,4 +1,4 @@
-"""A file for each run in the shape of the reference harness, with its conversation if it can be replayed."""
+"""One file for each run in the format of the reference harness, with its conversation if replayable."""
 
 from __future__ import annotations
 

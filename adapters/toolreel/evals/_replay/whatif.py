@@ -1,8 +1,8 @@
-"""The answers of a recorded run, given to another run for as long as it asks for the same.
+"""What-if: recorded replies of one strategy, run through the configurations of others, offline.
 
-A replay holds a run to its recording byte for byte. Here another strategy asks, which sends other options and
-writes the conversation in other ways, so a recorded answer is given where the request tells the model the
-same (:mod:`toolreel_core.evals._records.request_content`). Answers are given in their order, each at most once.
+A replay requires byte-identical requests. Another strategy sends other options and encodes the conversation
+differently, so here a recorded reply is used if the provider-neutral content of the request is the same
+(:mod:`toolreel_core.evals._records.request_content`). Replies are used in their order, each at most once.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class Diverged(Exception):
-    """A run asks for something that its recording does not answer, and nobody else does."""
+    """A run sent a request that its recording does not answer."""
 
     def __init__(self, divergence: Divergence) -> None:
         super().__init__(divergence.what)

@@ -1,7 +1,7 @@
 """The report as one HTML page, which asks for nothing from outside.
 
-What models and servers wrote is escaped, and a policy in the page allows no script and no style but its own
-two, by their digests; so even what slipped through would not run.
+Texts of models and servers are escaped. A content security policy in the page allows only its own script and
+style, by their digests, so injected markup would not run.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
 
 def _environment() -> Environment:
     """Where the page is written; every text in it is escaped, and what cannot be seen is spelt out."""
-    # Imported here since `toolreel.evals` lists this module's names: evaluations without a page need no Jinja2.
+    # Imported here, since importing any name of `toolreel.evals` loads this module; only pages need Jinja2.
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:

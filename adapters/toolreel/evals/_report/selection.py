@@ -1,4 +1,4 @@
-"""Which runs a page tells turn by turn, so that a large evaluation still makes a page that opens."""
+"""Select the runs whose transcripts a page shows, so that large evaluations stay readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs of one task side by side, and where they part."""
+"""Two runs of one task side by side, and their first difference."""
 
 from __future__ import annotations
 

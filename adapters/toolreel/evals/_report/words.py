@@ -1,4 +1,4 @@
-"""Numbers and texts, as people read them in a report."""
+"""Format numbers and texts for readers of a report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = ["LONGEST", "interval_words", "percent", "points", "thousands", "trunc
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""
 
+# Control characters, marks that turn the direction of text (they can disguise it), and lone surrogates.
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )

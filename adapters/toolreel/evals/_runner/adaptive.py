@@ -1,9 +1,8 @@
-"""The course of an evaluation whose plan may stop cells early: which runs come next, and which never.
+"""Adaptive evaluations: which runs come next, and which cells have stopped early.
 
-Runs are made in rounds. A round brings each cell up to the next look of the rule; when all of its runs have
-ended, what is decided needs no more. So it is the same runs for any number of jobs and after any
-interruption: a decision depends on the results in the order of the trials, and on nothing else. A void run is
-no result yet: its cell waits for it to be made again, and is neither looked at nor gone on with before.
+Runs are made in rounds; each brings every open cell up to the next interim look of the rule. Decisions depend
+only on the results in the order of their trials, so the same runs are made for any number of jobs and after
+any interruption. A void run is no result: its cell waits until it is repeated.
 """
 
 from __future__ import annotations

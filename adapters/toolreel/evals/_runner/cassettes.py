@@ -1,4 +1,4 @@
-"""Where the requests of an evaluation go: one connection pool for all runs, a cassette for each."""
+"""The connection of an evaluation, shared by all runs, and the cassette of each run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Connection", "RunRecorder", "offline_context", "replay_context"]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The way to the provider, shared by all threads."""
+    """How to reach the provider: URL, key, headers, timeouts and transport, shared by all threads."""
 
     base_url: str
     api_key_env: str | None = None

@@ -1,4 +1,4 @@
-"""An evaluation: all runs of a plan that have not ended yet, and what is kept of them."""
+"""Execute a plan: all runs that have not ended yet, each with its record and cassette."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class ExistingRuns:
-    """What stands in a directory of what a plan asks for."""
+    """Runs of a plan that a directory already has."""
 
     ended: frozenset[str] = frozenset()
     """Keys of the runs that need not be made again."""
@@ -61,7 +61,7 @@ class ExistingRuns:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOutcome:
-    """How an evaluation stands when it ends."""
+    """The outcome of one call of :func:`evaluate`."""
 
     required_runs: int
     """Runs of the plan, but for those that are spared."""
@@ -85,7 +85,7 @@ class EvaluationOutcome:
 
 
 class Watcher(Protocol):
-    """Somebody who watches an evaluation; called from one thread."""
+    """Receives the progress of an evaluation; called from one thread."""
 
     def found(self, found: ExistingRuns, /) -> None:
         """Hear what there is already."""

@@ -1,4 +1,4 @@
-"""An endpoint that is watched: how long each request took, what came of it, and who answered."""
+"""An endpoint that records each request: duration, status, usage, answering model, and the last error."""
 
 from __future__ import annotations
 

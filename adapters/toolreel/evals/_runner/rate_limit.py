@@ -1,4 +1,4 @@
-"""An endpoint that waits its turn: requests of all threads to one provider share a limiter."""
+"""An endpoint with a concurrency limit that all threads share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An endpoint behind which a script answers: a dry run of an evaluation, without a network."""
+"""An endpoint answered by a script, for dry runs without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation has cost so far, and whether that is all it may."""
+"""Cost and tokens of an evaluation so far, and the budget check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sample, run to its record: live, or from its cassette."""
+"""Run one sample to its record, live or from its cassette, and the threads that run many."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a run needs from the world."""
+    """What a run needs from outside: endpoint, clock, waiting, observer."""
 
     endpoint: Endpoint
     clock: Clock

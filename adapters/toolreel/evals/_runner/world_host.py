@@ -1,4 +1,4 @@
-"""A world as a tool host: it holds the present one, since worlds themselves never change."""
+"""A world as a tool host; worlds are immutable, so the host keeps the current one."""
 
 from __future__ import annotations
 

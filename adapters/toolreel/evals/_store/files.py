@@ -1,4 +1,4 @@
-"""The header of an evaluation: what was asked for, of which versions, and when it was begun."""
+"""Files of an evaluation: its header, atomic writes, and the JSON Schemas of what is stored."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file beside the old one, and move it into its place; nobody ever sees half of it.
+    """Replace a file atomically: write a draft, sync it to disk, rename it.
 
     :raises ResultsError: if it cannot be written
     """

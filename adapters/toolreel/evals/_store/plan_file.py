@@ -1,7 +1,6 @@
-"""A plan of an evaluation out of the environment, a file in TOML, and the command line.
+"""The plan of an evaluation, from environment, TOML file and command line; later ones override earlier ones.
 
-The later goes before the earlier. Whatever is wrong is said with where it was said: the variable, the file
-and its line, or the option.
+Errors name their source: the variable, the file and line, or the option.
 """
 
 from __future__ import annotations

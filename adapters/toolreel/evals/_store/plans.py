@@ -1,4 +1,4 @@
-"""The plan of an evaluation that has been run, made again from its header."""
+"""Stored plans read back, and differences between configurations and strategies."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = [
 
 
 def plan_of_header(header: Header) -> EvalPlan:
-    """The plan that a header tells of, with the catalogue and the scenarios of today.
+    """The plan of stored results, with the current catalogue and scenarios.
 
-    :raises ResultsError: if it names what there is not any longer
+    :raises ResultsError: if something that it names no longer exists
     """
     try:
         return EvalPlan.of(header.plan, with_files(), SCENARIOS)

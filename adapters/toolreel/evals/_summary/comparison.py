@@ -1,4 +1,4 @@
-"""Two sides of an evaluation beside each other: two directories, or two strategies of one."""
+"""Compare two evaluations, or two values of one axis within an evaluation, task by task."""
 
 from __future__ import annotations
 

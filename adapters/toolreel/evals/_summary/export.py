@@ -1,4 +1,4 @@
-"""The summary of an evaluation, written: the same files for one that has just ended and one read again."""
+"""Write the summary files of an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Totals: what several cells come to, with an interval that knows that runs of one cell are alike."""
+"""Figures of a summary: totals with cluster-robust intervals, repeated trials, ties, failure categories.
+
+Runs of controls are in no total unless there is nothing else. Runs of one model on one scenario are alike,
+so they form a cluster; an interval that ignored this would be too narrow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates of a comparison as the command line says them.
+"""Gates of a comparison in the syntax of ``toolreel eval compare --gate``.
 
 ========================================  ==========================================================
 words                                     ask that

@@ -1,4 +1,4 @@
-"""The gates of a plan, held against the summary of its runs."""
+"""Check the gates of a plan against the summary of its runs."""
 
 from __future__ import annotations
 

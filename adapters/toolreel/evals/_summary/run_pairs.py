@@ -1,4 +1,4 @@
-"""Runs in pairs: the same task, twice, under two strategies, on two models, or in two evaluations."""
+"""Pairs of runs: the same task under two strategies, on two models, or in two evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as plain values: made once, shown on a console and written as Markdown."""
+"""Tables as plain values, printed on a console or written as Markdown."""
 
 from __future__ import annotations
 
@@ -114,6 +114,7 @@ def shortened(text: str) -> str:
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
 
 
+# Characters with a meaning in Markdown; an underscore only at the edge of a word, so that names stay legible.
 _SPECIAL: Final = re.compile(r"([\\`*\[\]<>#|~$&!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 

@@ -1,8 +1,8 @@
 """Plans of evaluations: which runs there are, in which order, each under which configuration.
 
 A plan is made of options, a catalogue of presets and models, and the scenarios and languages that were
-chosen; it says the same whenever it is made of the same. Runs are told one by one, since a plan may have
-more of them than anybody wants to hold.
+chosen; the same parts always give the same plan. Runs are generated one by one, since a plan may have too
+many of them to keep in memory.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _Item = TypeVar("_Item", bound=_HasName)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Runs that differ in scenario and trial alone: what one row of a table is about."""
+    """Runs that differ only in scenario and trial: one row of a table."""
 
     model: str
     strategy: str
@@ -74,9 +74,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class EvalPlan:
-    """One plan.
+    """The plan of an evaluation.
 
-    :raises ConfigError: if a filter means nothing, or the parts do not make an evaluation
+    :raises ConfigError: if a filter matches nothing, or the parts contradict each other
     """
 
     options: Options
@@ -88,7 +88,7 @@ class EvalPlan:
     models: tuple[str, ...] = field(init=False)
     """In the order in which they are run."""
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
-    """By model, what it is run with."""
+    """Sampling profiles by model."""
     strategies: tuple[Strategy, ...] = field(init=False)
     fallbacks: tuple[str, ...] = field(init=False)
     _layers: Layers = field(init=False, repr=False)
@@ -175,7 +175,7 @@ class EvalPlan:
     def configuration(self, cell: Cell) -> Configuration:
         """The effective configuration of a cell.
 
-        :raises ConfigError: if the cell names what there is not
+        :raises ConfigError: if the cell names something that is not in the plan
         """
         return configuration_for(
             self._layers,
@@ -191,9 +191,9 @@ class EvalPlan:
         return _named("scenario", name, self.scenarios)
 
     def label(self, cell: Cell) -> str:
-        """A cell's name in tables: its model, and whatever is not the same for all runs.
+        """The name of a cell in tables: its model, and the axes that vary.
 
-        A profile that ``auto`` chose says so.
+        A profile chosen by ``auto`` is marked ``auto=``.
         """
         several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
         chosen_by = f"{AUTO}=" if self._chosen_by_auto(cell) else ""
@@ -233,12 +233,12 @@ class EvalPlan:
 
     @property
     def empty_response_retries(self) -> int:
-        """Further attempts of a run that ended with nothing said."""
+        """Retries of a run that ended with an empty text."""
         return self.options.empty_response_retries
 
     @property
     def void_retries(self) -> int:
-        """Further attempts of a run that the provider failed."""
+        """Retries of a run that the provider failed."""
         return self.options.void_retries
 
     @property
@@ -248,11 +248,11 @@ class EvalPlan:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the plan as it is told."""
+        """SHA-256 of :meth:`tree`."""
         return digest(canonical(self.tree()))
 
     def tree(self) -> dict[str, Json]:
-        """The plan as it stands in the header of its results: the options, and what they came to."""
+        """The plan as stored in the header of its results: the options, and the axes that they resolve to."""
         return {
             "options": self.options.tree(),
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
@@ -265,11 +265,11 @@ class EvalPlan:
 
     @classmethod
     def of(cls, tree: Tree, presets: Presets, scenarios: Iterable[Scenario]) -> EvalPlan:
-        """The plan that a header tells of.
+        """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
         :param scenarios: all that there are
-        :raises ConfigError: if it cannot be made again, because something that it names has gone
+        :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
         known = {each.name: each for each in scenarios}
@@ -296,7 +296,7 @@ def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario
 
 
 def _at(key: str, find: Callable[[], _Found]) -> _Found:
-    """What is found; a complaint says which filter it is about."""
+    """The result of ``find``; an error names the filter that caused it."""
     try:
         return find()
     except ConfigError as error:

@@ -1,9 +1,9 @@
-"""Filters: which models, profiles and strategies an evaluation takes, in a few words.
+"""Filters that select models, profiles and strategies by name, tag or pattern.
 
-A word names what it means by one of its candidates: its name, a tag, or another name of it. With a star it
-is a shell glob, in which ``*`` also crosses ``/``, ``?`` is any letter and ``[…]`` one of a set; without one,
-``?`` and ``[`` are letters like others. A word that begins with ``!`` takes out, any other brings in, and
-``all``, ``full`` or ``*`` brings in everything. The case plays no part, and the order is the catalogue's.
+A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, and ``[…]`` one of a set.
+Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them. ``!word`` excludes,
+any other word includes, and ``all``, ``full`` or ``*`` includes everything. Matching ignores case, and the
+result is in catalogue order.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ __all__ = ["Filter", "comma_separated", "glob_matches"]
 EVERYTHING: Final = ("all", "full", "*")
 
 _Item = TypeVar("_Item")
+# A star, a question mark, a bracketed set (a `]` right after its beginning belongs to it), or plain text;
+# the last alternative is a bracket that is never closed.
 _PART: Final = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[")
 
 _LETTERS: Final = re.compile(r"([^-])-([^-])|(.)", re.DOTALL)
-"""A range of letters, or one, between brackets."""
+"""A range of characters, or a single one, between brackets."""
 
 
 def comma_separated(text: str) -> tuple[str, ...]:
-    """The words of a list with commas.
+    """Split a comma-separated list into words.
 
     >>> comma_separated(" stable, !openai,, ")
     ('stable', '!openai')
@@ -37,7 +39,7 @@ def comma_separated(text: str) -> tuple[str, ...]:
 
 
 def glob_matches(pattern: str, text: str) -> bool:
-    """Whether a shell glob means a text, letter for letter.
+    """Whether a shell glob matches a text exactly.
 
     >>> glob_matches("*/glm-4.?*", "z-ai/glm-4.7:nitro"), glob_matches("[!a-y]*", "z-ai/glm-4.7:nitro")
     (True, True)
@@ -54,30 +56,30 @@ class Filter:
     """The words of a filter."""
 
     words: tuple[str, ...]
-    """None at all bring in everything."""
+    """Without any word, everything is included."""
 
     @property
     def inclusions(self) -> tuple[str, ...]:
-        """The words that bring in, in lower case."""
+        """The including words, in lower case."""
         return tuple(word.lower() for word in self.words if not word.startswith("!"))
 
     @property
     def exclusions(self) -> tuple[str, ...]:
-        """What the words take out, in lower case."""
+        """The excluded patterns, in lower case."""
         patterns = (word[1:].strip().lower() for word in self.words if word.startswith("!"))
         return tuple(pattern for pattern in patterns if pattern)
 
     def select(
         self, what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
     ) -> tuple[_Item, ...]:
-        """The items that the filter leaves, in their order.
+        """The items that the filter selects, in their order.
 
         >>> Filter(("all", "!b")).select("letter", ["a", "b"], lambda item: [item])
         ('a',)
 
         :param what: what the items are, for complaints
         :param candidates: by what an item can be named; the first is its name
-        :raises ConfigError: if a word means none of the items, or if nothing is left
+        :raises ConfigError: if a word matches no item, or nothing is left
         """
         named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
         for word in (*self.inclusions, *self.exclusions):

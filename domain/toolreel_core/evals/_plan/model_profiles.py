@@ -13,7 +13,7 @@ from toolreel_core.evals._plan.filters import Filter, glob_matches
 __all__ = ["AUTO", "DEFAULT", "applies", "auto_profile", "profiles_for", "select_models", "select_profiles"]
 
 AUTO = "auto"
-"""The word for the first profile that is recommended for a model; where there is none, the default."""
+"""Stands for the first profile recommended for a model, or the default profile."""
 DEFAULT = "default"
 
 
@@ -66,7 +66,7 @@ def profiles_for(
 
 
 def auto_profile(presets: Presets, model: str) -> SamplingProfile:
-    """What ``auto`` chooses for a model: the first profile of the catalogue that is recommended for it."""
+    """The profile that ``auto`` selects for a model: the first one in the catalogue recommended for it."""
     for profile in presets.profiles:
         if "recommended" in profile.tags and applies(profile, model):
             return profile
@@ -74,7 +74,7 @@ def auto_profile(presets: Presets, model: str) -> SamplingProfile:
 
 
 def applies(profile: SamplingProfile, model: str) -> bool:
-    """Whether a profile is for a model: by its whole name, letter for letter, route included.
+    """Whether a profile applies to a model; patterns match its full name, route included.
 
     >>> from toolreel_core._jsontext.canonical import NOTHING
     >>> glm = SamplingProfile("glm", NOTHING, ("z-ai/glm-4.7:nitro",))

@@ -1,8 +1,8 @@
-"""Strategies: how much help a model gets, and the one complete configuration that it comes to.
+"""Strategies: how much help a model gets, resolved to one complete configuration.
 
-A strategy is data: which layers it has, and what it declares itself. :func:`configuration_for` merges the layers in
-one order, each a sparse patch that changes nothing but what it declares; what comes out is passed to the
-reducer as it is, so ``raw`` has no hidden help, and what is recorded is what was run.
+A strategy is data: the layers that it uses, and its own settings. :func:`configuration_for` merges the layers
+in a fixed order; each is a sparse patch. The result is passed to the reducer unchanged, so ``raw`` has no
+hidden help, and the recorded configuration is the one that was run.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ class Strategy:
     about: str
     tags: tuple[str, ...] = ()
     infrastructure: bool = False
-    """Whether replies are mended and calls held to one a turn, by the preset ``default_tool_calling``."""
+    """Whether replies are repaired and calls limited to one a turn (preset ``default_tool_calling``)."""
     provider_defaults: bool = False
-    """Whether it knows what the provider takes and wants."""
+    """Whether the provider's presets apply."""
     workarounds: bool = False
-    """Whether it knows what the model needs."""
+    """Whether the model's workarounds apply."""
     presets: tuple[str, ...] = ()
-    """What it adds by name."""
+    """Further presets, by name."""
     own: Preset = field(default_factory=Preset)
-    """What it declares itself, over all that it knows."""
+    """Its own settings; they override those of the layers."""
 
     def extended(self, name: str, tree: object) -> Strategy:
         """A strategy of the user's own over this one.
@@ -132,7 +132,7 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What a configuration is made of beside its strategy."""
+    """The parts of a configuration that do not come from its strategy."""
 
     presets: Presets
     """The catalogue."""
@@ -153,8 +153,8 @@ def configuration_for(
 ) -> Configuration:
     """The effective configuration of a run.
 
-    The later goes before the earlier: infrastructure, provider, the strategy's presets, the evaluation's
-    own wishes, text calls, the model's workarounds, what the strategy declares, the sampling, the scenario.
+    Later layers override earlier ones: infrastructure, provider, the strategy's presets, the options of the
+    evaluation, text calls, the model's workarounds, the strategy's own settings, sampling, scenario.
 
     :param fallback: one of :data:`Fallback`
     :param changes: what the scenario changes
@@ -197,7 +197,7 @@ _MS_A_MINUTE = 60_000
 
 
 def harness_preset(options: Options) -> Preset:
-    """The patch that goes over what a strategy knows, and under a model's workarounds.
+    """The options of the evaluation as a preset: above the provider's layer, below a model's workarounds.
 
     >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
     False

@@ -1,8 +1,8 @@
-"""How many requests may be under way at once: more while all goes well, fewer when the provider says so.
+"""An adaptive limit of concurrent requests: additive increase, multiplicative decrease (AIMD).
 
-Additive increase, multiplicative decrease, as TCP has it: one more for each round of requests that went
-well, a fifth fewer for each episode of rate limiting, however many requests it hits. While servers fail
-(5xx), nothing grows.
+This is TCP's congestion avoidance (Chiu and Jain 1989; RFC 5681): one more for each round of successful
+requests, a fifth fewer for each episode of rate limiting, however many requests it hits. The limit does not
+grow while the server fails (5xx).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ __all__ = ["ConcurrencyLimit"]
 
 _LESS = 0.8
 _EPISODE_MS = 5_000
-"""How long refusals belong to one episode if the server does not say."""
+"""Duration of a rate-limiting episode if the server sends no ``Retry-After``."""
 _PAUSE_MS = 10_000
-"""How long nothing grows after a server failed."""
+"""How long the limit does not grow after a server error."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencyLimit:
-    """The limit as it stands; every method gives the next one. Times are milliseconds of any one clock."""
+    """The present limit; each method returns the next one. Times are milliseconds of one monotonic clock."""
 
     max_requests: int
-    """Requests under way that it never goes beyond."""
+    """Upper bound of concurrent requests."""
     limit: float
-    """Requests that may be under way; its whole part counts."""
+    """Concurrent requests allowed now; the integer part counts."""
     closed_until_ms: int = 0
     """When the next request may go out."""
     episode_until_ms: int = 0
@@ -33,7 +33,7 @@ class ConcurrencyLimit:
 
     @classmethod
     def of(cls, max_requests: int) -> ConcurrencyLimit:
-        """A limiter that begins wide open."""
+        """A limit that starts at its maximum."""
         return cls(max_requests, float(max_requests))
 
     def may_send(self, in_flight: int, now_ms: int) -> bool:
@@ -45,7 +45,7 @@ class ConcurrencyLimit:
         return in_flight < int(self.limit) and now_ms >= self.closed_until_ms
 
     def succeeded(self, now_ms: int) -> ConcurrencyLimit:
-        """After an answer: it grows by one for each round of that many answers."""
+        """After a response: the limit grows by one for each round of that many responses."""
         if now_ms < self.growth_from_ms:
             return self
         return replace(self, limit=min(float(self.max_requests), self.limit + 1 / self.limit))

@@ -1,7 +1,7 @@
-"""What the recorded replies of runs come to under another strategy, counted.
+"""Recorded replies under another strategy (what-if), counted.
 
-A run is *decided* where its recorded replies carry it to an end under the other strategy too, or where
-somebody has answered what they do not; it is then a pair of two verdicts about the same replies.
+A run is *decided* if its recorded replies suffice to finish it under the other strategy too, or if a live
+model answered the rest. It is then a pair of two verdicts about the same replies.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from toolreel_core.evals._verdicts.verdict import Verdict
 __all__ = ["Fate", "WhatIf", "WhatIfTally"]
 
 Fate: TypeAlias = Literal["recovery", "loss", "unchanged", "diverged", "undecided"]
-"""``diverged``: it asked for something that was not recorded; ``undecided``: one of the two says nothing
-about the model, or could not be told."""
+"""``diverged``: it sent a request that was not recorded; ``undecided``: one of the two runs is void or
+unsupported, or could not be replayed."""
 
 
 @dataclass(frozen=True, slots=True)

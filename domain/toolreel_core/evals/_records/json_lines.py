@@ -1,7 +1,7 @@
 """A record as a line of JSON, and back.
 
-What has its default value is not written, so that a field which is added later changes no old line. A
-line that was written by somebody else is read as strictly as one of ours: the error names the place.
+Fields with their default value are not written, so that a new field changes no old line. Lines written by
+other programs are validated as strictly as ours; errors name the place.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def record_line(record: Record) -> JsonText:
 
 
 def record_tree(record: Record) -> Tree:
-    """The same, before it is written."""
+    """A record as a JSON object."""
     cell = record.cell
     return {
         "record": VERSION,
@@ -118,7 +118,7 @@ def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
 
 
 def _given(values: Mapping[str, Json]) -> dict[str, Json]:
-    """What differs from its default; a cost of zero, which is no whole number, does."""
+    """The values that differ from their defaults; a cost of 0.0 is kept, since it is known to be zero."""
     return {key: value for key, value in values.items() if canonical(value) not in {"null", '""', "[]", "0"}}
 
 

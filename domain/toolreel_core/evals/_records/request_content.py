@@ -1,9 +1,8 @@
-"""What a request tells the model, whoever has written it, and where two such tales part.
+"""Provider-neutral content of a request, and the first divergence between two requests.
 
-Strategies write the same conversation in other ways: other options, other identifiers of calls, reasoning
-that goes back or does not, other text beside a call. None of this is a part of what is compared here. What
-is: which tools there are, and each message in its order, as who says what, with which calls, and which call
-a result belongs to.
+Strategies encode the same conversation differently: other options, other call ids, reasoning sent back or
+not, other text next to a call. None of this is compared. Compared are the tools, and the messages in their
+order: role, text, calls, and the call that a result belongs to.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = [
 ]
 
 DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
-"""``opening``: the conversation begins otherwise; ``calls``: other calls were heard in a reply;
+"""``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
 ``result``: a call came to something else; ``nudge``: the model is spoken to once more, or in other words;
 ``tools``: it is content of other tools; ``again``: it is asked once more for what it has answered."""
 
@@ -48,7 +47,7 @@ class ContentMessage:
 
 @dataclass(frozen=True, slots=True)
 class RequestContent:
-    """All that a request tells."""
+    """The content of a request."""
 
     tools: tuple[str, ...]
     """Their names, in alphabetical order."""
@@ -57,7 +56,7 @@ class RequestContent:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where a run asks for something that a recording does not answer."""
+    """The point at which a recording no longer answers a run."""
 
     kind: DivergenceKind
     what: str
@@ -65,7 +64,7 @@ class Divergence:
 
 
 def request_content(body: Tree) -> RequestContent:
-    """What the body of a request tells.
+    """The content of a request's body.
 
     >>> request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
     RequestContent(tools=(), messages=(ContentMessage(role='user', text='hello', calls=(), answers=0),))
@@ -86,7 +85,7 @@ def request_content(body: Tree) -> RequestContent:
 
 
 def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> Divergence:
-    """What is another in what is asked than in what was recorded.
+    """How a request differs from the recorded one.
 
     :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it
         is empty

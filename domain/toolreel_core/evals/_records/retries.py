@@ -1,8 +1,8 @@
-"""Trying a run again: where the provider failed for the moment, and where a model said nothing at all.
+"""Retries of whole runs: after transient failures of the provider, and after an empty final text.
 
-A run that failed stays failed. What is tried again is one that says nothing about the model (``void``),
-for as long as the plan allows, and one that ended in an empty text, which the reference harness gives
-another try; both are counted, and stand in the record.
+A failed run is never retried, since that would inflate the pass rate. Retried are ``void`` runs, which say
+nothing about the model, and runs that ended in an empty text, as the reference harness does. All attempts
+are counted and recorded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _TRANSIENT: Final = frozenset(
         "transport.decode",
     }
 )
-"""What may be over soon; a wrong key or an empty account is not."""
+"""Failures that may pass; a wrong key or an empty account does not."""
 
 _SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
-"""What a run is called that ended without a text, and without anything else that would explain it."""
+"""Categories of a run that ended without a text and without another explanation."""
 
 _BASE_MS: Final = 1_000
 _CAP_MS: Final = 60_000
@@ -34,7 +34,7 @@ _CAP_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a run may still be tried again."""
+    """How often a run may still be retried."""
 
     empties: int = 1
     """After an empty final text."""
@@ -43,7 +43,7 @@ class Retries:
 
 
 def remaining_retries(verdict: Verdict, final: str, retries: Retries) -> Retries | None:
-    """What is left when a run is tried again; ``None`` if it is not.
+    """The remaining retries if a run is retried; ``None`` if it is not.
 
     >>> remaining_retries(Verdict("fail", "wire.empty_response"), "", Retries())
     Retries(empties=0, voids=3)
@@ -60,7 +60,7 @@ def remaining_retries(verdict: Verdict, final: str, retries: Retries) -> Retries
 
 
 def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
-    """How long to wait before a run is tried again that the provider failed.
+    """Milliseconds to wait before a retry: exponential backoff, at least ``Retry-After``, at most a minute.
 
     >>> retry_delay_ms(1, None), retry_delay_ms(2, None), retry_delay_ms(1, 30_000)
     (1000, 2000, 30000)

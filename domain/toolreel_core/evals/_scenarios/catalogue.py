@@ -1,4 +1,4 @@
-"""The catalogue of scenarios, and the words by which they are chosen."""
+"""The catalogue of scenarios, and their groups."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def fingerprint(one: Scenario) -> str:
     setting = one.begin("")
     said = (wire(message) for message in setting.messages)
     checks = [f"{check.layer}:{check.name}" for check in one.checks]
-    # Its repr tells what a world has in store, which it tells nobody else at the beginning.
+    # The repr includes prepared answers and mishaps, which `contents` does not show at the beginning.
     head = canonical([one.name, one.version, one.changes.changes(), checks, repr(setting.world)])
     return chain("scenario", head, setting.tools.fingerprint, *said)
 

@@ -1,4 +1,7 @@
-"""What oracles look at: calls, results and worlds, and as little wording as can be."""
+"""Checks of calls, results and worlds; the wording of answers matters as little as possible.
+
+Their messages are stored as reasons in records, so they must not change.
+"""
 
 from __future__ import annotations
 

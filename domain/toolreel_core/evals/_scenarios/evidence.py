@@ -1,4 +1,4 @@
-"""What a run came to, as oracles see it."""
+"""Evidence: a finished run, as checks see it."""
 
 from __future__ import annotations
 

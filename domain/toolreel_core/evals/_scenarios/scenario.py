@@ -1,4 +1,4 @@
-"""Scenarios: a task, the world that it is set in, and how one sees that it was done."""
+"""Scenarios: a task, its world, and the checks that decide whether it was done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONTROLS: Final = frozenset({"chat_only", "chat_only_capped"})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a run of a scenario begins with."""
+    """The initial messages, tools and world of a run."""
 
     messages: tuple[Message, ...]
     tools: ToolSurface
@@ -32,7 +32,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that an oracle looks at."""
+    """One condition of a scenario."""
 
     name: str
     """Part of the failure's category, such as ``draft`` in ``task.outcome:draft``."""
@@ -50,7 +50,7 @@ class Scenario:
     """What it belongs to: ``reference``, or the name of a further pack."""
     about: str
     version: int
-    """Counted up whenever its words, world or tools change, so that older records stay apart."""
+    """Increased whenever its texts, world or tools change, so that older records are kept apart."""
     groups: tuple[str, ...]
     begin: Callable[[str], Setting] = field(compare=False)
     """The setting of one run, from the seed that its identifiers are made of."""
@@ -58,7 +58,7 @@ class Scenario:
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
     scripts: ScenarioScripts | None = None
-    """Models in a few lines that show what its oracle makes of them."""
+    """Scripted models that prove its checks."""
 
     @property
     def control(self) -> bool:

@@ -1,7 +1,7 @@
-"""Scripts: models in a few lines, which prove an oracle without a network.
+"""Scripts: scripted models that prove the checks of a scenario without a network.
 
-What comes next follows from the conversation alone, so that one script drives a run, the same run
-gone on with after a crash, and a thousand of them at once.
+The next reply follows from the conversation alone, so one script can drive a run, its continuation after a
+crash, and a thousand concurrent runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Runs, counted: how many of a cell passed, and how two candidates did on the same tasks."""
+"""Counts of passed runs, paired counts of two candidates, and pass@k over cells.
+
+pass@k is the unbiased estimator of Chen et al. 2021 (Evaluating Large Language Models Trained on Code);
+pass^k, where all trials have to pass, is that of Yao et al. 2024 (tau-bench). Both are means over cells, so
+that each cell counts once. Cells with fewer than ``k`` valid trials are left out, and counted.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +72,7 @@ class Pairs:
     gained: int
     """The second passed and the first did not: a recovery."""
     neither: int
-    """None of the two passed."""
+    """Neither passed."""
 
     def __post_init__(self) -> None:
         if min(self.both, self.lost, self.gained, self.neither) < 0:
@@ -90,7 +95,7 @@ class Pairs:
 
     @property
     def discordant(self) -> int:
-        """Pairs in which one passed and the other did not: only they tell the two apart."""
+        """Pairs in which exactly one passed; McNemar's test uses only these."""
         return self.lost + self.gained
 
     @property
@@ -105,7 +110,7 @@ class Pairs:
 
     @property
     def difference(self) -> float | None:
-        """The second's rate less the first's, -1 to 1; ``None`` if there are no pairs."""
+        """The second's rate minus the first's, -1 to 1; ``None`` if there are no pairs."""
         return (self.gained - self.lost) / self.runs if self.runs else None
 
     @property

@@ -1,8 +1,6 @@
-"""Gates: what an evaluation has to reach, as a plan says it.
+"""Gates: conditions that the results of an evaluation have to meet, and their check.
 
-:mod:`toolreel_core.evals._statistics.gates` says whether it has.
-
-A gate is a table and asks for one thing::
+A plan declares each gate as a table::
 
     [[gate]]  # a figure
     metric = "lower_bound"
@@ -14,13 +12,13 @@ A gate is a table and asks for one thing::
     against = "baseline"
     alpha = 0.05
 
-    [[gate]]  # it is shown that nothing has got worse by more than this
+    [[gate]]  # non-inferiority: it is shown not to be worse by more than this
     no_regression_of = "production"
     against = "baseline"
     margin = 0.02
 
-The two last ones differ where there is little data: a test that sees nothing passes the first, while the
-second fails until the interval of the difference lies above ``-margin``.
+The last two differ where data is scarce: without significance the first passes, while the second fails until
+the interval of the difference lies above ``-margin``.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ _AXES: Final = ("strategy", "model", "scenario")
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A figure has to be at least, or at most, so much."""
+    """A metric has to be at least, or at most, the limit."""
 
     metric: str
     side: Side
@@ -85,7 +83,7 @@ class NoRegression:
 
 @dataclass(frozen=True, slots=True)
 class NoWorseThan:
-    """It has to be shown that a strategy is not worse than another by more than a margin."""
+    """Non-inferiority: a strategy must be shown to be worse than another by at most a margin."""
 
     strategy: str
     against: str
@@ -153,7 +151,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StrategyComparison:
-    """How one strategy did beside another."""
+    """One strategy compared with another."""
 
     strategy: str
     against: str
@@ -169,7 +167,7 @@ class StrategyComparison:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All that gates can ask about."""
+    """The measurements that gates refer to."""
 
     figures: tuple[Figures, ...] = ()
     comparisons: tuple[StrategyComparison, ...] = ()
@@ -177,7 +175,7 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What came of one gate."""
+    """The result of one gate."""
 
     gate: Gate
     standing: Standing
@@ -186,7 +184,7 @@ class GateResult:
 
 
 def check_gate(gate: Gate, measured: Measurements) -> GateResult:
-    """Hold what was measured against one gate.
+    """Check one gate.
 
     >>> found = Measurements((Figures({"lower_bound": 0.8372}, strategy="production"),))
     >>> results = check_gate(Threshold("lower_bound", "at_least", 0.85, strategy="production"), found)

@@ -1,8 +1,7 @@
-"""Summaries: what the runs of an evaluation come to, cell by cell and task by task.
+"""Summaries of an evaluation: its records folded into cells and tasks.
 
-One function for an evaluation that has just ended and for one that is read again; the order of the records
-plays no part. Of a run one short entry is kept, of its requests and texts nothing but sums, so that
-thousands of runs fit where a few did.
+The result does not depend on the order of the records. Only a short entry of each run and sums of its usage
+are kept, so that thousands of runs fit into memory.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An evaluation, summed up."""
+    """The summary of an evaluation."""
 
     tasks: tuple[TaskSummary, ...]
     """In the order of the plan."""
@@ -140,7 +139,7 @@ class Summary:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know."""
+        """Warnings for readers of the figures."""
         return tuple(warning for cell in self.cells for warning in _warnings(cell))
 
 
@@ -170,7 +169,7 @@ def summarise(
 
 
 class _Gathered:
-    """The runs of one cell, while they come in."""
+    """Accumulates the runs of one cell."""
 
     def __init__(self) -> None:
         self.entries: list[RunEntry] = []

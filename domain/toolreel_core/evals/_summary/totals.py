@@ -1,4 +1,4 @@
-"""Counts of results, and the rates that they come to."""
+"""Counts of results with their rates, and the usage of runs; both can be added up."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ __all__ = ["ResultCounts", "Usage", "usage_of"]
 
 @dataclass(frozen=True, slots=True)
 class ResultCounts:
-    """How some runs went.
+    """Counts of runs by result.
 
-    A run is *ok* if it passed, exercised or not, as the reference harness counts; it is *valid* if it says
-    something about the model at all. Rates are of valid runs, and stand beside the coverage: the share of
-    runs that are valid.
+    A run is *ok* if it passed, exercised or not, as the reference harness counts; it is *valid* if it is
+    neither void nor unsupported. Rates are of valid runs; the coverage is the share of runs that are valid.
     """
 
     passed: int = 0

@@ -1,4 +1,4 @@
-"""Languages of answers: which one is wanted, how a conversation says so, and whether a text looks like it."""
+"""Language policies: the required language, its instruction in the conversation, and a check by script."""
 
 from __future__ import annotations
 
@@ -55,13 +55,15 @@ _WORDS: Final[Mapping[str, str]] = {
 """The completion word, where it is not the English one."""
 _DONE: Final = "Done."
 
+# Scripts by Unicode block. Half-width kana (U+FF66 on) count too; Han characters are shared by Chinese,
+# Japanese and old Korean texts, so they alone decide nothing for the latter two.
 _KANA: Final = re.compile("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 _LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}")
 _MARKED: Final = re.compile(r"<lang\b[^>]*>.*?</lang>", re.IGNORECASE | re.DOTALL)
 _FOREIGN_WORDS: Final = 3
-"""Latin words from which a text counts as written in Latin letters."""
+"""So many Latin words make a text foreign; fewer may be names of tools or values."""
 
 
 def language_of(word: str) -> str:

@@ -1,6 +1,7 @@
-"""The desk: a world out of tables, in which some tools answer questions and others note what they are told.
+"""The desk: a world made of tables, whose reading tools answer queries and whose writing tools note orders.
 
-What was noted is all that a scenario's oracle needs: which orders were given, with which arguments.
+The checks of a scenario look at the orders: which tools were called, with which arguments. The names of the
+fields here are part of the catalogue's digest (see ``fingerprint``), so renaming them changes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The workspace: the world of the reference's scenarios, with facts, a draft and two tools.
 
-It is stricter than its parts could be: the general patch knows four operations, and its tool allows
-one of them at one path, so that a scenario can ask for something that is refused.
+It is stricter than necessary: patches know four operations, and its tool allows one of them at one path, so
+that a scenario can provoke a rejection. The names of the fields are part of the catalogue's digest (see
+``fingerprint``), so renaming them changes it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ALLOWED: Final = "/draft/foo"
 
 _DRAFT: Final = "/draft/"
 _PLACEHOLDER: Final = "workspace_id"
-"""What models write where they were shown a name instead of a value."""
+"""Models copy the parameter's name where they should put a value."""
 _QUOTES: Final = "\"'`"
 
 

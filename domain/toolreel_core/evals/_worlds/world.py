@@ -1,7 +1,7 @@
-"""Worlds: what the tools of a scenario act upon, as frozen values.
+"""Worlds: the state behind the tools of a scenario, as frozen values.
 
-A world answers a call with its successor and the tool's output, so that whoever has the calls of a run
-has its world: a replay, a new oracle and a counterfactual need no network and nothing that was kept.
+A world answers a call with its successor and the tool's output. The calls of a run therefore determine its
+world: replays, new checks and what-if runs need neither a network nor stored worlds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class World(Protocol):
         ...
 
     def contents(self) -> Json:
-        """What there is in it, for oracles and records."""
+        """Its contents, for checks and records."""
         ...
 
 
@@ -36,7 +36,7 @@ def success(tool: str, data: Tree) -> JsonText:
 
 
 def failure(tool: str, code: str, message: str) -> JsonText:
-    """The output of a call that did not.
+    """The output of a call that failed.
 
     >>> failure("add", "ARGUMENT_ERROR", "a is missing.")
     '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
