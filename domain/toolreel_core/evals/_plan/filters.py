@@ -1,6 +1,6 @@
 """Filters that select models, profiles and strategies by name, tag or pattern.
 
-A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, and ``[…]`` one of a set.
+A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, ``[…]`` one of a set.
 Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them. ``!word`` excludes,
 any other word includes, and ``all``, ``full`` or ``*`` includes everything. Matching ignores case, and the
 result is in catalogue order.

@@ -25,8 +25,8 @@ __all__ = [
 
 DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
 """``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
-``result``: a call came to something else; ``nudge``: the model is spoken to once more, or in other words;
-``tools``: it is content of other tools; ``again``: it is asked once more for what it has answered."""
+``result``: a call returned something else; ``nudge``: the model gets a further or another message;
+``tools``: other tools are offered; ``again``: an answered request is sent again."""
 
 _MAX_EXCERPT = 80
 

@@ -23,10 +23,10 @@ class Count:
 
     >>> Count(496, 580)
     Count(passed=496, runs=580)
-    >>> Count(21, 20)
+    >>> Count(21, 20)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
-    toolreel_core._errors.ConfigError: 21 of 20 runs cannot have passed: both are counts, and no more pass than run
+    ConfigError: 21 of 20 runs cannot have passed: both are counts, and no more pass than run
     """
 
     passed: int

@@ -17,9 +17,9 @@ Number = TypeVar("Number", int, float)
 
 
 def nearest_rank(values: Iterable[Number], percent: int) -> Number | None:
-    """The nearest-rank percentile: the smallest value that ``percent`` of the values do not exceed.
+    """The nearest-rank percentile: the smallest value that is at least ``percent`` % of the values.
 
-    It is the element of rank ``ceil(n * percent / 100)``, pass_count from 1, of the sorted values; ``None`` if
+    It is the element of rank ``ceil(n * percent / 100)``, counted from 1, of the sorted values; ``None`` if
     there are no values.
 
     >>> nearest_rank(range(1, 21), 95)
