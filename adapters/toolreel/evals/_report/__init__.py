@@ -16,7 +16,7 @@ module            contents
 ``svg``           SVG elements; ``palette`` the colours; ``words`` numbers and texts for readers
 ================  ================================================================================
 
-The page needs Jinja2 (``pip install 'toolreel[report]'``), the pictures do not. The same results give the same
+The page needs Jinja2 (``pip install 'toolreel[report]'``), pictures do not. The same results give the same
 bytes, since the time of the report appears nowhere.
 """
 
