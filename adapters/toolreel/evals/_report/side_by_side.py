@@ -1,17 +1,17 @@
-"""Two runs of one task side by side, and where they part."""
+"""Two runs of one task side by side, and their first difference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from toolreel.evals._report.transcripts import CallShown, Transcript, TurnShown
+from toolreel.evals._report.transcripts import Transcript, TranscriptCall, TranscriptTurn
 
-__all__ = ["Beside", "Parting", "beside"]
+__all__ = ["FirstDifference", "SideBySide", "side_by_side"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class FirstDifference:
     """The first thing in which two runs differ."""
 
     turn: int
@@ -21,33 +21,33 @@ class Parting:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SideBySide:
     """Two transcripts, turn by turn."""
 
-    rows: tuple[tuple[TurnShown | None, TurnShown | None], ...]
-    parting: Parting | None
+    rows: tuple[tuple[TranscriptTurn | None, TranscriptTurn | None], ...]
+    first_difference: FirstDifference | None
     """``None`` if the models said the same, and only the judgement differs."""
 
 
-def beside(first: Transcript, second: Transcript) -> Beside:
+def side_by_side(first: Transcript, second: Transcript) -> SideBySide:
     """Put two runs side by side; what the loop remarked, and tokens, are no difference."""
-    return Beside(tuple(zip_longest(first.turns, second.turns)), _parting(first, second))
+    return SideBySide(tuple(zip_longest(first.turns, second.turns)), _first_difference(first, second))
 
 
-def _parting(first: Transcript, second: Transcript) -> Parting | None:
+def _first_difference(first: Transcript, second: Transcript) -> FirstDifference | None:
     if first.opening != second.opening:
-        return Parting(0, "what they were told to begin with")
+        return FirstDifference(0, "what they were told to begin with")
     for number, (one, other) in enumerate(zip_longest(first.turns, second.turns), 1):
         if one is None or other is None:
-            return Parting(number, "only one of them has this turn")
+            return FirstDifference(number, "only one of them has this turn")
         if what := _turn_differs(one, other):
-            return Parting(number, what)
+            return FirstDifference(number, what)
     if first.ending != second.ending:
-        return Parting(len(first.turns) + 1, "how they ended")
+        return FirstDifference(len(first.turns) + 1, "how they ended")
     return None
 
 
-def _turn_differs(one: TurnShown, other: TurnShown) -> str:
+def _turn_differs(one: TranscriptTurn, other: TranscriptTurn) -> str:
     for at, (call, opposite) in enumerate(zip_longest(one.calls, other.calls), 1):
         if call is None or opposite is None:
             return f"{len(one.calls)} calls, and {len(other.calls)}"
@@ -58,7 +58,7 @@ def _turn_differs(one: TurnShown, other: TurnShown) -> str:
     return "why the reply ended" if one.finish != other.finish else ""
 
 
-def _call_differs(one: CallShown, other: CallShown) -> str:
+def _call_differs(one: TranscriptCall, other: TranscriptCall) -> str:
     for what in ("name", "arguments", "result"):
         if getattr(one, what) != getattr(other, what):
             return what

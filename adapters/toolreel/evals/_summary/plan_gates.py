@@ -1,4 +1,4 @@
-"""The gates of a plan, held against the summary of its runs."""
+"""Check the gates of a plan against the summary of its runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,26 @@ from itertools import permutations, product
 from toolreel.evals._runner.adaptive import stops_of
 from toolreel.evals._statistics.paired import Paired, compare_clustered
 from toolreel.evals._statistics.ties import holm
-from toolreel.evals._summary.pairs import Axis, clustered_pairs, matched
-from toolreel.evals._summary.totals import Total, total_of
+from toolreel.evals._summary.figures import Total, total_of
+from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.gate_check import Compared, Figures, Judged, Measured, judge
-from toolreel_core.evals._statistics.gates import Gate, NoRegression, NoWorseThan, gate_from
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import (
+    Figures,
+    Gate,
+    GateResult,
+    Measurements,
+    NoRegression,
+    NoWorseThan,
+    StrategyComparison,
+    check_gate,
+    gate_from,
+)
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-__all__ = ["gates_of", "judged_gates", "lacking", "measured_figures", "values_of"]
+__all__ = ["check_gates", "gates_of", "lacking", "measured_figures", "values_of"]
 
 _Group = tuple[str, str, str]
 
@@ -31,15 +40,15 @@ def gates_of(plan: EvalPlan) -> tuple[Gate, ...]:
     return tuple(gate_from(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
 
 
-def judged_gates(gates: Sequence[Gate], summary: Summary, plan: EvalPlan) -> tuple[Judged, ...]:
+def check_gates(gates: Sequence[Gate], summary: Summary, plan: EvalPlan) -> tuple[GateResult, ...]:
     """What comes of each gate.
 
     :raises ConfigError: if a gate is about what the plan does not have
     """
     if not gates:
         return ()
-    measured = Measured(measured_figures(summary, plan), tuple(_comparisons(gates, summary, plan)))
-    return tuple(judge(gate, measured) for gate in gates)
+    measured = Measurements(measured_figures(summary, plan), tuple(_comparisons(gates, summary, plan)))
+    return tuple(check_gate(gate, measured) for gate in gates)
 
 
 def measured_figures(
@@ -116,7 +125,7 @@ def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
     return lambda cell: stops[cell].trials if cell in stops else plan.trials
 
 
-def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[Compared]:
+def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
     """Each strategy beside each other; Holm's adjustment is for as many as the gates ask for."""
     names = [strategy.name for strategy in plan.strategies]
     found = {pair: _compared(summary, *pair) for pair in permutations(names, 2)}
@@ -125,7 +134,7 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
     adjusted = holm(asked)
     wanted = _wanted(summary, plan)
     for pair, (paired, there) in found.items():
-        yield Compared(
+        yield StrategyComparison(
             *pair,
             paired.difference if paired else None,
             paired.interval.low if paired else None,
@@ -136,7 +145,7 @@ def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Ite
 
 def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | None, Counter[Cell]]:
     """How a strategy did beside another, and by cell of the first how many pairs no void run spoils."""
-    matches = matched(_entries(summary, against), _entries(summary, strategy), "strategy")
+    matches = pair_runs(_entries(summary, against), _entries(summary, strategy), "strategy")
     there = Counter(
         match.second.cell for match in matches.both if "void" not in (match.first.result, match.second.result)
     )

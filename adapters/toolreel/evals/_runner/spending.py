@@ -1,12 +1,12 @@
-"""What an evaluation has cost so far, and whether that is all it may."""
+"""Cost and tokens of an evaluation so far, and the budget check."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toolreel_core.evals._plan.endpoints import Budget, Price
-from toolreel_core.evals._records.record import Asked, Record
+from toolreel_core.evals._plan.endpoint import Budget, Price
+from toolreel_core.evals._records.record import Record, SentRequest
 
 __all__ = ["Spent"]
 
@@ -44,7 +44,7 @@ class Spent:
         return ""
 
 
-def _cost(asked: Asked, price: Price | None) -> float:
+def _cost(asked: SentRequest, price: Price | None) -> float:
     if asked.cost is not None:
         return asked.cost
     return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else 0.0

@@ -11,23 +11,23 @@ from importlib.metadata import version
 import httpx
 
 from toolreel._secrets.scan import known_secrets
-from toolreel.evals._runner.cassettes import Line
-from toolreel.evals._runner.rate_limit import Limits
+from toolreel.evals._runner.cassettes import Connection
+from toolreel.evals._runner.rate_limit import ModelLimits
 from toolreel.evals._store.results import Header
 from toolreel.http._exchange import request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE
 from toolreel_core.evals._scenarios.scripted_models import kind_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
-__all__ = ["header_of", "line_of"]
+__all__ = ["connect", "new_header"]
 
 _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
 
 
-def header_of(plan: EvalPlan, now: datetime) -> Header:
+def new_header(plan: EvalPlan, now: datetime) -> Header:
     """The header of an evaluation that begins now."""
     return Header(
         plan=plan.tree(),
@@ -38,7 +38,7 @@ def header_of(plan: EvalPlan, now: datetime) -> Header:
     )
 
 
-def line_of(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Line:
+def connect(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Connection:
     """The way to a plan's endpoint, for as many threads as it has jobs.
 
     :raises EndpointConfigError: if the key's variable is not set, and not all models are scripts
@@ -47,7 +47,7 @@ def line_of(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Line:
     key_env = endpoint.api_key_env if not all(map(kind_of, plan.models)) else ""
     request_headers(key_env or None, environ)  # says at once what is wrong with the key
     key = environ.get(endpoint.api_key_env, "").strip()
-    return Line(
+    return Connection(
         endpoint.url,
         key_env or None,
         dict(endpoint.headers),
@@ -57,7 +57,7 @@ def line_of(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Line:
             read=endpoint.read_timeout or None,
         ),
         known_secrets(environ) | ({endpoint.api_key_env: key} if key else {}),
-        Limits(plan.jobs),
+        ModelLimits(plan.jobs),
         httpx.HTTPTransport(
             limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
         ),

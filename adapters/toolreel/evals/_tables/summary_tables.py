@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolreel.evals._statistics.ties import TiesFound
-from toolreel.evals._summary.figures import Findings, task_interval
-from toolreel.evals._summary.totals import Total
-from toolreel.evals._tables.table import Tabled, cut, ends, out_of, percent
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.gate_check import Judged
+from toolreel.evals._summary.figures import Findings, Total, task_interval
+from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._summary.percentiles import reference_percentile
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
@@ -40,7 +39,7 @@ def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> t
     )
 
 
-def summary_tables(summary: Summary, findings: Findings) -> tuple[Tabled, ...]:
+def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...]:
     """All tables of a summary; those that would have no rows are left out."""
     tables = (
         _tasks(summary),
@@ -52,9 +51,9 @@ def summary_tables(summary: Summary, findings: Findings) -> tuple[Tabled, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def gate_table(judged: Iterable[Judged]) -> Tabled:
+def gate_table(results: Iterable[GateResult]) -> TextTable:
     """What the gates say."""
-    return Tabled("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in judged))
+    return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
 
 
 def incompleteness(summary: Summary) -> str:
@@ -87,10 +86,10 @@ def _options(plan: EvalPlan) -> Iterable[str]:
     yield f"tool_use_mode: {options.tool_use_mode}, tool_failure_policy: {options.tool_failure_policy}"
 
 
-def _tasks(summary: Summary) -> Tabled:
+def _tasks(summary: Summary) -> TextTable:
     rows = tuple(map(_task, summary.tasks))
     note = "rates are of valid runs, coverage says how many are; intervals are Wilson's, at 95 %"
-    return Tabled("model profiles", _TASK_HEAD, rows, (note,))
+    return TextTable("model profiles", _TASK_HEAD, rows, (note,))
 
 
 def _task(task: TaskSummary) -> tuple[str, ...]:
@@ -100,10 +99,10 @@ def _task(task: TaskSummary) -> tuple[str, ...]:
         *(cell.model, cell.profile, cell.strategy, cell.language, cell.fallback),
         out_of(tools.ok, tools.valid),
         percent(tools.rate),
-        ends(task_interval(task, control=False)),
+        interval_text(task_interval(task, control=False)),
         out_of(controls.ok, controls.valid),
         percent(controls.rate),
-        ends(task_interval(task, control=True)),
+        interval_text(task_interval(task, control=True)),
         percent(task.counts().coverage),
         _p95(task),
         *_first_failure(task),
@@ -122,14 +121,14 @@ def _first_failure(task: TaskSummary) -> tuple[str, str, str, str, str]:
         return ("", "", "", "", "")
     status = "" if failed.status is None else str(failed.status)
     alias = alias_of(failed.category, failed.status)
-    return status, failed.category, alias, _sample(failed), cut(failed.hint or failed.error)
+    return status, failed.category, alias, _sample(failed), shortened(failed.hint or failed.error)
 
 
 def _sample(entry: RunEntry) -> str:
     return entry.cassette or entry.key[:12]
 
 
-def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findings) -> Tabled:
+def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findings) -> TextTable:
     """One row each; where there are several, letters say which of them nothing separates."""
     head = (
         *(what, "ok", "rate", "95%", "clusters", "coverage", "exercised", "pass@1"),
@@ -141,7 +140,7 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
             total.name,
             out_of(total.counts.ok, total.counts.valid),
             percent(total.rate),
-            ends(total.clustered.interval if total.clustered else None),
+            interval_text(total.clustered.interval if total.clustered else None),
             str(total.clustered.clusters if total.clustered else 0),
             percent(total.counts.coverage),
             percent(total.exercised_rate),
@@ -159,7 +158,7 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
     ]
     if len(totals) > 1:
         notes.append(f"{what} with a letter in common are not told apart (exact test, Holm, 5 %)")
-    return Tabled(f"{what}, without controls", head, rows, (*notes, *_about(what, findings)))
+    return TextTable(f"{what}, without controls", head, rows, (*notes, *_about(what, findings)))
 
 
 def _denominator(total: Total) -> str:
@@ -171,19 +170,19 @@ def _about(what: str, findings: Findings) -> tuple[str, ...]:
     return tuple(note for note in findings.notes if note.startswith(what))
 
 
-def _taxonomy(findings: Findings) -> Tabled:
+def _taxonomy(findings: Findings) -> TextTable:
     strategies = [*findings.taxonomy]
     names = sorted({name for found in findings.taxonomy.values() for name in found})
     rows = tuple(
         (name, alias_of(name), *(str(findings.taxonomy[each].get(name, 0)) for each in strategies))
         for name in names
     )
-    return Tabled("why runs are no passes", ("category", "alias", *strategies), rows)
+    return TextTable("why runs are no passes", ("category", "alias", *strategies), rows)
 
 
-def _stops(findings: Findings) -> Tabled:
+def _stops(findings: Findings) -> TextTable:
     rows = tuple(
         (cell.model, cell.strategy, cell.scenario, str(stop.trials), stop.why)
         for cell, stop in findings.stops.items()
     )
-    return Tabled("cells that need no more trials", ("model", "strategy", "scenario", "runs", "why"), rows)
+    return TextTable("cells that need no more trials", ("model", "strategy", "scenario", "runs", "why"), rows)

@@ -1,8 +1,9 @@
-"""Sets of candidates that nothing separates, in place of ranks that chance would give.
+"""Sets of candidates that no test separates, instead of ranks assigned by chance.
 
-Being tied is not transitive: the first may be tied with the second and the second with the third, while
+Ties are not transitive: the first may be tied with the second and the second with the third, while
 the first is better than the third. So a candidate can be in several sets, and each set has a letter, as in
-the compact letter displays of multiple comparisons: two candidates are tied if they share a letter.
+the compact letter display of multiple comparisons (insert-and-absorb, Piepho 2004): two candidates are tied
+if they share a letter.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Ties", "tied"]
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """Candidates, the best first, and who is tied with whom."""
+    """Candidates, best first, and their sets of ties."""
 
     names: tuple[str, ...]
     """All candidates by falling rate."""
@@ -52,7 +53,7 @@ def tied(rates: Mapping[str, float], separated: Iterable[tuple[str, str]]) -> Ti
     for pair in separated:
         apart = [place[name] for name in pair if _known(name, place)]
         split = [part for one in sets for part in _parts(one, *apart)]
-        # A set inside of another says nothing that the other does not say.
+        # Absorb: a subset of another set adds no information.
         sets = [one for one in dict.fromkeys(split) if not any(set(one) < set(other) for other in split)]
     return Ties(tuple(names), tuple(tuple(names[at] for at in one) for one in sorted(sets)))
 

@@ -1,20 +1,23 @@
-"""The header of an evaluation: what was asked for, of which versions, and when it was begun."""
+"""Files of an evaluation: its header, atomic writes, and the JSON Schemas of what is stored."""
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._errors import ResultsError
 from toolreel._journal.migrations import Versions
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.record import VERSION
 
-__all__ = ["HEADERS", "Header", "read_header", "write_header"]
+__all__ = ["HEADERS", "Header", "StoredFile", "read_header", "schema_of", "write_atomically", "write_header"]
 
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
 """One migration a version, from the header of the version before."""
@@ -25,7 +28,7 @@ class Header:
     """What an evaluation was begun with."""
 
     plan: Tree
-    """The plan, as :meth:`~toolreel_core.evals._plan.plan.EvalPlan.tree` tells it."""
+    """The plan, as :meth:`~toolreel_core.evals._plan.eval_plan.EvalPlan.tree` tells it."""
     created: str = ""
     """When, as ``2026-11-22T08:30:00Z``."""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -96,3 +99,37 @@ def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
         raise TypeError(key)
     return value
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file atomically: write a draft, sync it to disk, rename it.
+
+    :raises ResultsError: if it cannot be written
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+StoredFile: TypeAlias = Literal["header", "record"]
+"""``header`` is the whole of ``header.json``, ``record`` one line of ``journal.jsonl``."""
+
+
+def schema_of(what: StoredFile) -> dict[str, Any]:
+    """The schema of the newest version, in draft 2020-12.
+
+    >>> schema_of("record")["properties"]["tools_sent"]
+    {'type': 'boolean'}
+    """
+    text = files("toolreel.evals._store").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
+    return cast("dict[str, Any]", json.loads(text))

@@ -14,8 +14,8 @@ from toolreel_core._jsontext.canonical import parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
 ALL = {"models": "all", "profiles": "all", "strategies": "raw,production", "trials": 2}

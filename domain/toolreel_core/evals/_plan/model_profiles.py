@@ -8,16 +8,16 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.models import Model
 from toolreel_core._plan.presets.sampling import SamplingProfile
-from toolreel_core.evals._plan.filters import Filter, globbed
+from toolreel_core.evals._plan.filters import Filter, glob_matches
 
-__all__ = ["AUTO", "DEFAULT", "applies", "auto_profile", "chosen_models", "chosen_profiles", "profiles_for"]
+__all__ = ["AUTO", "DEFAULT", "applies", "auto_profile", "profiles_for", "select_models", "select_profiles"]
 
 AUTO = "auto"
-"""The word for the first profile that is recommended for a model; where there is none, the default."""
+"""Stands for the first profile recommended for a model, or the default profile."""
 DEFAULT = "default"
 
 
-def chosen_models(
+def select_models(
     presets: Presets, words: tuple[str, ...] | None, further: tuple[str, ...]
 ) -> tuple[str, ...]:
     """The names of the models that a filter leaves, in catalogue order, and then the further ones.
@@ -27,11 +27,11 @@ def chosen_models(
     """
     known = [model for model in presets.models if not model.family]
     words = ("stable",) if words is None and not further else words
-    chosen = () if words is None else Filter(words).chosen("model", known, _of_model)
-    return tuple(dict.fromkeys((*(model.name for model in chosen), *further)))
+    select = () if words is None else Filter(words).select("model", known, _of_model)
+    return tuple(dict.fromkeys((*(model.name for model in select), *further)))
 
 
-def chosen_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingProfile, ...]:
+def select_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingProfile, ...]:
     """The profiles that a filter leaves; ``auto`` is none of them.
 
     :raises ConfigError: if a word means no profile, or nothing is left
@@ -41,32 +41,32 @@ def chosen_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingP
         if named:
             raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
         return ()
-    return Filter(named).chosen("sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
+    return Filter(named).select("sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
 
 
 def profiles_for(
     presets: Presets,
     model: str,
-    chosen: tuple[SamplingProfile, ...],
+    select: tuple[SamplingProfile, ...],
     *,
     auto: bool = False,
     enforce: bool = True,
 ) -> tuple[SamplingProfile, ...]:
     """The profiles that a model is run with, in catalogue order.
 
-    :param chosen: those that the filter leaves
+    :param select: those that the filter leaves
     :param auto: whether what ``auto`` chooses is among them
     :param enforce: whether those are left out that are not for the model; if nothing is left then, the
         default is taken
     """
-    fit = [profile for profile in chosen if not enforce or applies(profile, model)]
+    fit = [profile for profile in select if not enforce or applies(profile, model)]
     wanted = [*fit, *([auto_profile(presets, model)] if auto else [])]
     names = {profile.name for profile in wanted} or {DEFAULT}
     return tuple(profile for profile in presets.profiles if profile.name in names)
 
 
 def auto_profile(presets: Presets, model: str) -> SamplingProfile:
-    """What ``auto`` chooses for a model: the first profile of the catalogue that is recommended for it."""
+    """The profile that ``auto`` selects for a model: the first one in the catalogue recommended for it."""
     for profile in presets.profiles:
         if "recommended" in profile.tags and applies(profile, model):
             return profile
@@ -74,14 +74,14 @@ def auto_profile(presets: Presets, model: str) -> SamplingProfile:
 
 
 def applies(profile: SamplingProfile, model: str) -> bool:
-    """Whether a profile is for a model: by its whole name, letter for letter, route included.
+    """Whether a profile applies to a model; patterns match its full name, route included.
 
     >>> from toolreel_core._jsontext.canonical import NOTHING
     >>> glm = SamplingProfile("glm", NOTHING, ("z-ai/glm-4.7:nitro",))
     >>> applies(glm, "z-ai/glm-4.7:nitro"), applies(glm, "z-ai/glm-4.7")
     (True, False)
     """
-    return not profile.applies_to or any(globbed(pattern, model) for pattern in profile.applies_to)
+    return not profile.applies_to or any(glob_matches(pattern, model) for pattern in profile.applies_to)
 
 
 def _of_model(model: Model) -> Iterable[str]:

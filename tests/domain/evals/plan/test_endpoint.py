@@ -4,7 +4,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._internal.tables import PlaceError, Table
-from toolreel_core.evals._plan.endpoints import Budget, Endpoint, Price, prices_of
+from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
 
 
 def endpoint(**values: object) -> Endpoint:

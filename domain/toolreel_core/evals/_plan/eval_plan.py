@@ -1,8 +1,8 @@
 """Plans of evaluations: which runs there are, in which order, each under which configuration.
 
 A plan is made of options, a catalogue of presets and models, and the scenarios and languages that were
-chosen; it says the same whenever it is made of the same. Runs are told one by one, since a plan may have
-more of them than anybody wants to hold.
+chosen; the same parts always give the same plan. Runs are generated one by one, since a plan may have too
+many of them to keep in memory.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.endpoints import Budget, Endpoint
+from toolreel_core.evals._plan.endpoint import Budget, Endpoint
 from toolreel_core.evals._plan.filters import Filter
-from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.pairing import (
+from toolreel_core.evals._plan.model_profiles import (
     AUTO,
     DEFAULT,
     auto_profile,
-    chosen_models,
-    chosen_profiles,
     profiles_for,
+    select_models,
+    select_profiles,
 )
-from toolreel_core.evals._plan.run_settings import asked_of_every_run
-from toolreel_core.evals._plan.strategies import FALLBACKS, Layers, Strategy, configured, strategies_of
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.strategies import (
+    FALLBACKS,
+    Layers,
+    Strategy,
+    configuration_for,
+    harness_preset,
+    strategies_of,
+)
 from toolreel_core.evals._scenarios.scenario import Scenario
 
 __all__ = ["EvalPlan", "Task"]
@@ -53,7 +59,7 @@ _Item = TypeVar("_Item", bound=_HasName)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Runs that differ in scenario and trial alone: what one row of a table is about."""
+    """Runs that differ only in scenario and trial: one row of a table."""
 
     model: str
     strategy: str
@@ -68,9 +74,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class EvalPlan:
-    """One plan.
+    """The plan of an evaluation.
 
-    :raises ConfigError: if a filter means nothing, or the parts do not make an evaluation
+    :raises ConfigError: if a filter matches nothing, or the parts contradict each other
     """
 
     options: Options
@@ -82,37 +88,37 @@ class EvalPlan:
     models: tuple[str, ...] = field(init=False)
     """In the order in which they are run."""
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
-    """By model, what it is run with."""
+    """Sampling profiles by model."""
     strategies: tuple[Strategy, ...] = field(init=False)
     fallbacks: tuple[str, ...] = field(init=False)
     _layers: Layers = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         options = self.options
-        chosen = _at("profiles", lambda: chosen_profiles(self.presets, options.profiles))
+        select = _at("profiles", lambda: select_profiles(self.presets, options.profiles))
         auto = AUTO in Filter(options.profiles).inclusions
-        models = _at("models", lambda: chosen_models(self.presets, options.models, options.add_models))
+        models = _at("models", lambda: select_models(self.presets, options.models, options.add_models))
         known = strategies_of(parse(options.own_strategies), self.presets)
         words = Filter(options.strategies or ("production",))
         derived: Mapping[str, object] = {
             "models": models,
             "profiles": {
                 model: profiles_for(
-                    *(self.presets, model, chosen), auto=auto, enforce=options.enforce_applicability
+                    *(self.presets, model, select), auto=auto, enforce=options.enforce_applicability
                 )
                 for model in models
             },
             "strategies": _at(
-                "strategies", lambda: words.chosen("strategy", known, lambda each: (each.name, *each.tags))
+                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
             ),
             "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
             "scenarios": _usable(self.scenarios, options),
-            "_layers": self._made(),
+            "_layers": self._build_layers(),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def _made(self) -> Layers:
+    def _build_layers(self) -> Layers:
         options = self.options
         provider = options.endpoint.provider
         if provider and not self.presets.defaults(provider).names:
@@ -121,7 +127,7 @@ class EvalPlan:
         return Layers(
             self.presets,
             provider,
-            asked_of_every_run(options),
+            harness_preset(options),
             options.sampling,
             options.content_tag_fallback,
             options.tool_allowlist,
@@ -169,9 +175,9 @@ class EvalPlan:
     def configuration(self, cell: Cell) -> Configuration:
         """The effective configuration of a cell.
 
-        :raises ConfigError: if the cell names what there is not
+        :raises ConfigError: if the cell names something that is not in the plan
         """
-        return configured(
+        return configuration_for(
             self._layers,
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
@@ -185,12 +191,12 @@ class EvalPlan:
         return _named("scenario", name, self.scenarios)
 
     def label(self, cell: Cell) -> str:
-        """A cell's name in tables: its model, and whatever is not the same for all runs.
+        """The name of a cell in tables: its model, and the axes that vary.
 
-        A profile that ``auto`` chose says so.
+        A profile chosen by ``auto`` is marked ``auto=``.
         """
         several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
-        chosen_by = f"{AUTO}=" if self._chose(cell) else ""
+        chosen_by = f"{AUTO}=" if self._chosen_by_auto(cell) else ""
         parts = (
             f"{chosen_by}{cell.profile}" if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
@@ -198,11 +204,11 @@ class EvalPlan:
         )
         return ":".join((cell.model, *filter(None, parts)))
 
-    def _chose(self, cell: Cell) -> bool:
+    def _chosen_by_auto(self, cell: Cell) -> bool:
         """Whether it was ``auto`` that brought in a cell's profile."""
         if AUTO not in Filter(self.options.profiles).inclusions:
             return False
-        named = (profile.name for profile in chosen_profiles(self.presets, self.options.profiles))
+        named = (profile.name for profile in select_profiles(self.presets, self.options.profiles))
         return cell.profile not in named and auto_profile(self.presets, cell.model).name == cell.profile
 
     @property
@@ -227,12 +233,12 @@ class EvalPlan:
 
     @property
     def empty_response_retries(self) -> int:
-        """Further attempts of a run that ended with nothing said."""
+        """Retries of a run that ended with an empty text."""
         return self.options.empty_response_retries
 
     @property
     def void_retries(self) -> int:
-        """Further attempts of a run that the provider failed."""
+        """Retries of a run that the provider failed."""
         return self.options.void_retries
 
     @property
@@ -242,11 +248,11 @@ class EvalPlan:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the plan as it is told."""
+        """SHA-256 of :meth:`tree`."""
         return digest(canonical(self.tree()))
 
     def tree(self) -> dict[str, Json]:
-        """The plan as it stands in the header of its results: the options, and what they came to."""
+        """The plan as stored in the header of its results: the options, and the axes that they resolve to."""
         return {
             "options": self.options.tree(),
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
@@ -259,16 +265,16 @@ class EvalPlan:
 
     @classmethod
     def of(cls, tree: Tree, presets: Presets, scenarios: Iterable[Scenario]) -> EvalPlan:
-        """The plan that a header tells of.
+        """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
         :param scenarios: all that there are
-        :raises ConfigError: if it cannot be made again, because something that it names has gone
+        :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
         known = {each.name: each for each in scenarios}
-        told = tree["scenarios"]
-        names = [*told] if isinstance(told, Mapping) else []
+        stored = tree["scenarios"]
+        names = [*stored] if isinstance(stored, Mapping) else []
         languages = tree["languages"]
         return cls(
             options,
@@ -290,7 +296,7 @@ def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario
 
 
 def _at(key: str, find: Callable[[], _Found]) -> _Found:
-    """What is found; a complaint says which filter it is about."""
+    """The result of ``find``; an error names the filter that caused it."""
     try:
         return find()
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Where the requests of an evaluation go, and what they may cost."""
+"""Endpoint, budget and prices of an evaluation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from toolreel_core._jsontext.canonical import Json
 __all__ = ["Budget", "Endpoint", "Price", "prices_of"]
 
 _OPENROUTER: Final = "https://openrouter.ai/api"
+# Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
 _HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
 _CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
 _VERSION: Final = re.compile(r"v\d[\w.]*")
@@ -20,23 +21,23 @@ _VERSION: Final = re.compile(r"v\d[\w.]*")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One endpoint. None of it plays a part in what a run is."""
+    """The server that requests go to. It is not part of a run's key."""
 
     base_url: str = _OPENROUTER
     api_prefix: str = "/v1"
-    """Goes behind a base URL that has no version yet."""
+    """Appended to a base URL that has no version yet."""
     api_key_env: str = ""
-    """The environment variable that holds the key; the key itself stands nowhere."""
+    """Name of the environment variable with the key; the key itself is never stored."""
     provider: str = ""
-    """Whose presets hold there; empty: nobody knows."""
+    """The provider whose presets apply; empty if unknown."""
     headers: tuple[tuple[str, str], ...] = ()
     """Further headers of each request, never a credential."""
     timeout: float = 120.0
-    """Seconds that a whole exchange may take; 0: as long as it likes. So for the other two."""
+    """Seconds for a whole exchange; 0 for no limit. The same holds for the other two."""
     open_timeout: float = 10.0
-    """Until there is a connection."""
+    """Seconds until the connection is open."""
     read_timeout: float = 120.0
-    """Until the next piece of a reply is there."""
+    """Seconds until the next chunk of a reply."""
 
     @classmethod
     def of(cls, table: Table) -> Endpoint:
@@ -70,7 +71,7 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """The base URL with its version, said once.
+        """The base URL, with the version appended unless it has one.
 
         >>> Endpoint("https://openrouter.ai/api").url, Endpoint("http://127.0.0.1:8080/v1").url
         ('https://openrouter.ai/api/v1', 'http://127.0.0.1:8080/v1')
@@ -95,7 +96,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Caps; ``None`` is no cap. A cap that is reached makes runs void, and never failures."""
+    """Spending limits; ``None`` for no limit. Runs that hit one are void, not failed."""
 
     max_cost: float | None = None
     """Of the whole plan, in the provider's currency."""
@@ -103,7 +104,7 @@ class Budget:
     max_minutes: float | None = None
     """From the first request on."""
     run_max_cost: float | None = None
-    """Of one run; so for the next two. They are limits of its loop, so they are part of its configuration."""
+    """Of one run, like the next two. These are limits of its loop, so they are part of its configuration."""
     run_max_tokens: float | None = None
     run_max_minutes: float | None = None
 
@@ -134,13 +135,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, for a million tokens."""
+    """Price of a model per million tokens."""
 
     prompt: float
     completion: float
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """What so many tokens cost.
+        """The cost of this many tokens.
 
         >>> Price(0.3, 1.2).cost(1_000_000, 500_000)
         0.9

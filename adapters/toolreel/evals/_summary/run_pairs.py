@@ -1,4 +1,4 @@
-"""Runs in pairs: the same task, twice, under two strategies, on two models, or in two evaluations."""
+"""Pairs of runs: the same task under two strategies, on two models, or in two evaluations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "Matches",
     "cluster_of",
     "clustered_pairs",
-    "matched",
+    "pair_runs",
     "task_of",
     "valid",
 ]
@@ -84,7 +84,7 @@ def cluster_of(axis: Axis) -> Callable[[RunEntry], Hashable]:
     return lambda entry: (getattr(entry.cell, other), entry.cell.scenario)
 
 
-def matched(first: Iterable[RunEntry], second: Iterable[RunEntry], axis: Axis = "") -> Matches:
+def pair_runs(first: Iterable[RunEntry], second: Iterable[RunEntry], axis: Axis = "") -> Matches:
     """The runs of two sides, paired by all that is not compared, trial by trial."""
     ones: Mapping[tuple[str | int, ...], RunEntry] = {task_of(entry, axis): entry for entry in first}
     others = {task_of(entry, axis): entry for entry in second}

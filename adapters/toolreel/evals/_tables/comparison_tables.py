@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel.evals._summary.figures_json import interval_tree
-from toolreel.evals._summary.pairs import Match
-from toolreel.evals._tables.table import Tabled, cut, out_of, p_text, percent, points
+from toolreel.evals._summary.run_pairs import Match
+from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._summary.summary import RunEntry
@@ -34,7 +34,7 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def comparison_tables(found: Comparison, most: int | None = None) -> tuple[Tabled, ...]:
+def comparison_tables(found: Comparison, most: int | None = None) -> tuple[TextTable, ...]:
     """All tables of a comparison; those that would have no rows are left out.
 
     :param most: how many flips to list; ``None`` for all
@@ -68,7 +68,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
     }
 
 
-def _rates(found: Comparison) -> Tabled:
+def _rates(found: Comparison) -> TextTable:
     head = (
         *("of", "first", "second", "pairs", "gained", "lost", "points", "95%", "p", "p_holm"),
         *("mcnemar_p", "mid_p", "test"),
@@ -78,7 +78,7 @@ def _rates(found: Comparison) -> Tabled:
         "p is exact and takes the trials of a cell as alike; mcnemar_p and mid_p take each pair for itself",
         "p_holm is adjusted for all rows of the same kind",
     )
-    return Tabled("rates", head, rows, notes)
+    return TextTable("rates", head, rows, notes)
 
 
 def _row(row: Row) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def _rate(count: Count) -> str:
     return f"{out_of(count.passed, count.runs)} {percent(count.rate)}"
 
 
-def _flips(found: Comparison, most: int | None) -> Iterable[Tabled]:
+def _flips(found: Comparison, most: int | None) -> Iterable[TextTable]:
     head = (
         "model",
         "profile",
@@ -126,7 +126,7 @@ def _flips(found: Comparison, most: int | None) -> Iterable[Tabled]:
         more = len(matches) - len(shown)
         notes = (f"and {more} more; --json and --markdown have all of them",) if more else ()
         rows = tuple(_flip(match, found) for match in shown)
-        yield Tabled(f"{title} ({len(matches)})", head, rows, notes)
+        yield TextTable(f"{title} ({len(matches)})", head, rows, notes)
 
 
 def _flip(match: Match, found: Comparison) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def _flip(match: Match, found: Comparison) -> tuple[str, ...]:
         failed.category,
         _where(match.first),
         _where(match.second),
-        cut(failed.hint or failed.error),
+        shortened(failed.hint or failed.error),
     )
 
 
@@ -147,19 +147,19 @@ def _where(entry: RunEntry) -> str:
     return entry.cassette or entry.key[:12]
 
 
-def _shifts(found: Comparison) -> Tabled:
+def _shifts(found: Comparison) -> TextTable:
     rows = tuple(
         (name, str(before), str(after), f"{after - before:+d}")
         for name, (before, after) in found.taxonomy.items()
     )
-    return Tabled("why runs are no passes", ("category", "first", "second", "change"), rows)
+    return TextTable("why runs are no passes", ("category", "first", "second", "change"), rows)
 
 
-def _changes(found: Comparison) -> Tabled:
+def _changes(found: Comparison) -> TextTable:
     rows = tuple(
         (line, str(change.tasks), change.example) for change in found.changes for line in change.lines
     )
-    return Tabled("configurations", ("change", "pairs", "such as"), rows)
+    return TextTable("configurations", ("change", "pairs", "such as"), rows)
 
 
 def _row_tree(row: Row) -> Tree:
