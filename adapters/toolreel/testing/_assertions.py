@@ -35,8 +35,7 @@ from collections.abc import Sequence
 from typing import Self, TypeAlias, get_args
 
 from toolreel._driver.run import Run
-from toolreel.testing._calls_made import calls_made, listing
-from toolreel.testing._expected_calls import ExpectedCall, call, fits_in_any_order, fits_in_order
+from toolreel.testing._calls import ExpectedCall, call, calls_made, fits_in_any_order, fits_in_order, listing
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json

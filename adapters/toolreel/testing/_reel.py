@@ -8,7 +8,9 @@ endpoint, or by a transport in somebody else's HTTP client.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 from toolreel._driver.aio import arun
 from toolreel._driver.approvers import AsyncLater, Later
@@ -20,6 +22,7 @@ from toolreel._driver.sync import run
 from toolreel._driver.sync_as_async import ImmediateClock, ImmediateEndpoint
 from toolreel._errors import MissingExtra
 from toolreel._journal.record import read_journal
+from toolreel._replay.replay import Driver, load_trio
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
@@ -36,7 +39,7 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "anyio") from None
 
-__all__ = ["Reel"]
+__all__ = ["Reel", "rerun"]
 
 
 class Reel(ReelTape):
@@ -144,6 +147,29 @@ class Reel(ReelTape):
         for journal in self._journals:
             journal.save(self.live.secrets)
         return (*tape, *(journal.path for journal in self._journals))
+
+
+def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:
+    """Run a plan without a network; the journal answers for tools and approvals.
+
+    :raises toolreel.ReplayMismatch: if the run is not the recorded one
+    :raises AdapterError: if nothing is recorded, or it cannot be read
+    """
+    reel = Reel(files)
+    match driver:
+        case "sync":
+            done = reel.run(plan, observe=observe)
+        case "asyncio":
+            import asyncio
+
+            done = asyncio.run(reel.arun(plan, observe=observe))
+        case "trio":
+            done = load_trio().run(partial(reel.arun, plan, observe=observe))
+        case _:
+            assert_never(driver)
+    reel.finish()
+    reel.close()
+    return done
 
 
 class _InThread:

@@ -16,12 +16,35 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from toolreel._errors import AdapterError
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
 
-__all__ = ["CurrentCall", "Deps", "Progress", "ProgressListener", "RunContext", "current_call", "running"]
+__all__ = [
+    "CurrentCall",
+    "Deps",
+    "Progress",
+    "ProgressListener",
+    "RunContext",
+    "ToolError",
+    "current_call",
+    "running",
+]
 
 Deps = TypeVar("Deps")
 """What the tools of a host share: a database, a client, the user on whose behalf a run acts."""
+
+
+class ToolError(Exception):
+    """Raised by a tool to tell the model what was wrong with its arguments, and what to do.
+
+    :param code: one of the tool's own, for the model and for those who count errors
+    :param data: figures that go with it, which JSON can carry
+    """
+
+    def __init__(self, message: str, code: str = "ARGUMENT_ERROR", data: Json = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
 
 
 @dataclass(frozen=True, slots=True)

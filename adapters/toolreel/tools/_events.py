@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
 from toolreel.tools._python.types.results import plain
 from toolreel_core._jsontext.canonical import Json, canonical, parse

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from toolreel.tools._call_context import running
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import ToolError, running
 from toolreel.tools._events import failure, keywords, succeeded
 from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel_core._jsontext.canonical import Json, JsonText

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from collections import Counter
-from types import TracebackType
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType, TracebackType
 from typing import Final, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,7 +18,7 @@ from toolreel._cli.output.console import err, printable
 from toolreel.evals._runner.evaluation import Found
 from toolreel_core.evals._records.record import Record
 
-__all__ = ["EvaluationProgress"]
+__all__ = ["EvaluationProgress", "stoppable"]
 
 _WORDS: Final = {
     "pass": "OK",
@@ -116,6 +121,26 @@ class EvaluationProgress:
     ) -> None:
         if self._bar:
             self._bar.stop()
+
+
+@contextmanager
+def stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:
+    """Ctrl-C lets what is under way end; a second one gives it up."""
+
+    def interrupted(_signal: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        progress.stopping()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.print("Given up; every run that had ended is kept.")
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _style(record: Record) -> str:

@@ -11,10 +11,9 @@ from threading import Event
 import click
 
 from toolreel._cli.evals.options import plan_options
-from toolreel._cli.evals.progress import EvaluationProgress
+from toolreel._cli.evals.progress import EvaluationProgress, stoppable
 from toolreel._cli.output.console import err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
-from toolreel._cli.output.interrupt import stoppable
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.endpoint import header_of, line_of
 from toolreel.evals._runner.evaluation import Ending, evaluate

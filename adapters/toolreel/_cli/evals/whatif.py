@@ -10,10 +10,9 @@ from threading import Event
 
 import click
 
-from toolreel._cli.evals.progress import EvaluationProgress
+from toolreel._cli.evals.progress import EvaluationProgress, stoppable
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
-from toolreel._cli.output.interrupt import stoppable
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.whatif import answers_first, followed, under, what_ifs
 from toolreel.evals._runner.endpoint import header_of, line_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from toolreel.tools._call_context import ProgressListener
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import ProgressListener, ToolError
 from toolreel.tools._events import failure, keywords, succeeded, timed_out
 from toolreel.tools._python.tool import Given, Tool, tool
 from toolreel.tools._python.toolbox import ErrorListener, Toolbox

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
-from toolreel.tools._call_context import RunContext
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._python.docstrings import words_of
 from toolreel.tools._python.types.constraints import is_field
 from toolreel.tools._python.types.schema_of import Types, default_of, hints_of

@@ -6,8 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
-from toolreel.tools._call_context import CurrentCall, ProgressListener, RunContext, running
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import CurrentCall, ProgressListener, RunContext, ToolError, running
 from toolreel.tools._events import failure, keywords, late, succeeded
 from toolreel.tools._isolation import Crash, IsolatedCall, target_of
 from toolreel.tools._python.tool import Given, Tool

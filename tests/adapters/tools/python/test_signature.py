@@ -11,8 +11,7 @@ import pytest
 from pydantic import Field
 
 from tests.samples import complaint
-from toolreel.tools._call_context import RunContext
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, parse

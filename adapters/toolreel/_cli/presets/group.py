@@ -11,7 +11,7 @@ from toolreel._cli.options.presets import catalogue_option, composed, meant, pro
 from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.preset_models import models_command, sampling_command
+from toolreel._cli.presets.models import models_command, sampling_command
 from toolreel.presets._catalogues import with_files
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change, changes, differences

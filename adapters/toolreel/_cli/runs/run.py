@@ -188,7 +188,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 def _rerun(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
     """The run as it was recorded; nobody is asked again."""
     from toolreel._cli.output.progress import Watching
-    from toolreel.testing._rerun import rerun
+    from toolreel.testing._reel import rerun
 
     with redirect_stdout(sys.stderr), Watching() as watching:
         done = rerun(plan, ReelFiles(path), driver=driver, observe=watching)

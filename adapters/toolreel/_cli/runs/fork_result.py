@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.diff import show_changes
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, USAGE, say
 from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
+from toolreel._cli.runs.diff import show_changes
 from toolreel._driver.run import Run, outcome_of
 from toolreel._errors import AdapterError
 from toolreel._replay.carry_over import Stop

@@ -23,7 +23,7 @@ from toolreel._cli.options.presets import (
 from toolreel._cli.options.recording import cassette_path, check_free, save_fork
 from toolreel._cli.options.sources import SourceChoice, Sources, source_options
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.output.fork_result import Gone, ended, show_gone
+from toolreel._cli.runs.fork_result import Gone, ended, show_gone
 from toolreel._cli.tools import allow_option, deny_option
 from toolreel._errors import AdapterError, ForkError
 from toolreel._journal.record import Recorded
