@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, on_terminal, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, replying, serving
-from toolreel.presets._catalogues import VARIABLE, shipped
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped
 
 OWN: Final = """
 [preset.mine]
@@ -280,11 +280,13 @@ def test_the_environment_names_a_catalogue_for_all_commands(here: Path) -> None:
         said = toolreel(
             *("run", "Hi.", "--base-url", server.url, "--model", "m", "--preset", "mine"),
             cwd=here,
-            env={VARIABLE: "own.toml"},
+            env={CATALOGUE_VARIABLE: "own.toml"},
         )
     assert said.code == 0, said
     assert sent(server) == {"model": "m", "temperature": 0}
-    assert_mistake(toolreel("presets", cwd=here, env={VARIABLE: "gone.toml"}), "gone.toml", VARIABLE)
+    assert_mistake(
+        toolreel("presets", cwd=here, env={CATALOGUE_VARIABLE: "gone.toml"}), "gone.toml", CATALOGUE_VARIABLE
+    )
 
 
 RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")

@@ -11,10 +11,10 @@ from importlib import import_module
 
 import click
 
-__all__ = ["Later", "LazyGroup"]
+__all__ = ["LazyCommand", "LazyGroup"]
 
 
-class Later(click.Command):
+class LazyCommand(click.Command):
     """What a group shows in the place of a command that nobody has needed yet."""
 
     def __init__(self, name: str, home: str, short_help: str) -> None:
@@ -40,4 +40,4 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments begin with, and the rest of them."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, Later) else command, rest
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest

@@ -8,30 +8,34 @@ from typing import Final
 
 import click
 
-from toolreel._cli.lazy import Later, LazyGroup
+from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._cli.output.errors import EPILOG
 
 __all__ = ["toolreel"]
 
 _COMMANDS: Final = (
-    Later(
+    LazyCommand(
         "cassettes",
         "cassettes.group:cassettes_command",
         "Check recordings, import those of vcrpy, tell their journals.",
     ),
-    Later("demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."),
-    Later("diff", "runs.diff:diff_command", "Show where two recorded runs part."),
-    Later("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
-    Later("fork", "runs.fork:fork_command", "Go on from any event of a recorded run, with a change."),
-    Later("normalize", "replies.normalize:normalize_command", "Show what replies of any shape mean."),
-    Later("presets", "presets.group:presets_command", "Show what presets change, and why."),
-    Later("replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is the same."),
-    Later("resume", "runs.resume:resume_command", "Go on with a recorded run that was killed."),
-    Later("run", "runs.run:run_command", "Run a tool loop against a live server, and record it."),
-    Later(
+    LazyCommand(
+        "demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."
+    ),
+    LazyCommand("diff", "runs.diff:diff_command", "Show where two recorded runs part."),
+    LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
+    LazyCommand("fork", "runs.fork:fork_command", "Go on from any event of a recorded run, with a change."),
+    LazyCommand("normalize", "replies.normalize:normalize_command", "Show what replies of any shape mean."),
+    LazyCommand("presets", "presets.group:presets_command", "Show what presets change, and why."),
+    LazyCommand(
+        "replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is the same."
+    ),
+    LazyCommand("resume", "runs.resume:resume_command", "Go on with a recorded run that was killed."),
+    LazyCommand("run", "runs.run:run_command", "Run a tool loop against a live server, and record it."),
+    LazyCommand(
         "text-calls", "replies.text_calls:text_calls_command", "Find tool calls that a model wrote as text."
     ),
-    Later("tools", "tools:tools_command", "Show the tools that a run would have."),
+    LazyCommand("tools", "tools:tools_command", "Show the tools that a run would have."),
 )
 """Each line is that of the command itself, which a test compares."""
 

@@ -62,7 +62,7 @@ def tools_command(
     if not sources.made:
         known = "--tools MODULE:ATTR, --skills FOLDER, --mcp FILE, or --openapi FILE"
         raise click.UsageError(f"say where the tools come from: {known}")
-    with redirect_stdout(sys.stderr), sources.opened(accept=accept) as given:
+    with redirect_stdout(sys.stderr), sources.open(accept=accept) as given:
         surface = given.surface(allow, deny)
     if as_machine:
         click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())

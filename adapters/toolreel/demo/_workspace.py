@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Final, TypeAlias
 
-from toolreel.tools._python.host import Given, ToolError
+from toolreel.tools._python.host import ToolError, ToolLike
 
 __all__ = ["TOOLS", "Workspace", "workspace"]
 
@@ -79,7 +79,7 @@ def _like(present: Value, value: str) -> Value:
     return int(value)
 
 
-def workspace() -> list[Given]:
+def workspace() -> list[ToolLike]:
     """The tools of a new workspace."""
     state = Workspace()
     return [state.state_get, state.state_patch]

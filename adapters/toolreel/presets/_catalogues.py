@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._errors import CatalogueError
-from toolreel.presets._toml import read_text, read_toml
+from toolreel.presets._toml import read_file, read_toml
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._settings.config import LoopConfig
 
-__all__ = ["VARIABLE", "configured", "shipped", "with_files"]
+__all__ = ["CATALOGUE_VARIABLE", "config_from_presets", "shipped", "with_files"]
 
-VARIABLE: Final = "TOOLREEL_CATALOGUE"
+CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
 """The environment variable with the user's own catalogues, separated as in ``PATH``."""
 
 _SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml")
@@ -44,15 +44,15 @@ def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = N
     :param environ: the environment; this process's own by default
     :raises CatalogueError: if a file cannot be read or used; names the file, the line and the place
     """
-    named = (os.environ if environ is None else environ).get(VARIABLE, "")
+    named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
     first = [Path(name) for name in named.split(os.pathsep) if name]
     return reduce(_extended, ((str(path), _text(path)) for path in (*first, *paths)), shipped())
 
 
-def configured(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
+def config_from_presets(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
     """The configuration that shipped presets, applied in order, and then ``changes`` lead to.
 
-    >>> configured(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
+    >>> config_from_presets(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
     ('llama_json', 'json_fenced')
     """
     preset = shipped().merged(names)
@@ -60,8 +60,8 @@ def configured(names: Iterable[str], changes: Mapping[str, Any] | None = None) -
 
 
 def _text(path: Path) -> str:
-    missing = f"there is no such catalogue; correct --catalogue or {VARIABLE}"
-    return read_text(path, CatalogueError, missing)
+    missing = f"there is no such catalogue; correct --catalogue or {CATALOGUE_VARIABLE}"
+    return read_file(path, CatalogueError, missing)
 
 
 def _extended(presets: Presets, source: tuple[str, str]) -> Presets:

@@ -22,9 +22,9 @@ try:
 except ImportError:
     raise MissingExtra.of("fast", "jsonschema-rs") from None
 
-__all__ = ["compiled", "install"]
+__all__ = ["compiled_check", "install"]
 
-_KNOWN: Final = frozenset(
+_SHARED_KEYWORDS: Final = frozenset(
     {
         *("$comment", "default", "deprecated", "description", "examples", "format"),
         *("readOnly", "title", "writeOnly"),
@@ -48,17 +48,17 @@ _EXACT: Final = 2**53
 
 def install() -> None:
     """Have the arguments of all runs of this process checked this way."""
-    register_validator(compiled)
+    register_validator(compiled_check)
 
 
-def compiled(schema: JsonText) -> Check | None:
+def compiled_check(schema: JsonText) -> Check | None:
     """The validator of a schema, unless jsonschema might say otherwise of some value.
 
     >>> from toolreel_core._jsontext.canonical import canonical
-    >>> check = compiled(canonical({"type": "object", "required": ["n"]}))
+    >>> check = compiled_check(canonical({"type": "object", "required": ["n"]}))
     >>> check({"n": 1}), check({})
     (True, False)
-    >>> compiled(canonical({"type": "string", "pattern": "^a"}))
+    >>> compiled_check(canonical({"type": "string", "pattern": "^a"}))
     """
     tree = parse(schema)
     if not isinstance(tree, Mapping) or not _is_known(tree):
@@ -70,7 +70,7 @@ def _is_known(schema: Json) -> bool:
     if not isinstance(schema, Mapping):
         return isinstance(schema, bool)
     for keyword, value in schema.items():
-        if keyword not in _KNOWN and not (keyword in _NUMERIC and _is_exact(value)):
+        if keyword not in _SHARED_KEYWORDS and not (keyword in _NUMERIC and _is_exact(value)):
             return False
     return all(map(_is_known, subschemas(schema)))
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from toolreel._errors import AdapterError
 from toolreel_core._internal.tables import PlaceError
 
-__all__ = ["line_of", "read_text", "read_toml"]
+__all__ = ["line_at", "read_file", "read_toml"]
 
 _Built = TypeVar("_Built")
 
@@ -21,7 +21,7 @@ _KEY: Final = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\s-])+?)\s*=""")
 _AT: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
-def read_text(path: Path, kind: type[AdapterError], missing: str) -> str:
+def read_file(path: Path, kind: type[AdapterError], missing: str) -> str:
     """The text of a file.
 
     :param missing: what is wrong, and what to do, if there is none
@@ -54,12 +54,12 @@ def read_toml(
         what = str(error).partition(" (at ")[0]
         raise kind(f"{name}, line {line}: not TOML: {what[:1].lower()}{what[1:]}") from None
     except PlaceError as error:
-        raise kind(f"{name}, line {line_of(text, error.place)}: {error}") from None
+        raise kind(f"{name}, line {line_at(text, error.place)}: {error}") from None
     except RecursionError:
         raise kind(f"{name}: nested too deep; it needs only a few levels") from None
 
 
-def line_of(text: str, place: tuple[str, ...]) -> int:
+def line_at(text: str, place: tuple[str, ...]) -> int:
     """The line where a place stands, or else the table around it."""
     table: tuple[str, ...] = ()
     longest, found = 0, 1

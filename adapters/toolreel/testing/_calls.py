@@ -16,7 +16,7 @@ from toolreel_core._protocol.state import Settled
 
 __all__ = ["CallMade", "ExpectedCall", "call", "calls_made", "fits_in_any_order", "fits_in_order", "listing"]
 
-_SHOWN: Final = 100
+_MAX_DISPLAY: Final = 100
 """Characters of a value that a listing shows."""
 
 
@@ -37,7 +37,7 @@ class CallMade:
         >>> print(CallMade("add", {"a": 1, "b": [2]}))
         add(a=1, b=[2])
         """
-        return f"{self.name}({told(self.arguments)})"
+        return f"{self.name}({format_arguments(self.arguments)})"
 
 
 def calls_made(run: Run) -> tuple[CallMade, ...]:
@@ -54,10 +54,10 @@ def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
         f"  {at + 1}. {_short(str(call))}  {', '.join(call.failed) or 'ok'}{(marks or {}).get(at, '')}"
         for at, call in enumerate(calls_made(run))
     ]
-    return "\n".join(["what happened:", *(lines or ["  no calls"]), f"  {_ending(run)}"])
+    return "\n".join(["what happened:", *(lines or ["  no calls"]), f"  {_outcome_line(run)}"])
 
 
-def told(arguments: Json) -> str:
+def format_arguments(arguments: Json) -> str:
     """Arguments as a call would be written."""
     if not isinstance(arguments, Mapping):
         return canonical(arguments)
@@ -86,7 +86,7 @@ def _codes(result: ToolMessage) -> tuple[str, ...]:
             return ()
 
 
-def _ending(run: Run) -> str:
+def _outcome_line(run: Run) -> str:
     match run.state.phase:
         case Settled(outcome=Completed(content)):
             return f"completed: {_short(canonical(content))}"
@@ -97,7 +97,7 @@ def _ending(run: Run) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class ExpectedCall:
         >>> print(call("add", a=1), call("add", a=1).exactly())
         add(a=1, …) add(a=1)
         """
-        parts = [told(self.arguments)] if self.arguments else []
+        parts = [format_arguments(self.arguments)] if self.arguments else []
         ends = {None: "", False: " that worked", True: " that failed"}
         end = f" that failed with {self.failing}" if isinstance(self.failing, str) else ends[self.failing]
         return f"{self.name}({', '.join([*parts, *([] if self.whole else ['…'])])}){end}"

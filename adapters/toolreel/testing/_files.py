@@ -12,12 +12,12 @@ from toolreel._errors import CassetteError
 from toolreel._replay.replay import companion
 from toolreel_core._jsontext.digest import digest
 
-__all__ = ["ReelFiles", "named", "of_test"]
+__all__ = ["ReelFiles", "files_by_name", "files_of_test"]
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-_LONGEST: Final = 80
+_MAX_LENGTH: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class ReelFiles:
         return self.cassette.exists() or bool(self.journals)
 
 
-def named(folder: Path, name: str) -> ReelFiles:
+def files_by_name(folder: Path, name: str) -> ReelFiles:
     """The recording of a name that somebody chose.
 
-    >>> named(Path("reels"), "status/local--qwen").cassette.as_posix()
+    >>> files_by_name(Path("reels"), "status/local--qwen").cassette.as_posix()
     'reels/status/local--qwen.yaml'
 
     :raises CassetteError: if the name leaves the folder, or would not be a file's name everywhere
@@ -66,10 +66,10 @@ def named(folder: Path, name: str) -> ReelFiles:
     return ReelFiles(folder.joinpath(*parts[:-1], parts[-1] + ".yaml"))
 
 
-def of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
+def files_of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
     """The recording of a test, by its own name.
 
-    >>> of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
+    >>> files_of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
     'reels/test_agent/TestStatus.test_get-small.yaml'
 
     :param path: the names of the classes that it is in, and its own with its parameters
@@ -90,6 +90,6 @@ def _safe(text: str) -> str:
     >>> _safe("gpt-4o"), _safe("a b/c")
     ('gpt-4o', 'a-b-c-539138d5')
     """
-    if _PLAIN.fullmatch(text) and len(text) <= _LONGEST:
+    if _PLAIN.fullmatch(text) and len(text) <= _MAX_LENGTH:
         return text
-    return f"{_UNSAFE.sub('-', text)[:_LONGEST].strip('-')}-{digest(text)[:8]}"
+    return f"{_UNSAFE.sub('-', text)[:_MAX_LENGTH].strip('-')}-{digest(text)[:8]}"

@@ -17,7 +17,7 @@ LOOPBACK: Final = "loopback"
 """Stands for this machine, among the hosts that are allowed."""
 
 _LOOKUPS: Final = ("getaddrinfo", "gethostbyaddr", "gethostbyname", "gethostbyname_ex")
-_CONTACTS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
+_SENDING_METHODS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
 
 
 class NetworkBlocked(BaseException):
@@ -31,19 +31,19 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
     :param allowed: names or addresses, with ``*`` for any text, and :data:`LOOPBACK`
     """
     guard = _Guard(allowed, remedy)
-    logging.getLogger("asyncio").addFilter(_is_news)
+    logging.getLogger("asyncio").addFilter(_is_not_duplicate)
     with ExitStack() as stack:
         for name in _LOOKUPS:
             guarded = guard.lookup(getattr(socket, name))
             stack.enter_context(patch.object(socket, name, guarded))
-        for name in _CONTACTS:
+        for name in _SENDING_METHODS:
             if hasattr(socket.socket, name):  # Windows has no sendmsg
                 guarded = guard.contact(name, getattr(socket.socket, name))
                 stack.enter_context(patch.object(socket.socket, name, guarded))
         yield guard.refused
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _is_not_duplicate(record: logging.LogRecord) -> bool:
     """Whether a log line tells more than the failed test does.
 
     asyncio writes a traceback when a task goes whose exception nobody took out of it: some time after the

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from toolreel._errors import AdapterError, CassetteError
-from toolreel.testing._files import ReelFiles, named, of_test
+from toolreel.testing._files import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._network import NetworkBlocked, network_blocked
 from toolreel.testing._reel import Reel
 from toolreel.testing._tape import LiveSide
@@ -28,7 +28,7 @@ _RECORDED: Final = pytest.StashKey[set[Path]]()
 """The cassettes that were recorded in this session, so that tests that share one replay it."""
 
 _REEL: Final = pytest.StashKey[Reel]()
-_OVER: Final = pytest.StashKey[bool]()
+_FINISHED: Final = pytest.StashKey[bool]()
 """Whether a test's reel has been found to be over."""
 
 _REFUSED: Final = pytest.StashKey[list[str]]()
@@ -43,15 +43,15 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
     item.stash[_REEL] = reel = Reel(files, live, recording=recording)
-    item.stash[PASSED] = item.stash[_OVER] = False
+    item.stash[PASSED] = item.stash[_FINISHED] = False
     hosts = item.config.getini("reel_allowed_hosts")
     with ExitStack() as stack:
         blocked = None if recording else network_blocked(hosts, _network_remedy(item))
         item.stash[_REFUSED] = stack.enter_context(blocked) if blocked else []
         yield reel
     reel.close()
-    if item.stash[PASSED] and not item.stash[_OVER]:  # it was asked for in the middle of the test
-        _check_over(item)
+    if item.stash[PASSED] and not item.stash[_FINISHED]:  # it was asked for in the middle of the test
+        _check_finished(item)
     if item.stash[PASSED] and recording:
         written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
         recorded.add(files.cassette)
@@ -67,10 +67,10 @@ def played_out(item: pytest.Item) -> Generator[None]:
     try:
         yield
     except (Exception, pytest.fail.Exception) as error:
-        if not _told(error) and (unfinished := _unfinished(item)):
+        if not _readable_cause(error) and (unfinished := _unfinished(item)):
             item.add_report_section("call", "reel", unfinished)
         raise
-    _check_over(item)
+    _check_finished(item)
 
 
 @contextmanager
@@ -79,14 +79,14 @@ def readable(item: pytest.Item) -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        told = _told(error)
+        told = _readable_cause(error)
         if told is None:
             raise
         raise pytest.fail.Exception(_text(item, error, told), pytrace=False) from None
 
 
-def _check_over(item: pytest.Item) -> None:
-    item.stash[_OVER] = True
+def _check_finished(item: pytest.Item) -> None:
+    item.stash[_FINISHED] = True
     item.stash[_REEL].finish()
     if refused := item.stash[_REFUSED]:
         raise NetworkBlocked(f"there is no network in a replay, but this test wanted to {refused[0]}")
@@ -101,9 +101,9 @@ def _files(item: pytest.Item) -> ReelFiles:
     mark = item.get_closest_marker("reel")
     name = _marked(*mark.args, **mark.kwargs) if mark else None
     if name:
-        return named(folder, name)
+        return files_by_name(folder, name)
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return of_test(folder / module, [*classes, item.name])
+    return files_of_test(folder / module, [*classes, item.name])
 
 
 def _marked(name: str | None = None) -> str | None:
@@ -129,16 +129,16 @@ def _unfinished(item: pytest.Item) -> str:
     return ""
 
 
-def _told(error: BaseException) -> BaseException | None:
+def _readable_cause(error: BaseException) -> BaseException | None:
     """What an error comes from, if its text says all there is to know: itself, its cause, a group's parts."""
     match error:
         case ReplayMismatch() | AdapterError() | NetworkBlocked():
             return error
         case BaseExceptionGroup():
-            found = [_told(one) for one in error.exceptions]
+            found = [_readable_cause(one) for one in error.exceptions]
             return found[0] if all(found) else None
         case _:
-            return None if error.__cause__ is None else _told(error.__cause__)
+            return None if error.__cause__ is None else _readable_cause(error.__cause__)
 
 
 def _text(item: pytest.Item, error: BaseException, told: BaseException) -> str:

@@ -28,7 +28,7 @@ from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
 from toolreel.testing._tape import LiveSide, ReelTape
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import Given, PythonTools
+from toolreel.tools._python.host import PythonTools, ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool
@@ -60,7 +60,7 @@ class Reel(ReelTape):
     def run(
         self,
         plan: Plan,
-        tools: ToolHost | Iterable[Given] | None = None,
+        tools: ToolHost | Iterable[ToolLike] | None = None,
         *,
         approver: Approver | None = None,
         observe: Observer | None = None,
@@ -95,7 +95,7 @@ class Reel(ReelTape):
     async def arun(
         self,
         plan: Plan,
-        tools: AsyncToolHost | PythonTools | Iterable[Given] | None = None,
+        tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None = None,
         *,
         approver: AsyncApprover | None = None,
         observe: Observer | None = None,
@@ -172,7 +172,7 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
     return done
 
 
-class _InThread:
+class _ThreadedTools:
     """A host of tools that block, awaited."""
 
     def __init__(self, tools: PythonTools) -> None:
@@ -182,9 +182,9 @@ class _InThread:
         return await anyio.to_thread.run_sync(self._tools.run, effect)
 
 
-def _awaited(tools: AsyncToolHost | PythonTools | Iterable[Given] | None) -> AsyncToolHost | None:
+def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
     if isinstance(tools, PythonTools):
-        return _InThread(tools)
+        return _ThreadedTools(tools)
     return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
 
 

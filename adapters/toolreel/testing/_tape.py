@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveSide", "ReelTape"]
 
-_NOWHERE: Final = "http://replay.invalid/v1"
+_REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
 
 
@@ -76,7 +76,7 @@ class ReelTape:
         :raises EndpointConfigError: while recording, if nobody has said where
         """
         if not self.recording:
-            return _NOWHERE
+            return _REPLAY_URL
         if not self.live.base_url:
             raise EndpointConfigError(
                 "recording needs a model: name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"

@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-__all__ = ["BoundedProcess", "Ended", "Output", "inherited_environment"]
+__all__ = ["BoundedProcess", "Output", "ProcessResult", "inherited_environment"]
 
-_PIECE: Final = 64 * 1024
+_CHUNK_SIZE: Final = 64 * 1024
 _GRACE: Final = 1.0
 """Seconds in which output is still read once the process is gone: a descendant that has left the process
 group may hold the pipe open for ever."""
@@ -38,7 +38,7 @@ class Output(NamedTuple):
         return self.kept.decode("utf-8", "replace")
 
 
-class Ended(NamedTuple):
+class ProcessResult(NamedTuple):
     """How a process ended, and what it wrote."""
 
     exit_code: int | None
@@ -76,7 +76,7 @@ class BoundedProcess:
 
     def run(
         self, given: bytes | None = None, *, deadline: float | None = None, shares_stderr: bool = False
-    ) -> Ended:
+    ) -> ProcessResult:
         """Run the process to its end.
 
         :param given: its stdin; empty by default
@@ -88,7 +88,7 @@ class BoundedProcess:
         stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
         with self._lock:
             if self._killed.is_set():
-                return Ended(None)
+                return ProcessResult(None)
             process = self._process = subprocess.Popen(  # noqa: S603 - callers decide what may run
                 self._command,
                 cwd=self._cwd,
@@ -117,7 +117,7 @@ class BoundedProcess:
                 self._process = None  # from now on its id may belong to another process
             timer.cancel()
             atexit.unregister(self.kill)
-        return Ended(None if killed else exit_code, *(reader.output() for reader in readers))
+        return ProcessResult(None if killed else exit_code, *(reader.output() for reader in readers))
 
     def kill(self) -> None:
         """Kill the process and its group; one that has not started yet never will."""
@@ -140,7 +140,7 @@ class _Reader(threading.Thread):
 
     def run(self) -> None:
         with self._pipe:
-            while piece := os.read(self._pipe.fileno(), _PIECE):
+            while piece := os.read(self._pipe.fileno(), _CHUNK_SIZE):
                 self._size += len(piece)
                 self._kept += piece[: self._limit - len(self._kept)]
 

@@ -77,12 +77,12 @@ ProgressListener: TypeAlias = Callable[[Progress], None]
 """Is shown what tools report; it may be called from several threads."""
 
 
-def _nobody(_: Progress) -> None:
+def _ignore(_: Progress) -> None:
     """Nobody wants to know."""
 
 
 @dataclass(slots=True)
-class _Ending:
+class _CallEnd:
     """Written once, by the host, and read by the thread in which the tool runs; nobody sleeps on it."""
 
     has_come: bool = False
@@ -103,8 +103,8 @@ class RunContext(Generic[Deps]):
     """Which call this is."""
     deadline: float | None = None
     """When nobody waits any longer, on ``time.monotonic``; ``None`` for never."""
-    on_progress: ProgressListener = _nobody
-    _ending: _Ending = field(default_factory=_Ending, compare=False, repr=False)
+    on_progress: ProgressListener = _ignore
+    _ending: _CallEnd = field(default_factory=_CallEnd, compare=False, repr=False)
 
     @property
     def key(self) -> str:

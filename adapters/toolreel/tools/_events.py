@@ -12,7 +12,7 @@ from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
-__all__ = ["failure", "keywords", "late", "succeeded", "timed_out"]
+__all__ = ["failure", "keywords", "succeeded", "timed_out", "timeout_event"]
 
 _REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
 
@@ -49,12 +49,12 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
 
 def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
     """The event for a tool that was still running at its deadline."""
-    return late(
+    return timeout_event(
         effect, f"did not return within {deadline:g} s; it may still have effects", again_is_harmless=False
     )
 
 
-def late(effect: RunTool, how: str, *, again_is_harmless: bool) -> ToolReturned:
+def timeout_event(effect: RunTool, how: str, *, again_is_harmless: bool) -> ToolReturned:
     """The event for a tool that took too long, and what the model may do about it."""
     harmless = "Calling it again with the same arguments does no harm."
     rest = harmless if again_is_harmless else "Check before you call it again."

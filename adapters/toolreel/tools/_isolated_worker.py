@@ -22,16 +22,16 @@ from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._protocol.effects import RunTool
 
-__all__ = ["answer_to", "main"]
+__all__ = ["run_request", "serve_request"]
 
 
-def main() -> None:
+def serve_request() -> None:
     """Answer the question that comes on stdin."""
     channel = os.dup(1)
     os.dup2(2, 1)
     question = json.loads(sys.stdin.buffer.read())
-    _limit(question["memory_bytes"])
-    answer = json.dumps(answer_to(question)).encode()
+    _limit_memory(question["memory_bytes"])
+    answer = json.dumps(run_request(question)).encode()
     sys.stdout.flush()
     sys.stderr.flush()
     with os.fdopen(channel, "wb") as out:
@@ -39,13 +39,13 @@ def main() -> None:
     os._exit(0)  # not `return`, which would wait for threads that the tool has left running
 
 
-def answer_to(question: Mapping[str, Any]) -> Mapping[str, Json]:
+def run_request(question: Mapping[str, Any]) -> Mapping[str, Json]:
     """The output of the call that a question tells of, and the trace of what it raised, if it did."""
     told = (question["name"], JsonText(question["arguments"]), question["key"], question["turn"])
     effect = RunTool(0, question["call_id"], *told)
     try:
         with running(effect):
-            return {"output": succeeded(effect, _called(question, effect)).output}
+            return {"output": succeeded(effect, _call(question, effect)).output}
     except ToolError as error:
         return {"output": failure(effect, error).output}
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is told
@@ -53,7 +53,7 @@ def answer_to(question: Mapping[str, Any]) -> Mapping[str, Json]:
         return {"output": failure(effect, error).output, "trace": trace}
 
 
-def _called(question: Mapping[str, Any], effect: RunTool) -> object:
+def _call(question: Mapping[str, Any], effect: RunTool) -> object:
     module, _, name = question["target"].partition(":")
     function: Any = importlib.import_module(module)
     for part in name.split("."):
@@ -66,7 +66,7 @@ def _called(question: Mapping[str, Any], effect: RunTool) -> object:
     return asyncio.run(value) if inspect.iscoroutine(value) else value
 
 
-def _limit(memory_bytes: int | None) -> None:
+def _limit_memory(memory_bytes: int | None) -> None:
     if memory_bytes is None:
         return
     with suppress(ImportError, ValueError, OSError):

@@ -23,10 +23,8 @@ from toolreel_core._jsontext.canonical import Json
 __all__ = ["Crash", "IsolatedCall", "Isolation", "target_of"]
 
 _MIB: Final = 2**20
-_SEEN: Final = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
-_START: Final = (
-    "import sys; sys.path[:] = sys.argv[1:]; from toolreel.tools._isolated_worker import main; main()"
-)
+_INHERITED: Final = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
+_PROGRAM: Final = "import sys; sys.path[:] = sys.argv[1:]; from toolreel.tools._isolated_worker import serve_request; serve_request()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +72,8 @@ class IsolatedCall:
 
     def __init__(self, isolation: Isolation) -> None:
         self._isolation = isolation
-        environment = inherited_environment((*_SEEN, *isolation.environment))
-        command = [sys.executable, "-c", _START, *sys.path]
+        environment = inherited_environment((*_INHERITED, *isolation.environment))
+        command = [sys.executable, "-c", _PROGRAM, *sys.path]
         self._process = BoundedProcess(command, environment, isolation.max_reply_bytes)
         self.kill = self._process.kill
 
@@ -94,11 +92,11 @@ class IsolatedCall:
         except (ValueError, RecursionError):
             tree = None
         if not isinstance(tree, dict) or not isinstance(tree.get("output"), str):
-            raise Crash(f"it gave no answer: {_ending(ended.exit_code)}")
+            raise Crash(f"it gave no answer: {_exit_reason(ended.exit_code)}")
         return cast("Mapping[str, Json]", tree)
 
 
-def _ending(exit_code: int | None) -> str:
+def _exit_reason(exit_code: int | None) -> str:
     """How a process ended that no longer answers."""
     if exit_code is None:
         return "its process was stopped"

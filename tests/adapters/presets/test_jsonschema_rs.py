@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from tests.samples import complaint
 from toolreel._errors import MissingExtra
 from toolreel.presets import _jsonschema_rs as fast_validation
-from toolreel.presets._jsonschema_rs import compiled, install
+from toolreel.presets._jsonschema_rs import compiled_check, install
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._schema.validation import check_schema, violations
 
@@ -32,7 +32,7 @@ values: st.SearchStrategy[Json] = st.recursive(
 )
 counts = st.integers(0, 3)
 bounds = st.sampled_from(SMALL)
-exact = values.filter(lambda value: fast_validation.compiled(canonical({"const": value})) is not None)
+exact = values.filter(lambda value: fast_validation.compiled_check(canonical({"const": value})) is not None)
 
 
 def keywords(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
@@ -65,7 +65,7 @@ schemas = st.recursive(st.booleans() | keywords(st.booleans()), keywords, max_le
 
 @given(schemas, values)
 def test_both_validators_agree_on_every_value(schema: dict[str, Json], value: Json) -> None:
-    check = compiled(canonical(schema))
+    check = compiled_check(canonical(schema))
     assert check is not None
     assert check(value) == Draft202012Validator(schema).is_valid(value)
 
@@ -85,7 +85,7 @@ def test_both_validators_agree_on_every_value(schema: dict[str, Json], value: Js
     ids=str,
 )
 def test_a_schema_in_which_they_might_differ_is_left_to_jsonschema(schema: Json) -> None:
-    assert compiled(canonical(schema)) is None
+    assert compiled_check(canonical(schema)) is None
 
 
 def test_what_does_not_fit_is_told_in_the_same_words() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.evals.tables import (
-    EPILOG,
+    RESULTS_EPILOG,
     exit_code,
     judged_trees,
     output_options,
@@ -23,7 +23,9 @@ _SHOWN = 20
 """Flips of each kind that the console lists."""
 
 
-@click.command("compare", epilog=EPILOG, short_help="Compare two evaluations, or two strategies of one.")
+@click.command(
+    "compare", epilog=RESULTS_EPILOG, short_help="Compare two evaluations, or two strategies of one."
+)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True)
 @click.option(

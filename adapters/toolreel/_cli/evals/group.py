@@ -6,22 +6,28 @@ from typing import Final
 
 import click
 
-from toolreel._cli.lazy import Later, LazyGroup
+from toolreel._cli.lazy import LazyCommand, LazyGroup
 
 __all__ = ["eval_command"]
 
 _COMMANDS: Final = (
-    Later("compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."),
-    Later("plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."),
-    Later("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
-    Later("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
-    Later("report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."),
-    Later("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
-    Later("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
-    Later(
+    LazyCommand(
+        "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
+    ),
+    LazyCommand(
+        "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
+    ),
+    LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    LazyCommand("replay", "evals.replay:eval_replay_command", "Replay recorded runs, and judge them again."),
+    LazyCommand(
+        "report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."
+    ),
+    LazyCommand("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
+    LazyCommand("run", "evals.run:eval_run_command", "Make the runs of a plan, or those that are missing."),
+    LazyCommand(
         "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
-    Later("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
+    LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

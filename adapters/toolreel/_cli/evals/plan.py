@@ -27,8 +27,8 @@ __all__ = ["plan_command"]
 
 _DISCORDANCE = 0.1
 """The share of tasks on which exactly one of two strategies is taken to pass."""
-_LONG = 4
-_SHOWN = 12
+_MAX_ITEMS = 4
+_DIGEST_LENGTH = 12
 """Hexadecimal digits of a digest that people are shown."""
 
 
@@ -80,7 +80,7 @@ def _show_axes(plan: EvalPlan) -> None:
     provider = endpoint.provider or "a provider of which nothing is known (--provider)"
     key = f", key from {endpoint.api_key_env}" if endpoint.api_key_env else ", without a key"
     labelled(out, "endpoint", f"{endpoint.url}, {provider}{key}")
-    labelled(out, "plan", plan.digest[:_SHOWN])
+    labelled(out, "plan", plan.digest[:_DIGEST_LENGTH])
 
 
 def _show_models(plan: EvalPlan) -> None:
@@ -88,7 +88,7 @@ def _show_models(plan: EvalPlan) -> None:
     rows = [
         (
             model,
-            *(configuration_under(plan, model, name).digest[:_SHOWN] for name in names),
+            *(configuration_under(plan, model, name).digest[:_DIGEST_LENGTH] for name in names),
             ", ".join(profile.name for profile in plan.profiles[model]),
         )
         for model in plan.models
@@ -104,7 +104,7 @@ def _show_difference(difference: StrategyDifference, plan: EvalPlan) -> None:
     if not difference.changes:
         labelled(out, "", "the same configuration")
     for change in difference.changes:
-        labelled(out, "", f"{change.key}: {_shown(change.before)} → {_shown(change.after)}")
+        labelled(out, "", f"{change.key}: {_displayed(change.before)} → {_displayed(change.after)}")
 
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
@@ -176,12 +176,12 @@ def _tool_runs(plan: EvalPlan) -> int:
     return plan.count // len(plan.strategies) // len(plan.scenarios) * tools
 
 
-def _shown(value: JsonText | None) -> str:
+def _displayed(value: JsonText | None) -> str:
     """A value as people read it: a limit that is null is off, and of a long list they see the beginning."""
     if value is None or value == "null":
         return "not sent" if value is None else "off"
     tree = parse(value)
-    if isinstance(tree, list) and len(tree) > _LONG:
+    if isinstance(tree, list) and len(tree) > _MAX_ITEMS:
         return f"[{', '.join(map(str, tree[:2]))}, … {len(tree)} in all]"
     return value
 

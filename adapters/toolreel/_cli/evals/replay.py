@@ -13,7 +13,7 @@ from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._store.plan_of_header import plan_in
 from toolreel.evals._store.results import Results
 
-__all__ = ["replay_command"]
+__all__ = ["eval_replay_command"]
 
 _EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or be judged in another way now."
 
@@ -24,7 +24,7 @@ _EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or b
 @click.option("--check", is_flag=True, help="Say nothing of runs that are as they were.")
 @json_option
 @reporting
-def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine: bool) -> int:
+def eval_replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine: bool) -> int:
     """Replay the runs in DIR from their cassettes, without a network, and judge them with today's oracles.
 
     KEY is the beginning of a run's key, as summaries and reports tell it; without one, all are replayed.

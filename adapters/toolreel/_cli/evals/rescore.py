@@ -57,11 +57,11 @@ def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machin
             }
         )
     else:
-        _tell(runs, changed, drifted)
+        _show(runs, changed, drifted)
     return DRIFT if drifted else 0
 
 
-def _tell(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]) -> None:
+def _show(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]) -> None:
     for again in drifted:
         err.print(printable(f"{_name(again)}: {again.drift}"), style="yellow")
     if drifted:

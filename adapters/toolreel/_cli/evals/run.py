@@ -21,7 +21,7 @@ from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import in_words
 
-__all__ = ["run_command"]
+__all__ = ["eval_run_command"]
 
 _EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
 _SHOWN = 3
@@ -49,7 +49,7 @@ _KEY = 12
 @plan_options
 @json_option
 @reporting
-def run_command(
+def eval_run_command(
     plan: EvalPlan,
     folder: Path,
     no_cassettes: bool,
@@ -85,7 +85,7 @@ def run_command(
         failed = [record.key for record in progress.failed]
         say({"out": str(folder), **_tree(ending), "first_failed": failed})
     else:
-        _tell(ending, folder, progress)
+        _show(ending, folder, progress)
         if not summed:
             err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
     return 0 if ending.complete else DRIFT
@@ -117,7 +117,7 @@ def _tree(ending: Ending) -> dict[str, bool | int | str]:
     }
 
 
-def _tell(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
+def _show(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
     if ending.made:
         out.print(f"{ending.made} runs made: {progress.told}")
     elif ending.complete:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.evals.tables import (
-    EPILOG,
+    RESULTS_EPILOG,
     exit_code,
     judged_trees,
     output_options,
@@ -20,7 +20,9 @@ from toolreel._cli.output.errors import json_option, reporting, say
 __all__ = ["summarize_command"]
 
 
-@click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
+@click.command(
+    "summarize", epilog=RESULTS_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
+)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--runs", is_flag=True, help="Write a file for each run too, into DIR/runs.")
 @output_options

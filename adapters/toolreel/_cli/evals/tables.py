@@ -17,9 +17,17 @@ from toolreel.evals._tables.table import Tabled, narrowed
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._statistics.gate_check import Judged, overall
 
-__all__ = ["EPILOG", "FAILED", "exit_code", "judged_trees", "output_options", "show_tables", "write_files"]
+__all__ = [
+    "FAILED",
+    "RESULTS_EPILOG",
+    "exit_code",
+    "judged_trees",
+    "output_options",
+    "show_tables",
+    "write_files",
+]
 
-EPILOG: Final = (
+RESULTS_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )

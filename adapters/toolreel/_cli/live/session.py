@@ -28,7 +28,7 @@ from toolreel.cassette._session import Session
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import Given, PythonTools, Toolbox
+from toolreel.tools._python.host import PythonTools, Toolbox, ToolLike
 from toolreel.tools._router import AsyncRouter, Router
 from toolreel.tools._threads_async import ThreadedTools
 from toolreel_core._loop.reducer import fold
@@ -43,11 +43,11 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["Keeping", "Live", "Resumed", "Target", "go_live", "resume_live"]
+__all__ = ["Keeping", "LiveRun", "LiveTarget", "Resumed", "resume_live", "run_live"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LiveTarget:
     """Where a live run goes."""
 
     base_url: str
@@ -71,7 +71,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveRun:
     """A live run that has ended, and what was kept of it."""
 
     run: Run
@@ -83,10 +83,10 @@ class Live:
     """Whether nothing was because the run did not complete."""
 
 
-def go_live(  # noqa: PLR0913 - every choice about a run has its name
+def run_live(  # noqa: PLR0913 - every choice about a run has its name
     plan: Plan,
-    target: Target,
-    tools: Sequence[Given] = (),
+    target: LiveTarget,
+    tools: Sequence[ToolLike] = (),
     *,
     hosts: Mapping[str, ToolHost] | None = None,
     driver: Driver = "sync",
@@ -97,7 +97,7 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     on_delta: Listener | None = None,
     earlier: Sequence[Answered] = (),
     durable: bool = False,
-) -> Live:
+) -> LiveRun:
     """Run a plan against an endpoint.
 
     :param hosts: run the tools whose names begin so, such as ``mcp_``; they may be called from any thread
@@ -112,12 +112,12 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     :raises toolreel.ReplayMismatch: if the run is not the recorded one that it was to extend
     """
     files = RecordedFiles(record, plan, target.secrets, keeping, durable=durable) if record else None
-    heard = _Heard(files)
+    heard = _EventLog(files)
     tape = files.tape if files and not earlier else None
     before = files.before if files else None
     worth = keeping in {"new", "overwrite"}
     try:
-        begun = _retold(plan, earlier, heard, observe) if earlier else None
+        begun = _recorded_beginning(plan, earlier, heard, observe) if earlier else None
         session = _Session(
             plan,
             target,
@@ -131,11 +131,11 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
             begun,
             before,
         )
-        ended = _ended(session, heard, driver)
+        ended = _run_session(session, heard, driver)
         worth = worth or isinstance(outcome_of(ended), Completed | None)
     finally:
         saved = files.close(keep=worth and bool(heard.events)) if files else ()
-    return Live(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
+    return LiveRun(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ class Resumed:
 
 def resume_live(  # noqa: PLR0913 - every choice about a run has its name
     cassette: Path,
-    target: Target,
-    tools: Sequence[Given] = (),
+    target: LiveTarget,
+    tools: Sequence[ToolLike] = (),
     *,
     others: Sequence[ToolDefinition] = (),
     hosts: Mapping[str, ToolHost] | None = None,
@@ -169,13 +169,13 @@ def resume_live(  # noqa: PLR0913 - every choice about a run has its name
 
     :param cassette: the path of its cassette, whether there is one or not; the journal stands beside it
     :param tools: have to be what the model was shown
-    :param others: so have these, which are run by ``hosts``, as for :func:`go_live`
+    :param others: so have these, which are run by ``hosts``, as for :func:`run_live`
     :raises AdapterError: if the journal cannot be gone on with, or not be written
     :raises toolreel.ReplayMismatch: if the journal or the tools are not what they were
     """
     files = ResumedFiles(cassette, target.secrets, durable=durable)
     recorded, state = files.journal.recorded, files.trace.run.state
-    heard = _Heard(files, recorded.events)
+    heard = _EventLog(files, recorded.events)
     try:
         if not isinstance(state.phase, Settled):
             if recorded.plan.sends_tools:
@@ -184,14 +184,16 @@ def resume_live(  # noqa: PLR0913 - every choice about a run has its name
             session = _Session(
                 plan, target, tools, given, decider, files.tape, heard, observe, on_delta, state
             )
-            _ended(session, heard, driver)
+            _run_session(session, heard, driver)
     finally:
         saved = files.close()
     run = retold(recorded.plan, heard.events)
     return Resumed(run, len(recorded.records), len(heard.events), saved, files.journal.cut)
 
 
-def _retold(plan: Plan, earlier: Sequence[Answered], heard: Journal, observe: Observer | None) -> State:
+def _recorded_beginning(
+    plan: Plan, earlier: Sequence[Answered], heard: Journal, observe: Observer | None
+) -> State:
     """The run after what it was told before, which goes into its journal."""
     for effect, event in earlier:
         heard.record(effect, event)
@@ -200,7 +202,7 @@ def _retold(plan: Plan, earlier: Sequence[Answered], heard: Journal, observe: Ob
     return at.state
 
 
-def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
+def _run_session(session: _Session, heard: _EventLog, driver: Driver) -> Run:
     """The run that came of a session; an interruption stands in its records unless it had ended before."""
     try:
         session.on(driver)
@@ -210,7 +212,7 @@ def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
     return retold(session.plan, heard.events)
 
 
-class _Heard:
+class _EventLog:
     """A journal that keeps the events themselves, and hands them on to the files."""
 
     def __init__(self, files: RecordedFiles | ResumedFiles | None, before: Sequence[Event] = ()) -> None:
@@ -228,8 +230,8 @@ class _Session:
     """One run, ready for any driver."""
 
     plan: Plan
-    target: Target
-    tools: Sequence[Given]
+    target: LiveTarget
+    tools: Sequence[ToolLike]
     hosts: Mapping[str, ToolHost]
     approver: Approver
     tape: Session | None

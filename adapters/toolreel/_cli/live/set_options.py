@@ -12,7 +12,7 @@ from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
-__all__ = ["OPTIONS", "Settings", "parse_settings"]
+__all__ = ["OPTIONS", "SetOptions", "parse_settings"]
 
 OPTIONS: Final = (
     "frequency_penalty",
@@ -35,12 +35,12 @@ OPTIONS: Final = (
 """Options of chat-completions requests that need no prefix; any other is written ``body.<key>``."""
 
 
-_WORDS: Final = frozenset({"tool_turn_content"})
+_TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
 """Settings of which ``null`` is a word, and no JSON."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SetOptions:
     """What was set."""
 
     config: dict[str, Json]
@@ -51,7 +51,7 @@ class Settings:
     """Keys of :class:`~toolreel_core._settings.provider.Provider`."""
 
 
-def parse_settings(items: Iterable[str]) -> Settings:
+def parse_settings(items: Iterable[str]) -> SetOptions:
     """Read ``key=value`` items; a value is JSON where it can be, else text.
 
     >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
@@ -70,7 +70,7 @@ def parse_settings(items: Iterable[str]) -> Settings:
         key, equals, text = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {item}: expected key=value, for example temperature=0")
-        value = text if key in _WORDS else read(text).value_or(text)
+        value = text if key in _TEXT_SETTINGS else read(text).value_or(text)
         if key in known:
             config[key] = value
         elif key in traits:
@@ -83,4 +83,4 @@ def parse_settings(items: Iterable[str]) -> Settings:
             hint = unknown_name("setting", key, [*known, *traits, *OPTIONS])
             stop = "" if hint.endswith("?") else "."
             raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
-    return Settings(config, options, provider)
+    return SetOptions(config, options, provider)

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from toolreel._cli.output.console import err, printable
-from toolreel._cli.output.progress import Watching
+from toolreel._cli.output.progress import RunProgress
 from toolreel._driver.approvers import Always, Never
 from toolreel._driver.ports import Approver
 from toolreel_core._protocol.effects import AskApproval
@@ -25,7 +25,7 @@ APPROVALS: Final[tuple[Approval, ...]] = ("ask", "always", "never")
 class Terminal:
     """Shows the call and waits for a yes or no."""
 
-    watching: Watching
+    watching: RunProgress
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
         """What the person says."""
@@ -38,7 +38,7 @@ class Terminal:
         return ApprovalGiven(effect.ref, approved, "" if approved else "the user said no")
 
 
-def approver(choice: Approval, watching: Watching) -> Approver:
+def approver(choice: Approval, watching: RunProgress) -> Approver:
     """Who decides; where nobody sits at a terminal, asking means no."""
     if choice == "always":
         return Always()

@@ -17,7 +17,7 @@ from toolreel.tools.mcp._config_file import read_mcp_servers
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["Connected", "accept_option", "accepted", "connected", "mcp_option"]
+__all__ = ["McpToolset", "accept_option", "mcp_option", "mcp_tools", "save_pins"]
 
 mcp_option = click.option(
     "--mcp",
@@ -35,7 +35,7 @@ accept_option = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class McpToolset:
     """What the servers of a file offer, and who runs it."""
 
     definitions: tuple[ToolDefinition, ...] = ()
@@ -44,19 +44,18 @@ class Connected:
 
 
 @contextmanager
-def connected(
+def mcp_tools(
     file: Path | None, listen: McpListener | None = None, *, accept: bool = False
-) -> Generator[Connected]:
+) -> Generator[McpToolset]:
     """Start the servers of a file, if there is one, and end them when the context is left.
 
     :param accept: offer all tools, whatever was accepted before
     :raises AdapterError: if the file cannot be used, or a server cannot be started
     """
     if file is None:
-        yield Connected()
+        yield McpToolset()
         return
     servers = read_mcp_servers(file)
-    from toolreel.tools.mcp._definitions import PREFIX
     from toolreel.tools.mcp._host import McpTools
     from toolreel.tools.mcp._pins import pins_beside, read_pins
 
@@ -69,10 +68,10 @@ def connected(
                 each.remedy
             )
             err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
-        yield Connected(tools.surface.definitions, {f"{PREFIX}_": tools})
+        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools})
 
 
-def accepted(file: Path | None, found: Connected, *, accept: bool) -> None:
+def save_pins(file: Path | None, found: McpToolset, *, accept: bool) -> None:
     """Keep the definitions as they are now, if that is wanted.
 
     :raises click.UsageError: if there is no file that they would belong to

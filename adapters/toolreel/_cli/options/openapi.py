@@ -16,7 +16,7 @@ from toolreel._cli.output.console import err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["OpenApiChoice", "Opened", "openapi_options", "opened"]
+__all__ = ["OpenApiChoice", "OpenApiToolset", "openapi_options", "openapi_tools"]
 
 _OPTIONS: Final = (
     click.option(
@@ -70,7 +70,7 @@ class OpenApiChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenApiToolset:
     """What a document offers, and who runs it."""
 
     definitions: tuple[ToolDefinition, ...] = ()
@@ -105,13 +105,13 @@ def openapi_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def opened(choice: OpenApiChoice) -> Generator[Opened]:
+def openapi_tools(choice: OpenApiChoice) -> Generator[OpenApiToolset]:
     """Read a document, if there is one, and keep its connections until the context is left.
 
     :raises AdapterError: if the document cannot be used
     """
     if choice.file is None:
-        yield Opened()
+        yield OpenApiToolset()
         return
     import os
 
@@ -119,7 +119,7 @@ def opened(choice: OpenApiChoice) -> Generator[Opened]:
     from toolreel.tools.openapi._document.fetch import fetched_document
     from toolreel.tools.openapi._host import OpenApiTools
     from toolreel.tools.openapi._request.security import Credentials
-    from toolreel.tools.openapi._source import PREFIX, OpenApiSource
+    from toolreel.tools.openapi._source import OpenApiSource
 
     remote = urlsplit(choice.file).scheme in {"http", "https"}
     document = fetched_document(choice.file) if remote else read_document(choice.file)
@@ -135,7 +135,7 @@ def opened(choice: OpenApiChoice) -> Generator[Opened]:
     with OpenApiTools([source]) as tools:
         for each in tools.left_out:
             err.print(printable(f"left out    {each.name}: {each.why}"), style="yellow")
-        yield Opened(tools.surface.definitions, {f"{PREFIX}_": tools}, tools.secrets)
+        yield OpenApiToolset(tools.surface.definitions, {f"{OPENAPI_PREFIX}_": tools}, tools.secrets)
 
 
 def _scheme_and_variable(said: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from toolreel.presets._catalogues import VARIABLE
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._plan.presets.collection import Presets
@@ -15,8 +14,8 @@ from toolreel_core._plan.presets.preset import Preset
 
 __all__ = [
     "catalogue_option",
-    "composed",
-    "meant",
+    "composed_preset",
+    "preset_named",
     "preset_option",
     "provider_option",
     "sampling_option",
@@ -28,7 +27,7 @@ catalogue_option = click.option(
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"A TOML file with presets of your own; may be repeated. {VARIABLE} names some for all commands.",
+    help=f"A TOML file with presets of your own; may be repeated. {CATALOGUE_VARIABLE} names some for all commands.",
 )
 provider_option = click.option(
     "--provider",
@@ -50,7 +49,7 @@ sampling_option = click.option(
 )
 
 
-def composed(
+def composed_preset(
     collection: Presets,
     *,
     provider: str | None = None,
@@ -67,7 +66,7 @@ def composed(
     return preset.merged(collection.profile(sampling).preset) if sampling else preset
 
 
-def meant(collection: Presets, name: str) -> Preset:
+def preset_named(collection: Presets, name: str) -> Preset:
     """A preset by its name, or what a model needs at a provider by ``PROVIDER/MODEL``."""
     provider, slash, model = name.partition("/")
     if slash and name not in collection.names:

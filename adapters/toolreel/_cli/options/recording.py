@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
 
 __all__ = [
-    "Mode",
+    "RecordMode",
     "cassette_path",
     "check_free",
     "durable_option",
@@ -29,9 +29,9 @@ __all__ = [
     "save_fork",
 ]
 
-Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
+RecordMode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 
-_MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
+_MODES: Final[tuple[RecordMode, ...]] = ("replay", "record", "auto", "extend")
 
 durable_option = click.option(
     "--durable",
@@ -48,7 +48,7 @@ mode_option = click.option(
 )
 
 
-def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
+def keeping_of(mode: RecordMode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
     """What a run does with the recording of its name; a path is one that is only replayed.
 
     :raises click.UsageError: if the options do not go together

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from toolreel._cli.output.console import err, printable
-from toolreel.tools._python.host import Given
+from toolreel.tools._python.host import ToolLike
 
 __all__ = ["ChosenSkills", "SkillChoice", "skill_options"]
 
@@ -43,7 +43,7 @@ _OPTIONS: Final = (
 class ChosenSkills:
     """The skills of a run."""
 
-    tools: tuple[Given, ...] = ()
+    tools: tuple[ToolLike, ...] = ()
     message: str = ""
     """What the model is told of them from the start; empty, if there are none."""
 

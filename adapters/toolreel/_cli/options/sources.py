@@ -11,11 +11,11 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.mcp import accepted, connected, mcp_option
-from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, opened
+from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
+from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.skills import SkillChoice, skill_options
 from toolreel._driver.ports import ToolHost
-from toolreel.tools._python.host import Given, Toolbox
+from toolreel.tools._python.host import Toolbox, ToolLike
 from toolreel.tools._python.loading import load_tools
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._tools.sources import masked
@@ -39,7 +39,7 @@ _tools_option = click.option(
 class Sources:
     """What the sources offer, and who runs it."""
 
-    tools: Sequence[Given] = ()
+    tools: Sequence[ToolLike] = ()
     others: tuple[ToolDefinition, ...] = ()
     """What is not run by Python, but by these:"""
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class SourceChoice:
         return bool(self.tool_names or self.mcp_file or self.skills.folders or self.openapi.file)
 
     @contextmanager
-    def opened(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
+    def open(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
         """All sources, until the context is left.
 
         :param accept: offer all tools of MCP servers as they are now, and keep that as accepted
@@ -85,11 +85,11 @@ class SourceChoice:
         """
         python = self._python()
         with ExitStack() as stack:
-            mcp = stack.enter_context(connected(self.mcp_file, listen, accept=accept))
-            api = stack.enter_context(opened(self.openapi))
+            mcp = stack.enter_context(mcp_tools(self.mcp_file, listen, accept=accept))
+            api = stack.enter_context(openapi_tools(self.openapi))
             others = (*mcp.definitions, *api.definitions)
             yield Sources(python.tools, others, {**mcp.hosts, **api.hosts}, api.secrets, python.told)
-            accepted(self.mcp_file, mcp, accept=accept)
+            save_pins(self.mcp_file, mcp, accept=accept)
 
     def recorded(self, were: Iterable[ToolDefinition]) -> Sources:
         """The sources as they were when a run was recorded: what servers offered needs none to be replayed.

@@ -10,7 +10,7 @@ from typing import Self
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.output.console import err, printable
-from toolreel.tools.mcp._events import CallProgressed, McpNews, told
+from toolreel.tools.mcp._events import CallProgressed, McpNews, describe
 from toolreel_core._protocol.notes import (
     CallEnded,
     CallRejected,
@@ -21,10 +21,10 @@ from toolreel_core._protocol.notes import (
 )
 from toolreel_core._replies.streaming.stream import Delta
 
-__all__ = ["Watching"]
+__all__ = ["RunProgress"]
 
 
-class Watching:
+class RunProgress:
     """An observer: a spinner with the time on a terminal, a line for each step in a pipe.
 
     On a terminal the text of a streamed reply takes the spinner's place; a pipe gets it with the result.
@@ -57,8 +57,8 @@ class Watching:
         """Show what happens around the servers of tools."""
         if isinstance(news, CallProgressed):
             if self._spinner:
-                self._show(printable(told(news)))
-        elif text := told(news):
+                self._show(printable(describe(news)))
+        elif text := describe(news):
             err.print(printable(text), style="yellow")
 
     def __enter__(self) -> Self:

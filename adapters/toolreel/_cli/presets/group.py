@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.options.presets import catalogue_option, composed, meant, provider_option
+from toolreel._cli.options.presets import catalogue_option, composed_preset, preset_named, provider_option
 from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
@@ -17,7 +17,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change, changes, differences
 from toolreel_core._plan.presets.preset import Preset
 
-__all__ = ["diff_command", "presets_command", "show_command"]
+__all__ = ["presets_command", "presets_diff_command", "show_command"]
 
 
 @click.group(
@@ -79,8 +79,8 @@ def show_command(
     if not name and not provider:
         raise click.UsageError("say which one: NAME, or --provider")
     collection = with_files(catalogues)
-    preset = composed(collection, provider=provider, model=model or "")
-    preset = preset.merged(meant(collection, name)) if name else preset
+    preset = composed_preset(collection, provider=provider, model=model or "")
+    preset = preset.merged(preset_named(collection, name)) if name else preset
     if as_machine:
         found: list[Json] = [_tree(change, "default", "value") for change in changes(preset)]
         return say({**_head(preset), "evidence": [*preset.evidence], "changes": found})
@@ -97,13 +97,13 @@ def show_command(
 @catalogue_option
 @json_option
 @reporting
-def diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_machine: bool) -> int:
+def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_machine: bool) -> int:
     """Show the keys to which A and B give different values, defaults included, from A to B.
 
     Each is the name of a preset, or PROVIDER/MODEL.
     """
     collection = with_files(catalogues)
-    found = differences(meant(collection, one), meant(collection, other))
+    found = differences(preset_named(collection, one), preset_named(collection, other))
     if as_machine:
         return say({"a": one, "b": other, "differences": [_tree(change, "a", "b") for change in found]})
     _show_changes(found)
@@ -122,13 +122,13 @@ def _show_changes(found: Sequence[Change]) -> None:
     for change in found:
         out.print(change.key, style="bold blue")
         same = change.before == change.after
-        values = "the default, " if same else f"{_shown(change.before)} → "
-        labelled(out, "", values + _shown(change.after))
+        values = "the default, " if same else f"{_displayed(change.before)} → "
+        labelled(out, "", values + _displayed(change.after))
         if change.because:
             labelled(out, "", change.because, "dim")
 
 
-def _shown(value: JsonText | None) -> str:
+def _displayed(value: JsonText | None) -> str:
     """A value as people read it: a limit that is null is off."""
     return "not sent" if value is None else "off" if value == "null" else value
 

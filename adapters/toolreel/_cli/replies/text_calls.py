@@ -40,7 +40,7 @@ _KEPT: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """One line of the input."""
 
     content: str
@@ -75,7 +75,7 @@ def text_calls_command(explain: bool, listed: bool) -> int:
         return 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
-            asked = _asked(f"line {number}", line)
+            asked = _parse_line(f"line {number}", line)
             found = text_calls(
                 asked.content,
                 tools=asked.tools,
@@ -90,7 +90,7 @@ def text_calls_command(explain: bool, listed: bool) -> int:
     return 0
 
 
-def _asked(place: str, line: bytes) -> _Asked:
+def _parse_line(place: str, line: bytes) -> _Request:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -111,7 +111,7 @@ def _asked(place: str, line: bytes) -> _Asked:
     if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
         raise ConfigError(f'{place}: "schemas" must be an object of JSON Schemas by the names of tools')
     tools = _tools(place, tree.get("tools"))
-    return _Asked(content, tuple(tools), {**tools, **schemas}, _dialects(place, tree), finish_of(finish))
+    return _Request(content, tuple(tools), {**tools, **schemas}, _dialects(place, tree), finish_of(finish))
 
 
 def _tools(place: str, raw: Json) -> Mapping[str, Json]:
@@ -154,7 +154,7 @@ def _tree(found: TextCalls) -> Mapping[str, Json]:
 
 def _explain(number: int, content: str, found: TextCalls) -> None:
     """Say what was made of each part of a text."""
-    said = [_said(span) for span in found.spans]
+    said = [_explanation(span) for span in found.spans]
     for span, words in zip(found.spans, said, strict=True):
         if words:
             excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
@@ -165,7 +165,7 @@ def _explain(number: int, content: str, found: TextCalls) -> None:
         err.print(f"line {number}: {_WHY['too_large'] if 'too_large' in found.rejected else 'no call'}")
 
 
-def _said(span: Span) -> str:
+def _explanation(span: Span) -> str:
     match span.kind:
         case "call":
             return f"read as {span.about}"

@@ -17,7 +17,7 @@ from toolreel.cassette._request_diff import Change, clipped
 __all__ = ["diff_command", "show_changes"]
 
 _DIFFERENT: Final = 1
-_MOST: Final = 12
+_MAX_CHANGES: Final = 12
 """Changed places that are shown of one event."""
 _MARGIN: Final = 12
 _GAP: Final = "  "
@@ -52,14 +52,14 @@ def diff_command(a: str, b: str, as_machine: bool) -> int:
 
 def show_changes(label: str, changes: tuple[Change, ...]) -> None:
     """Each changed place with what stood there and what stands there now."""
-    for change in changes[:_MOST]:
+    for change in changes[:_MAX_CHANGES]:
         old, new = clipped(change.old, change.new)
         labelled(out, label, change.place or "the whole")
         labelled(out, "", old, "red", mark="- ")
         labelled(out, "", new, "green", mark="+ ")
         label = ""
-    if len(changes) > _MOST:
-        labelled(out, "", f"and {len(changes) - _MOST} more places", "dim")
+    if len(changes) > _MAX_CHANGES:
+        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
 
 
 def _show(difference: Difference) -> None:

@@ -15,7 +15,7 @@ from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.approval import APPROVALS, Approval, approver
 from toolreel._cli.options.presets import (
     catalogue_option,
-    composed,
+    composed_preset,
     preset_option,
     provider_option,
     sampling_option,
@@ -23,7 +23,7 @@ from toolreel._cli.options.presets import (
 from toolreel._cli.options.recording import cassette_path, check_free, save_fork
 from toolreel._cli.options.sources import SourceChoice, Sources, source_options
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.runs.fork_result import Gone, ended, show_gone
+from toolreel._cli.runs.fork_result import ForkResult, fork_exit_code, show_fork
 from toolreel._cli.tools import allow_option, deny_option
 from toolreel._errors import AdapterError, ForkError
 from toolreel._journal.record import Recorded
@@ -36,7 +36,7 @@ from toolreel_core._tools.sources import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.session import Target
+    from toolreel._cli.live.session import LiveTarget
 
 __all__ = ["fork_command"]
 
@@ -136,7 +136,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 where a record does not carry on to the end of the run.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import Target
+    from toolreel._cli.live.session import LiveTarget
 
     if sum((recorded, other is not None, base_url is not None)) != 1:
         raise click.UsageError(
@@ -145,7 +145,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         )
     source, path = opened(file), cassette_path(record)
     chosen = parse_settings(settings)
-    preset = composed(
+    preset = composed_preset(
         with_files(catalogues),
         provider=provider,
         model=model or source.plan.model,
@@ -157,7 +157,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         were = source.plan.tools.definitions
-        given = stack.enter_context(sources.opened()) if base_url else sources.recorded(were)
+        given = stack.enter_context(sources.open()) if base_url else sources.recorded(were)
         changes = Changes(
             model=model,
             prompt=prompt,
@@ -167,39 +167,39 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             provider=chosen.provider,
             options=chosen.options,
             tools=_other_surface(source, given if sources.made else None, allow, deny),
-            tool_result=None if tool_result is None else _output(tool_result),
+            tool_result=None if tool_result is None else _tool_output(tool_result),
         )
         if base_url is None:
-            gone = _answered(source, _place(at), changes, other, path, overwrite=overwrite)
+            gone = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)
         else:
             begun = beginning(source, _place(at), changes)
-            target = Target(base_url, api_key_env, timeout, given.secrets)
-            gone = _Live(target, approve, given, path, overwrite).gone(begun)
-    show_gone(gone, as_machine=as_machine)
-    return ended(gone, base_url or "", api_key_env)
+            target = LiveTarget(base_url, api_key_env, timeout, given.secrets)
+            gone = _LiveFork(target, approve, given, path, overwrite).gone(begun)
+    show_fork(gone, as_machine=as_machine)
+    return fork_exit_code(gone, base_url or "", api_key_env)
 
 
 @dataclass(frozen=True, slots=True)
-class _Live:
+class _LiveFork:
     """A live server, and all that a run against it needs."""
 
-    target: Target
+    target: LiveTarget
     approve: Approval
     given: Sources
     record: Path | None
     overwrite: bool
 
-    def gone(self, begun: Beginning) -> Gone:
+    def gone(self, begun: Beginning) -> ForkResult:
         """The fork, once it has gone on."""
-        from toolreel._cli.live.session import go_live
-        from toolreel._cli.output.progress import Watching
+        from toolreel._cli.live.session import run_live
+        from toolreel._cli.output.progress import RunProgress
 
         plan = begun.plan
         if plan.sends_tools and plan.tools.definitions and not (self.given.tools or self.given.hosts):
             names = ", ".join(tool.name for tool in plan.tools.definitions)
             raise ForkError(f"the run has tools ({names}): name who runs them, such as --tools MODULE:ATTR")
-        with redirect_stdout(sys.stderr), Watching() as watching:
-            live = go_live(
+        with redirect_stdout(sys.stderr), RunProgress() as watching:
+            live = run_live(
                 plan,
                 self.target,
                 self.given.tools,
@@ -211,10 +211,10 @@ class _Live:
                 on_delta=watching.hear,
                 earlier=begun.answered,
             )
-        return Gone(begun, live.run, saved=live.saved, refused=live.refused)
+        return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
 
 
-def _answered(
+def _fork_from_record(
     source: Recorded,
     at: int | str,
     changes: Changes,
@@ -222,7 +222,7 @@ def _answered(
     path: Path | None,
     *,
     overwrite: bool,
-) -> Gone:
+) -> ForkResult:
     """The fork, gone on from a record."""
     forked = fork(source, at, changes, answers=other)
     saved: tuple[Path, ...] = ()
@@ -231,14 +231,14 @@ def _answered(
         saved = save_fork(forked, path, overwrite=overwrite) if path else ()
     except AdapterError as error:
         refused = error
-    return Gone(forked.begun, forked.run, forked.stop, saved, refused)
+    return ForkResult(forked.begun, forked.run, forked.stop, saved, refused)
 
 
 def _place(at: str) -> int | str:
     return int(at) if at.removeprefix("-").isdecimal() else at
 
 
-def _output(given: str) -> str:
+def _tool_output(given: str) -> str:
     """The output of a tool: JSON as it stands, any other text as a JSON string."""
     text = given
     if given.startswith("@"):

@@ -22,13 +22,13 @@ from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed
 
-__all__ = ["Gone", "ended", "show_gone"]
+__all__ = ["ForkResult", "fork_exit_code", "show_fork"]
 
 _FAILED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class ForkResult:
     """A fork that has gone on, whoever answered it."""
 
     begun: Beginning
@@ -39,7 +39,7 @@ class Gone:
     """Why nothing was saved, although it should have been."""
 
 
-def show_gone(gone: Gone, *, as_machine: bool) -> None:
+def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
     """The fork: what it keeps and changes, then the run as any other is shown."""
     begun, run, stop = gone.begun, gone.run, gone.stop
     changed = plan_changes(begun.source.plan, begun.plan)
@@ -65,7 +65,7 @@ def show_gone(gone: Gone, *, as_machine: bool) -> None:
         )
 
 
-def _tree(gone: Gone, changed: Sequence[Change]) -> Json:
+def _tree(gone: ForkResult, changed: Sequence[Change]) -> Json:
     begun = gone.begun
     return {
         "source": begun.source.source,
@@ -75,7 +75,7 @@ def _tree(gone: Gone, changed: Sequence[Change]) -> Json:
     }
 
 
-def ended(gone: Gone, base_url: str, api_key_env: str | None) -> int:
+def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> int:
     """What is left to say on stderr, and the exit code."""
     outcome = outcome_of(gone.run)
     if gone.refused:

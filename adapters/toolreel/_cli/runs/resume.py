@@ -70,13 +70,13 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import Target, resume_live
-    from toolreel._cli.output.progress import Watching
+    from toolreel._cli.live.session import LiveTarget, resume_live
+    from toolreel._cli.output.progress import RunProgress
 
-    with redirect_stdout(sys.stderr), Watching() as watching, sources.opened(watching.learn) as given:
+    with redirect_stdout(sys.stderr), RunProgress() as watching, sources.open(watching.learn) as given:
         resumed = resume_live(
             resumed_path(file),
-            Target(base_url, api_key_env, timeout, given.secrets),
+            LiveTarget(base_url, api_key_env, timeout, given.secrets),
             given.tools,
             others=given.others,
             hosts=given.hosts,

@@ -15,12 +15,12 @@ from toolreel._cli.options.approval import APPROVALS, Approval, approver
 from toolreel._cli.options.driver import driver_option
 from toolreel._cli.options.presets import (
     catalogue_option,
-    composed,
+    composed_preset,
     preset_option,
     provider_option,
     sampling_option,
 )
-from toolreel._cli.options.recording import Mode, cassette_path, durable_option, keeping_of, mode_option
+from toolreel._cli.options.recording import RecordMode, cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.sources import SourceChoice, Sources, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, USAGE, json_option, reporting
@@ -115,7 +115,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
-    mode: Mode | None,
+    mode: RecordMode | None,
     durable: bool,
     approve: Approval,
     stream: bool,
@@ -131,11 +131,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import Target, go_live
-    from toolreel._cli.output.progress import Watching
+    from toolreel._cli.live.session import LiveTarget, run_live
+    from toolreel._cli.output.progress import RunProgress
 
     chosen = parse_settings(settings)
-    preset = composed(
+    preset = composed_preset(
         with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
     )
     path = cassette_path(record)
@@ -156,10 +156,10 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         journal = companion(keeping)
         were = read_journal(journal).plan.tools.definitions if journal.exists() else ()
         return _rerun(planned(sources.recorded(were)), keeping, driver, as_machine=as_machine)
-    with redirect_stdout(sys.stderr), Watching() as watching, sources.opened(watching.learn) as given:
-        live = go_live(
+    with redirect_stdout(sys.stderr), RunProgress() as watching, sources.open(watching.learn) as given:
+        live = run_live(
             planned(given),
-            Target(base_url, api_key_env, timeout, given.secrets),
+            LiveTarget(base_url, api_key_env, timeout, given.secrets),
             given.tools,
             hosts=given.hosts,
             driver=driver,
@@ -187,10 +187,10 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 
 def _rerun(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
     """The run as it was recorded; nobody is asked again."""
-    from toolreel._cli.output.progress import Watching
+    from toolreel._cli.output.progress import RunProgress
     from toolreel.testing._reel import rerun
 
-    with redirect_stdout(sys.stderr), Watching() as watching:
+    with redirect_stdout(sys.stderr), RunProgress() as watching:
         done = rerun(plan, ReelFiles(path), driver=driver, observe=watching)
     show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:

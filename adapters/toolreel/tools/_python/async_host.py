@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import ProgressListener
-from toolreel.tools._python.host import DEADLINE, Given
+from toolreel.tools._python.host import DEADLINE, ToolLike
 from toolreel.tools._python.toolbox import Call, ErrorListener, Toolbox
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._protocol.effects import RunTool
@@ -38,7 +38,7 @@ class AsyncPythonTools:
 
     def __init__(
         self,
-        tools: Iterable[Given] = (),
+        tools: Iterable[ToolLike] = (),
         *,
         deadline: float | None = DEADLINE,
         allow: Iterable[str] | None = None,

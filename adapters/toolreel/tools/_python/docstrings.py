@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["Words", "words_of"]
+__all__ = ["Docstring", "parse_docstring"]
 
 _TITLES: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
@@ -21,7 +21,7 @@ _UNDERLINED: Final = re.compile(_TITLES)
 _LINE: Final = re.compile(r"-{3,}")
 _ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
 _NUMPY_ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*:.*)?")
-_ARGUMENTS: Final = {
+_PARAMETER_SECTIONS: Final = {
     "Args",
     "Arguments",
     "Parameters",
@@ -37,7 +37,7 @@ _FIELD: Final = re.compile(
 _OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
 
 
-class Words(NamedTuple):
+class Docstring(NamedTuple):
     """A docstring, taken apart."""
 
     about: str
@@ -46,10 +46,10 @@ class Words(NamedTuple):
     """The words for each parameter that has some."""
 
 
-def words_of(docstring: str, names: Container[str]) -> Words:
+def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
     r"""What a docstring says.
 
-    >>> words_of("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
+    >>> parse_docstring("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
     Words(about='Roll a die.', described={'sides': 'How many it has.'})
 
     :param docstring: without its indentation, as ``inspect.getdoc`` gives it
@@ -71,13 +71,13 @@ def words_of(docstring: str, names: Container[str]) -> Words:
             section, current = "fields", ""
         elif not section:
             about.append(line)
-        elif entry := _entry(line, names, underlined=underlined) if section in _ARGUMENTS else None:
+        elif entry := _entry(line, names, underlined=underlined) if section in _PARAMETER_SECTIONS else None:
             current, described[entry[0]] = entry
         elif text and not line[0].isspace():
             current = ""
         elif current and text:
             described[current] = f"{described[current]} {text}".strip()
-    return Words(" ".join("\n".join(about).split()), described)
+    return Docstring(" ".join("\n".join(about).split()), described)
 
 
 def _entry(line: str, names: Container[str], *, underlined: bool) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel.tools._call_context import ProgressListener, ToolError
 from toolreel.tools._events import failure, keywords, succeeded, timed_out
-from toolreel.tools._python.tool import Given, Tool, tool
+from toolreel.tools._python.tool import Tool, ToolLike, tool
 from toolreel.tools._python.toolbox import ErrorListener, Toolbox
 from toolreel.tools._threads_async import in_thread
 from toolreel_core._errors import ConfigError
@@ -16,10 +16,10 @@ from toolreel_core._protocol.events import ToolReturned
 
 __all__ = [
     "DEADLINE",
-    "Given",
     "PythonTools",
     "Tool",
     "ToolError",
+    "ToolLike",
     "Toolbox",
     "failure",
     "in_thread",
@@ -53,7 +53,7 @@ class PythonTools:
 
     def __init__(
         self,
-        tools: Iterable[Given] = (),
+        tools: Iterable[ToolLike] = (),
         *,
         deadline: float | None = DEADLINE,
         allow: Iterable[str] | None = None,

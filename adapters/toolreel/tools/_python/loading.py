@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from toolreel._errors import ToolModuleError
-from toolreel.tools._python.host import Given, Tool
+from toolreel.tools._python.host import Tool, ToolLike
 
 __all__ = ["load_tools"]
 
 
-def load_tools(names: Iterable[str]) -> list[Given]:
+def load_tools(names: Iterable[str]) -> list[ToolLike]:
     """The tools that the names stand for: each a function, a :class:`Tool`, or a list of them.
 
     Each comes as a :class:`Tool` whose definition has the name as its source.
@@ -30,7 +30,7 @@ def load_tools(names: Iterable[str]) -> list[Given]:
     return [tool for name in names for tool in _load(name)]
 
 
-def _load(name: str) -> list[Given]:
+def _load(name: str) -> list[ToolLike]:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
@@ -59,9 +59,9 @@ def _at(error: BaseException) -> str:
     return f" (line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename})" if trace else ""
 
 
-def _tools(found: object, name: str) -> list[Given]:
+def _tools(found: object, name: str) -> list[ToolLike]:
     candidates: list[object] = list(found) if isinstance(found, (list, tuple)) else [found]
-    tools: list[Given] = []
+    tools: list[ToolLike] = []
     for candidate in candidates:
         if not isinstance(candidate, Tool) and not callable(candidate):
             raise ToolModuleError(

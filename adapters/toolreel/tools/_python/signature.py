@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
-from toolreel.tools._python.docstrings import words_of
+from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import is_field
 from toolreel.tools._python.types.schema_of import Types, default_of, hints_of
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["Arguments", "Signature", "definition_of", "documented", "signature_of", "untyped_arguments"]
+__all__ = ["Arguments", "Signature", "definition_of", "signature_of", "summary_of", "untyped_arguments"]
 
-_COMPLAINTS = 3
-_REFUSED = {
+_MAX_COMPLAINTS = 3
+_UNSUPPORTED_KINDS = {
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
     inspect.Parameter.POSITIONAL_ONLY,
@@ -50,10 +50,10 @@ class Arguments:
         for key, value in given.items():
             try:
                 values[key] = self.kinds[key].read(value) if key in self.kinds else value
-            except Unreadable as error:
+            except InvalidValue as error:
                 complaints.append(str(error.under(key)))
         if complaints:
-            told = "; ".join(complaints[:_COMPLAINTS])
+            told = "; ".join(complaints[:_MAX_COMPLAINTS])
             raise ToolError(f"{told}. Call {name} again with the corrected arguments.")
         return values if self.context is None else {**values, self.context: context}
 
@@ -95,11 +95,11 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     """
     tool = name if name is not None else _name(function)
     place = f"tool {tool!r}"
-    hints, types = hints_of(_plain(function), place), Types()
+    hints, types = hints_of(_annotated(function), place), Types()
     properties, required = dict[str, Json](), list[str]()
     kinds, defaults = dict[str, JsonType](), dict[str, Callable[[], object]]()
     parameters, context = _parameters(function, place), None
-    words = words_of(_docstring(function), parameters)
+    words = parse_docstring(_docstring(function), parameters)
     for key, parameter in parameters.items():
         at = f"{place}, parameter {key!r}"
         if key not in hints:
@@ -122,15 +122,15 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 def untyped_arguments(function: Callable[..., object]) -> Arguments:
     """Arguments that are handed over as JSON, because the tool has a schema of its own."""
     try:
-        hints = hints_of(_plain(function), "")
+        hints = hints_of(_annotated(function), "")
     except ConfigError:
         return Arguments()
     return Arguments(context=next((name for name, hint in hints.items() if _is_context(hint)), None))
 
 
-def documented(function: Callable[..., object]) -> str:
+def summary_of(function: Callable[..., object]) -> str:
     """What the docstring of a function says about it as a whole."""
-    return words_of(_docstring(function), ()).about
+    return parse_docstring(_docstring(function), ()).about
 
 
 def _docstring(function: Callable[..., object]) -> str:
@@ -139,10 +139,10 @@ def _docstring(function: Callable[..., object]) -> str:
     return inspect.getdoc(function) or ""
 
 
-def _plain(function: Callable[..., object]) -> Any:  # noqa: ANN401 - whatever has the annotations
+def _annotated(function: Callable[..., object]) -> Any:  # noqa: ANN401 - whatever has the annotations
     """What has the annotations: of a partial its function, of an object its ``__call__``."""
     if isinstance(function, functools.partial):
-        return _plain(function.func)
+        return _annotated(function.func)
     if inspect.isclass(function):
         return function.__init__
     return function if inspect.isroutine(function) else type(function).__call__
@@ -180,7 +180,7 @@ def _parameters(function: Callable[..., object], place: str) -> Mapping[str, ins
         raise ConfigError(f"{place}: {error}; wrap it in a function of your own") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}
     for name, parameter in parameters.items():
-        if parameter.kind in _REFUSED:
+        if parameter.kind in _UNSUPPORTED_KINDS:
             raise ConfigError(
                 f"{place}, parameter {name!r}: models pass arguments by name; make it a plain parameter"
             )

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, overload
 
 from toolreel.tools._isolation import Isolation, target_of
-from toolreel.tools._python.signature import Arguments, documented, signature_of, untyped_arguments
+from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools.parameters import SchemaLike
 from toolreel_core._tools.surface import ToolDefinition, ToolFlags
 
-__all__ = ["Given", "Tool", "ToolSettings", "tool"]
+__all__ = ["Tool", "ToolLike", "ToolSettings", "tool"]
 
 _MARK: Final = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -78,7 +78,7 @@ class Tool:
             definition = definition if words is None else replace(definition, description=words)
         else:
             inner = str(getattr(function, "__name__", "")) if name is None else name
-            about = documented(function) if words is None else words
+            about = summary_of(function) if words is None else words
             definition = ToolDefinition.of(inner, about, schema, **flags)
         return cls(definition, function, Isolation() if isolated is True else isolated or None)
 
@@ -93,7 +93,7 @@ class Tool:
         return replace(self, definition=replace(self.definition, source=source))
 
 
-Given: TypeAlias = Callable[..., object] | Tool
+ToolLike: TypeAlias = Callable[..., object] | Tool
 """A tool as it is handed over: a typed function, or one with a definition of its own."""
 
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
 from toolreel.tools._call_context import CurrentCall, ProgressListener, RunContext, ToolError, running
-from toolreel.tools._events import failure, keywords, late, succeeded
+from toolreel.tools._events import failure, keywords, succeeded, timeout_event
 from toolreel.tools._isolation import Crash, IsolatedCall, target_of
-from toolreel.tools._python.tool import Given, Tool
+from toolreel.tools._python.tool import Tool, ToolLike
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
@@ -23,14 +23,14 @@ ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
 """Is shown what a tool raised that was not meant for the model, with its traceback."""
 
 
-def _logged(call: CurrentCall, error: Exception) -> None:
+def _log_error(call: CurrentCall, error: Exception) -> None:
     import logging  # here, since few runs have anything to log
 
     log = logging.getLogger("toolreel.tools")
     log.error("tool %s failed, call %s of turn %s", call.name, call.call_id, call.turn, exc_info=error)
 
 
-def _unseen(_: object) -> None:
+def _ignore(_: object) -> None:
     """Nobody wants to know."""
 
 
@@ -47,7 +47,7 @@ class Toolbox:
 
     def __init__(
         self,
-        tools: Iterable[Given],
+        tools: Iterable[ToolLike],
         *,
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
@@ -61,8 +61,8 @@ class Toolbox:
         gone = set(self.surface.masked)
         self._tools = {tool.definition.name: tool for tool in known if tool.definition.name not in gone}
         self._deps = deps
-        self._on_error = on_error or _logged
-        self._on_progress = on_progress or _unseen
+        self._on_error = on_error or _log_error
+        self._on_progress = on_progress or _ignore
 
     def tool(self, name: str) -> Tool:
         """The tool of that name.
@@ -152,7 +152,7 @@ class Call:
             how = f"{how} and was stopped"
         if not harmless:
             how = f"{how}; it may {'still have' if self._apart is None else 'have had'} effects"
-        return late(self._effect, how, again_is_harmless=harmless)
+        return timeout_event(self._effect, how, again_is_harmless=harmless)
 
     def _keywords(self) -> dict[str, object]:
         return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)

@@ -10,7 +10,7 @@ from toolreel._driver.observers import tell
 from toolreel._errors import McpServerError, MissingExtra
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer
-from toolreel.tools.mcp._definitions import LeftOut, Offered
+from toolreel.tools.mcp._definitions import McpTool, SkippedTool
 from toolreel.tools.mcp._events import McpListener, McpNews
 from toolreel.tools.mcp._pins import unaccepted
 from toolreel.tools.mcp._server import Server
@@ -29,7 +29,7 @@ except ImportError:
 
 __all__ = ["AsyncMcpTools"]
 
-_FAREWELL = 5.0
+_SHUTDOWN_TIMEOUT = 5.0
 """Seconds in which all servers have to end by themselves."""
 
 
@@ -68,12 +68,12 @@ class AsyncMcpTools:
         self._deadline = deadline
         self._pins = pins
         self._listen = listen
-        self._tools: dict[str, tuple[Server, Offered]] = {}
+        self._tools: dict[str, tuple[Server, McpTool]] = {}
         self.sources: tuple[ToolSource, ...] = ()
         """The tools of each server, to be composed with those of other sources."""
         self.surface = ToolSurface()
         """The tools of all servers."""
-        self.left_out: tuple[LeftOut, ...] = ()
+        self.left_out: tuple[SkippedTool, ...] = ()
         """Tools that are there and not offered, since they cannot be used or were not accepted."""
 
     async def __aenter__(self) -> Self:
@@ -95,7 +95,7 @@ class AsyncMcpTools:
             server.close()
         if error is not None:
             self._group.cancel_scope.cancel()
-        self._group.cancel_scope.deadline = anyio.current_time() + _FAREWELL
+        self._group.cancel_scope.deadline = anyio.current_time() + _SHUTDOWN_TIMEOUT
         await self._group.__aexit__(None, None, None)
 
     async def run(self, effect: RunTool) -> ToolReturned:
@@ -125,7 +125,7 @@ class AsyncMcpTools:
         self._keep()
 
     def _keep(self) -> None:
-        left_out: list[LeftOut] = []
+        left_out: list[SkippedTool] = []
         sources: list[ToolSource] = []
         for server in self._servers:
             strangers = unaccepted(server.offer, self._pins)

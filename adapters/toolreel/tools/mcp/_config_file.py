@@ -160,12 +160,14 @@ def _server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]
         command = _text(ours.get("command"), f"{at}.command")
         args = _texts(ours.get("args", []), f"{at}.args")
         folder = Path(_text(ours["cwd"], f"{at}.cwd")) if "cwd" in ours else None
-        return StdioServer(name, command, args, _by_name(ours.get("env", {}), f"{at}.env"), folder, settings)
+        return StdioServer(
+            name, command, args, _text_object(ours.get("env", {}), f"{at}.env"), folder, settings
+        )
     if kind in _HTTP:
         url = _text(ours.get("url"), f"{at}.url")
         if urlsplit(url).scheme not in {"http", "https"}:
             raise McpConfigError(f"{at}.url: expected an http or https URL, got {url!r}")
-        return HttpServer(name, url, _by_name(ours.get("headers", {}), f"{at}.headers"), settings)
+        return HttpServer(name, url, _text_object(ours.get("headers", {}), f"{at}.headers"), settings)
     known = ", ".join((*_STDIO, *_HTTP[:2]))
     hint = "; the older SSE transport is not spoken here, ask for the server's /mcp address" * (kind == "sse")
     raise McpConfigError(f"{at}.type: expected one of {known}, got {kind!r}{hint}")
@@ -178,7 +180,7 @@ def _settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
         if key not in known:
             raise McpConfigError(f"{at}: {unknown_name('setting', key, known)}")
         if key == "trust_hints" and not isinstance(value, bool):
-            raise _wrong(f"{at}.{key}", "true or false", value)
+            raise _type_error(f"{at}.{key}", "true or false", value)
         chosen[key] = _texts(value, f"{at}.{key}") if key in _LISTS else value
     try:
         return ServerSettings(**chosen)
@@ -186,7 +188,7 @@ def _settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
         raise McpConfigError(f"{at}.{error}") from None
 
 
-def _wrong(at: str, expected: str, value: Json) -> McpConfigError:
+def _type_error(at: str, expected: str, value: Json) -> McpConfigError:
     found = "it is missing" if value is None else f"got {value!r}"
     return McpConfigError(f"{at}: expected {expected}, {found}")
 
@@ -194,30 +196,30 @@ def _wrong(at: str, expected: str, value: Json) -> McpConfigError:
 def _object(value: Json, at: str) -> Mapping[str, Json]:
     if isinstance(value, Mapping):
         return value
-    raise _wrong(at, "an object", value)
+    raise _type_error(at, "an object", value)
 
 
 def _text(value: Json, at: str) -> str:
     if isinstance(value, str) and value:
         return value
-    raise _wrong(at, "a text", value)
+    raise _type_error(at, "a text", value)
 
 
 def _texts(value: Json, at: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _wrong(at, "a list of texts", value)
-    return tuple(_any_text(item, f"{at}[{index}]") for index, item in enumerate(value))
+        raise _type_error(at, "a list of texts", value)
+    return tuple(_text_or_empty(item, f"{at}[{index}]") for index, item in enumerate(value))
 
 
-def _by_name(value: Json, at: str) -> dict[str, str]:
-    return {key: _any_text(item, f"{at}.{key}") for key, item in _object(value, at).items()}
+def _text_object(value: Json, at: str) -> dict[str, str]:
+    return {key: _text_or_empty(item, f"{at}.{key}") for key, item in _object(value, at).items()}
 
 
-def _any_text(value: Json, at: str) -> str:
+def _text_or_empty(value: Json, at: str) -> str:
     """A text that may be empty, as an argument or the value of a variable may."""
     if isinstance(value, str):
         return value
-    raise _wrong(at, "a text", value)
+    raise _type_error(at, "a text", value)
 
 
 def _expanded(value: Json, at: str, environment: Mapping[str, str]) -> Json:

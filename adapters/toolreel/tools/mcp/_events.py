@@ -12,7 +12,7 @@ __all__ = [
     "McpNews",
     "ServerEnded",
     "ServerStarted",
-    "told",
+    "describe",
 ]
 
 
@@ -71,10 +71,10 @@ class McpListener(Protocol):
         ...
 
 
-def told(news: McpNews) -> str:
+def describe(news: McpNews) -> str:
     """The news in words; none for what is as it should be.
 
-    >>> told(ServerEnded("git", "it was ended by SIGKILL"))
+    >>> describe(ServerEnded("git", "it was ended by SIGKILL"))
     'MCP server git went away: it was ended by SIGKILL'
     """
     match news:

@@ -11,7 +11,7 @@ from toolreel._errors import MissingExtra
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.mcp._async_host import AsyncMcpTools
 from toolreel.tools.mcp._config_file import McpServer
-from toolreel.tools.mcp._definitions import LeftOut
+from toolreel.tools.mcp._definitions import SkippedTool
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -60,7 +60,7 @@ class McpTools:
         return self._host.surface
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def left_out(self) -> tuple[SkippedTool, ...]:
         """Tools that are there and not offered, since they cannot be used or were not accepted."""
         return self._host.left_out
 

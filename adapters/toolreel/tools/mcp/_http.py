@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from toolreel._errors import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer
-from toolreel.tools.mcp._streams import too_large
+from toolreel.tools.mcp._streams import too_large_error
 
 try:
     import httpx2
@@ -65,7 +65,7 @@ async def _bound(response: httpx2.Response, limit: int) -> None:
         response.stream = httpx2.ByteStream(_encoded(error))
     elif not _has_type(response, "text/event-stream"):
         body = cast("httpx2.AsyncByteStream", response.stream)
-        response.stream = _Body(body, limit, too_large(request_id))
+        response.stream = _Body(body, limit, too_large_error(request_id))
 
 
 def _refusal(response: httpx2.Response) -> str:

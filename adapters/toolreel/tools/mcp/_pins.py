@@ -13,7 +13,7 @@ from pathlib import Path
 from returns.pipeline import is_successful
 
 from toolreel._errors import McpConfigError
-from toolreel.tools.mcp._definitions import LeftOut, Offer
+from toolreel.tools.mcp._definitions import ServerTools, SkippedTool
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._tools.surface import ToolSurface
 
@@ -63,12 +63,12 @@ def write_pins(path: Path, pins: Mapping[str, str]) -> None:
         raise McpConfigError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def unaccepted(offer: Offer, pins: Mapping[str, str] | None) -> tuple[LeftOut, ...]:
+def unaccepted(offer: ServerTools, pins: Mapping[str, str] | None) -> tuple[SkippedTool, ...]:
     """The tools of a server that are not what was accepted."""
     if pins is None:
         return ()
     return tuple(
-        LeftOut(name, _why(name, pins), "look at it, and accept it if it is right")
+        SkippedTool(name, _why(name, pins), "look at it, and accept it if it is right")
         for name, tool in offer.tools.items()
         if pins.get(name) != tool.definition.fingerprint
     )

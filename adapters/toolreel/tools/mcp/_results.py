@@ -21,20 +21,20 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["answered", "refused", "too_large", "unavailable", "unreadable"]
+__all__ = ["error_event", "invalid_result_event", "result_event", "too_large_event", "unavailable_event"]
 
 _NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
 
-_WORDLESS: Final = "It says no more than that it failed."
+_NO_MESSAGE: Final = "It says no more than that it failed."
 _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
 
-def answered(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
+def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     """The event for a call that was answered, successfully or not."""
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:
-        return _failed(effect, "TOOL_ERROR", text.strip() or _WORDLESS)
-    others = [_described(block) for block in result.content if not isinstance(block, types.TextContent)]
+        return _failed(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
+    others = [_non_text_part(block) for block in result.content if not isinstance(block, types.TextContent)]
     if result.structured_content is not None:
         data: Json = finite(result.structured_content)
     elif others:
@@ -44,23 +44,23 @@ def answered(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     return _envelope(effect, {"ok": True, "data": data, "warnings": [words for _, words in others if words]})
 
 
-def refused(effect: RunTool, error: types.ErrorData) -> ToolReturned:
+def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
     """The event for a call that the server answered with an error of the protocol."""
-    return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _WORDLESS)
+    return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
 
 
-def too_large(effect: RunTool, limit: int) -> ToolReturned:
+def too_large_event(effect: RunTool, limit: int) -> ToolReturned:
     """The event for a call whose answer exceeded the limit."""
     why = f"{effect.name} ran, but its answer has more than {limit} bytes, which is the limit"
     return _failed(effect, "TOOL_OUTPUT_TOO_LARGE", f"{why}. Ask {effect.name} for less.")
 
 
-def unreadable(effect: RunTool, why: str) -> ToolReturned:
+def invalid_result_event(effect: RunTool, why: str) -> ToolReturned:
     """The event for a call whose answer does not follow the protocol."""
     return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {why}. Go on without it.")
 
 
-def unavailable(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
+def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
     """The event for a call whose server is not there, or went away during the call."""
     advice = (
         "It may have had effects. Check before you call it again."
@@ -80,13 +80,13 @@ def _value(text: str) -> Json:
     return {"value": text}
 
 
-def _described(block: _NotText) -> tuple[Json, str]:
+def _non_text_part(block: _NotText) -> tuple[Json, str]:
     """What the model is told of a part that is not text, and a warning if it does not see the content."""
     match block:
         case types.ImageContent() | types.AudioContent():
             size = _decoded_size(block.data)
             part: Json = {"type": block.type, "mime_type": block.mime_type, "bytes": size}
-            return part, _left_out(block.type, size, block.mime_type)
+            return part, _omitted(block.type, size, block.mime_type)
         case types.ResourceLink():
             link: dict[str, Json] = {"name": block.name, "mime_type": block.mime_type, "bytes": block.size}
             return _present(type=block.type, uri=block.uri, **link), ""
@@ -98,14 +98,14 @@ def _described(block: _NotText) -> tuple[Json, str]:
                     return _present(**about, text=found.text), ""
                 case types.BlobResourceContents():
                     size = _decoded_size(found.blob)
-                    return _present(**about, bytes=size), _left_out("file", size, found.mime_type)
+                    return _present(**about, bytes=size), _omitted("file", size, found.mime_type)
                 case _:
                     assert_never(found)
         case _:
             assert_never(block)
 
 
-def _left_out(kind: str, size: int, mime: str | None) -> str:
+def _omitted(kind: str, size: int, mime: str | None) -> str:
     return f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: only text is passed on"
 
 

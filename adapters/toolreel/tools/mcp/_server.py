@@ -16,7 +16,7 @@ from typing import Any, Final, assert_never, cast
 from toolreel._errors import AdapterError, McpServerError, MissingExtra
 from toolreel.tools._python.host import timed_out
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
-from toolreel.tools.mcp._definitions import Offer, Offered, offer_of
+from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._events import (
     CallProgressed,
     DefinitionsChanged,
@@ -25,10 +25,22 @@ from toolreel.tools.mcp._events import (
     ServerStarted,
 )
 from toolreel.tools.mcp._http import http_transport
-from toolreel.tools.mcp._results import answered, refused, too_large, unavailable, unreadable
-from toolreel.tools.mcp._session import AnswerLost, AnswerTooLarge, Gone, call_tool, list_tools
+from toolreel.tools.mcp._results import (
+    error_event,
+    invalid_result_event,
+    result_event,
+    too_large_event,
+    unavailable_event,
+)
+from toolreel.tools.mcp._session import (
+    ConnectionLost,
+    ResponseTooLarge,
+    UnusableResponse,
+    call_tool,
+    list_tools,
+)
 from toolreel.tools.mcp._stdio import stdio_transport
-from toolreel.tools.mcp._streams import Ending, NotReached
+from toolreel.tools.mcp._streams import ConnectionEnd, ServerUnreachable
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -49,18 +61,18 @@ except ImportError:
 
 __all__ = ["Server"]
 
-_LAST_WORDS: Final = 2.0
+_REASON_TIMEOUT: Final = 2.0
 """Seconds to wait for the reason of an end that a call noticed first."""
-_RELISTEN: Final = 1.0
+_RESUBSCRIBE_DELAY: Final = 1.0
 """Seconds until a lost stream of announcements is opened again."""
 
 
 @dataclass(slots=True)
-class _Link:
+class _Connection:
     """One connection."""
 
     session: ClientSession = field(init=False)
-    ending: Ending = field(default_factory=Ending)
+    ending: ConnectionEnd = field(default_factory=ConnectionEnd)
     stale: bool = True
     """The tools were not listed since the connection began, or since the server announced a change."""
     listing: anyio.Lock = field(default_factory=anyio.Lock)
@@ -79,14 +91,14 @@ class Server:
 
     def __init__(self, config: McpServer, group: TaskGroup, tell: Callable[[McpNews], None]) -> None:
         self.config = config
-        self.offer = Offer({})
+        self.offer = ServerTools({})
         """What it offered when it first started."""
         self._group = group
         self._tell = tell
-        self._link: _Link | None = None
+        self._link: _Connection | None = None
         self._starting = anyio.Lock()
         self._starts = 0
-        self._now: Offer | None = None
+        self._now: ServerTools | None = None
         """What it offers now."""
 
     async def open(self) -> None:
@@ -96,7 +108,7 @@ class Server:
         """
         try:
             await self._linked()
-        except NotReached as error:
+        except ServerUnreachable as error:
             raise McpServerError(f"MCP server {self.config.name!r}: {error}") from None
 
     def close(self) -> None:
@@ -105,38 +117,38 @@ class Server:
             self._link.ending.wanted = True
             self._link.ending.over.set()
 
-    async def run(self, effect: RunTool, tool: Offered, deadline: float | None) -> ToolReturned:
+    async def run(self, effect: RunTool, tool: McpTool, deadline: float | None) -> ToolReturned:
         """Run one of its tools; every failure is put into words for the model."""
         who = f"the MCP server {self.config.name!r}"
         try:
             link = await self._linked()
             await self._look_again(link)
-        except NotReached as error:
-            return unavailable(effect, f"{who} is not there: {error}", begun=False)
-        except (AnswerLost, MCPError) as error:
-            return unavailable(effect, f"{who} does not say what it offers: {error}", begun=False)
+        except ServerUnreachable as error:
+            return unavailable_event(effect, f"{who} is not there: {error}", begun=False)
+        except (UnusableResponse, MCPError) as error:
+            return unavailable_event(effect, f"{who} does not say what it offers: {error}", begun=False)
         if wrong := self._wrong(effect, tool):
             return wrong
         try:
             with anyio.move_on_after(math.inf if deadline is None else deadline):
                 arguments = cast("dict[str, Any]", parse(effect.arguments))
                 progress = self._progress(effect)
-                return answered(
+                return result_event(
                     effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
                 )
             return timed_out(effect, deadline or 0)
         except MCPError as error:
-            return refused(effect, error.error)
-        except AnswerTooLarge:
-            return too_large(effect, self.config.settings.max_message_bytes)
-        except AnswerLost as error:
-            return unreadable(effect, str(error))
-        except Gone as error:
-            return unavailable(
+            return error_event(effect, error.error)
+        except ResponseTooLarge:
+            return too_large_event(effect, self.config.settings.max_message_bytes)
+        except UnusableResponse as error:
+            return invalid_result_event(effect, str(error))
+        except ConnectionLost as error:
+            return unavailable_event(
                 effect, f"{who} went away: {await _reason(link.ending, str(error))}", begun=True
             )
 
-    async def _linked(self) -> _Link:
+    async def _linked(self) -> _Connection:
         """The present connection, or a new one.
 
         :raises NotReached: if the server cannot be started, or was restarted too often
@@ -146,15 +158,15 @@ class Server:
                 return self._link
             most = self.config.settings.max_restarts
             if self._starts > most:
-                raise NotReached(f"it has ended too often; it is started anew at most {most} times")
+                raise ServerUnreachable(f"it has ended too often; it is started anew at most {most} times")
             self._starts += 1
-            link: _Link = await self._group.start(self._serve)
+            link: _Connection = await self._group.start(self._serve)
             self._link = link
             return link
 
-    async def _serve(self, *, task_status: TaskStatus[_Link]) -> None:
+    async def _serve(self, *, task_status: TaskStatus[_Connection]) -> None:
         """Hold a connection from its beginning to its end, in one task."""
-        link = _Link()
+        link = _Connection()
         ending, settings = link.ending, self.config.settings
         about = Implementation(name="toolreel", version=version("toolreel"))
         begun = asked = False
@@ -179,13 +191,13 @@ class Server:
             if scope.cancelled_caught:
                 ending.because(f"it did not say what it offers within {settings.start_ms} ms")
         except Exception as error:  # noqa: BLE001 - whatever broke, it is the server's and not the run's
-            ending.because(_words(error))
+            ending.because(_error_text(error))
         if not begun:
-            raise NotReached(_with_stderr(ending))
+            raise ServerUnreachable(_with_stderr(ending))
         if not asked:
             self._tell(ServerEnded(self.config.name, ending.why, ending.stderr))
 
-    async def _look_again(self, link: _Link) -> None:
+    async def _look_again(self, link: _Connection) -> None:
         """List the tools, if they may have changed.
 
         :raises AnswerLost: if the server does not say what it offers
@@ -199,17 +211,17 @@ class Server:
             try:
                 with anyio.move_on_after(self.config.settings.start_ms / 1000):
                     listed = await list_tools(link.session)
-            except Gone as error:
-                raise AnswerLost(f"it went away: {await _reason(link.ending, str(error))}") from None
+            except ConnectionLost as error:
+                raise UnusableResponse(f"it went away: {await _reason(link.ending, str(error))}") from None
             finally:
                 link.stale = link.stale or listed is None
             if listed is None:
-                raise AnswerLost(f"no answer within {self.config.settings.start_ms} ms")
+                raise UnusableResponse(f"no answer within {self.config.settings.start_ms} ms")
             self._compare(listed)
 
     def _compare(self, listed: list[Tool]) -> None:
         """Keep the present tools, and report how they differ from those of before."""
-        before, there = self._now, offer_of(self.config.name, listed, self.config.settings)
+        before, there = self._now, server_tools(self.config.name, listed, self.config.settings)
         self._now = there
         if before is None:
             self.offer = there
@@ -221,7 +233,7 @@ class Server:
         added = tuple(name for name in now if name not in was)
         self._tell(DefinitionsChanged(self.config.name, changed, gone, added))
 
-    def _wrong(self, effect: RunTool, tool: Offered) -> ToolReturned | None:
+    def _wrong(self, effect: RunTool, tool: McpTool) -> ToolReturned | None:
         now = self._now.tools.get(effect.name) if self._now else None
         if now == tool:
             return None
@@ -235,7 +247,7 @@ class Server:
         return hear
 
 
-def _transport(config: McpServer, ending: Ending) -> Transport:
+def _transport(config: McpServer, ending: ConnectionEnd) -> Transport:
     match config:
         case StdioServer():
             return stdio_transport(config, ending)
@@ -245,7 +257,7 @@ def _transport(config: McpServer, ending: Ending) -> Transport:
             assert_never(config)
 
 
-async def _watch(client: Client, link: _Link) -> None:
+async def _watch(client: Client, link: _Connection) -> None:
     """Since version 2026-07-28 of the protocol, a server announces changes only to those who ask for it."""
     tools = client.server_capabilities.tools
     if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools and tools.list_changed):
@@ -261,20 +273,20 @@ async def _watch(client: Client, link: _Link) -> None:
             return  # it does not serve such a stream
         # Changes between two streams are not announced. The pause is for a server that ends each at once.
         link.stale = True
-        await anyio.sleep(_RELISTEN)
+        await anyio.sleep(_RESUBSCRIBE_DELAY)
 
 
-async def _reason(ending: Ending, why: str) -> str:
+async def _reason(ending: ConnectionEnd, why: str) -> str:
     """Why a connection ended; the task that reads from it may know it a moment later than a call."""
     if why:
         ending.because(why)
     ending.over.set()
-    with anyio.move_on_after(_LAST_WORDS):
+    with anyio.move_on_after(_REASON_TIMEOUT):
         await ending.explained.wait()
     return ending.why or "it ended the connection"
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     error = _cause(error)
     first = str(error).partition("\n")[0]
     ours = isinstance(error, AdapterError | MCPError) and first
@@ -286,9 +298,9 @@ def _cause(error: BaseException) -> BaseException:
     if not isinstance(error, BaseExceptionGroup):
         return error
     causes = [_cause(each) for each in error.exceptions]
-    return next((each for each in causes if not isinstance(each, MCPError | Gone)), causes[0])
+    return next((each for each in causes if not isinstance(each, MCPError | ConnectionLost)), causes[0])
 
 
-def _with_stderr(ending: Ending) -> str:
+def _with_stderr(ending: ConnectionEnd) -> str:
     last = ending.stderr.strip()
     return f"{ending.why}; the last it wrote to stderr:\n{last}" if last else ending.why

@@ -16,10 +16,10 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["AnswerLost", "AnswerTooLarge", "Gone", "call_tool", "list_tools"]
+__all__ = ["ConnectionLost", "ResponseTooLarge", "UnusableResponse", "call_tool", "list_tools"]
 
-_MOST_PAGES: Final = 1_000
-_MOST_TOOLS: Final = 10_000
+_MAX_PAGES: Final = 1_000
+_MAX_TOOLS: Final = 10_000
 
 # Errors that the SDK makes up have standard codes; only their texts tell them from a server's own.
 _CLOSED: Final = "Connection closed"
@@ -28,15 +28,15 @@ _EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
 _UNREADABLE: Final = "Failed to parse"
 
 
-class Gone(AdapterError):
+class ConnectionLost(AdapterError):
     """The connection ended before the answer came; the text says why, if the connection itself said so."""
 
 
-class AnswerLost(AdapterError):
+class UnusableResponse(AdapterError):
     """The server answered, and the answer cannot be read; the text says why."""
 
 
-class AnswerTooLarge(AnswerLost):
+class ResponseTooLarge(UnusableResponse):
     """The server answered, and the answer exceeded the limit."""
 
 
@@ -49,7 +49,7 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
     """
     tools: list[types.Tool] = []
     cursor: str | None = None
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         try:
             with _our_errors():
                 page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
@@ -61,9 +61,9 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
         cursor = page.next_cursor
         if not cursor:
             return tools
-        if len(tools) > _MOST_TOOLS:
+        if len(tools) > _MAX_TOOLS:
             break
-    raise AnswerLost(f"it goes on listing tools after {len(tools)} of them")
+    raise UnusableResponse(f"it goes on listing tools after {len(tools)} of them")
 
 
 async def call_tool(
@@ -93,14 +93,16 @@ def _our_errors() -> Generator[None]:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         what = f"{place}: {first['msg']}" if place else first["msg"]
-        raise AnswerLost(f"its answer is not what was asked for: {what}") from None
+        raise UnusableResponse(f"its answer is not what was asked for: {what}") from None
     except MCPError as error:
         if error.code == TOO_LARGE or error.message.startswith(_EVENT_TOO_LARGE):
-            raise AnswerTooLarge(error.message) from None
+            raise ResponseTooLarge(error.message) from None
         if error.code == types.PARSE_ERROR and error.message.startswith(_UNREADABLE):
-            raise AnswerLost(f"its answer cannot be read: {error.message.partition(chr(10))[0]}") from None
+            raise UnusableResponse(
+                f"its answer cannot be read: {error.message.partition(chr(10))[0]}"
+            ) from None
         if (error.code, error.message) == (types.INVALID_REQUEST, _SESSION_FORGOTTEN):
-            raise Gone(error.message) from None
+            raise ConnectionLost(error.message) from None
         if error.code == types.CONNECTION_CLOSED:
-            raise Gone(error.message.replace(_CLOSED, "")) from None
+            raise ConnectionLost(error.message.replace(_CLOSED, "")) from None
         raise

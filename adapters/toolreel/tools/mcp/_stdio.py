@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from toolreel._errors import MissingExtra
 from toolreel.tools.mcp._config_file import StdioServer
-from toolreel.tools.mcp._streams import Ending, NotReached, too_large
+from toolreel.tools.mcp._streams import ConnectionEnd, ServerUnreachable, too_large_error
 
 try:
     import anyio
@@ -33,16 +33,16 @@ except ImportError:
 
 __all__ = ["answered_request", "stdio_transport"]
 
-_STDERR: Final = 4096
+_STDERR_TAIL: Final = 4096
 """Bytes kept of what a server writes to stderr."""
-_NOISE: Final = 8
+_MAX_NOISE_RATIO: Final = 8
 """How many times the largest message a server may write in other output before it is killed."""
 _GRACE: Final = 1.0
 """Seconds for a process to exit after its stdin closes, and again after SIGTERM."""
 _QUEUE: Final = 100
 """Messages that wait for a server which does not read. Without a queue, a call would outlive its deadline:
 the SDK holds it until the server has taken the notification that it is cancelled, or for five seconds."""
-_EDGE: Final = 512
+_EDGE_BYTES: Final = 512
 """Bytes kept of each end of an oversized line."""
 
 # The id of an answer, before or after its result. Anchored, so that an id within the result does not match.
@@ -61,7 +61,7 @@ _BROKEN: Final = (
 
 @asynccontextmanager
 async def stdio_transport(
-    server: StdioServer, ending: Ending
+    server: StdioServer, ending: ConnectionEnd
 ) -> AsyncGenerator[
     tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 ]:
@@ -70,7 +70,7 @@ async def stdio_transport(
     :param ending: keeps how the process ended, and the end of what it wrote to stderr
     :raises NotReached: if it cannot be started
     """
-    process = await _started(server)
+    process = await _start_process(server)
     pipes = process.stdin, process.stdout, process.stderr
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -86,18 +86,18 @@ async def stdio_transport(
             finally:
                 ending.wanted = True
                 with anyio.CancelScope(shield=True):
-                    await _end(process, at_once=talk.flooded)
+                    await _end_process(process, at_once=talk.flooded)
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
 
 
-async def _started(server: StdioServer) -> Process:
+async def _start_process(server: StdioServer) -> Process:
     environment = {**get_default_environment(), **server.env}
     command = shutil.which(server.command, path=environment.get("PATH"))
     if command is None:
-        raise NotReached(f"there is no command {server.command!r}; install it, or give its whole path")
+        raise ServerUnreachable(f"there is no command {server.command!r}; install it, or give its whole path")
     try:
         return await anyio.open_process(
             [command, *server.args],
@@ -109,13 +109,13 @@ async def _started(server: StdioServer) -> Process:
             start_new_session=True,  # Ctrl-C is for this process, which then ends the server in its own time
         )
     except OSError as error:
-        raise NotReached(f"cannot start {server.command!r}: {error.strerror or error}") from None
+        raise ServerUnreachable(f"cannot start {server.command!r}: {error.strerror or error}") from None
 
 
 class _Conversation:
     """Messages from and to a process; other output is skipped, up to a limit."""
 
-    def __init__(self, process: Process, limit: int, ending: Ending) -> None:
+    def __init__(self, process: Process, limit: int, ending: ConnectionEnd) -> None:
         self._process = process
         self._limit = limit
         self._ending = ending
@@ -159,12 +159,12 @@ class _Conversation:
             except anyio.DelimiterNotFound:
                 # The buffer holds at least `limit` bytes of the line: drop them, and go on to its end.
                 piece = await lines.receive_exactly(self._limit)
-                head, tail, size = head or piece[:_EDGE], piece[-_EDGE:], size + len(piece)
+                head, tail, size = head or piece[:_EDGE_BYTES], piece[-_EDGE_BYTES:], size + len(piece)
                 self._count(len(piece))
                 continue
             size += len(line)
             if size > self._limit:
-                return self._lost(answered_request(head or line[:_EDGE], tail + line[-_EDGE:]))
+                return self._lost(answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]))
             return self._parsed(line)
         return []
 
@@ -183,13 +183,15 @@ class _Conversation:
         """Errors that replace an oversized answer: for all open calls, if its own is not known."""
         lost = {request_id} if request_id in self._asked else set(self._asked)
         self._asked -= lost
-        return [too_large(each) for each in lost]
+        return [too_large_error(each) for each in lost]
 
     def _count(self, size: int) -> None:
         self._noise += size
-        if self._noise > _NOISE * self._limit:
+        if self._noise > _MAX_NOISE_RATIO * self._limit:
             self.flooded = True
-            self._ending.because(f"it wrote more than {_NOISE * self._limit} bytes that are no messages")
+            self._ending.because(
+                f"it wrote more than {_MAX_NOISE_RATIO * self._limit} bytes that are no messages"
+            )
 
     async def _explain_the_end(self) -> None:
         """Wait a moment for the process to exit, since its status says most."""
@@ -210,15 +212,15 @@ def answered_request(head: bytes, tail: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-async def _keep_tail(stderr: ByteReceiveStream, ending: Ending) -> None:
+async def _keep_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
     tail = b""
     with suppress(*_BROKEN):
         while True:
-            tail = (tail + await stderr.receive())[-_STDERR:]
+            tail = (tail + await stderr.receive())[-_STDERR_TAIL:]
             ending.stderr = tail.decode("utf-8", "replace")
 
 
-async def _end(process: Process, *, at_once: bool) -> None:
+async def _end_process(process: Process, *, at_once: bool) -> None:
     """As the protocol wants it: close stdin, then SIGTERM, then SIGKILL; its children get the signals too."""
     if process.stdin:
         with suppress(*_BROKEN, OSError):

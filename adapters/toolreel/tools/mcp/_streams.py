@@ -12,17 +12,17 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["TOO_LARGE", "Ending", "NotReached", "too_large"]
+__all__ = ["TOO_LARGE", "ConnectionEnd", "ServerUnreachable", "too_large_error"]
 
 TOO_LARGE: Final = -1_000_001
 """Error code for an answer that a transport rejected for its size; JSON-RPC reserves other ones."""
 
 
-class NotReached(AdapterError):
+class ServerUnreachable(AdapterError):
     """A server that cannot be started or reached; the text says why, and is shown with the server's name."""
 
 
-class Ending:
+class ConnectionEnd:
     """How a connection ends; the first reason given is the one that counts."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Ending:
         self.explained.set()
 
 
-def too_large(request_id: types.RequestId | None) -> types.JSONRPCError:
+def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
     """The error that replaces an oversized answer, so that only its call fails."""
     error = types.ErrorData(code=TOO_LARGE, message="its answer exceeds the limit")
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)

@@ -11,9 +11,20 @@ from typing import Self
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import BodyError, BoundedDecoder, Stalled
 from toolreel.tools._python.host import DEADLINE, in_thread, timed_out
-from toolreel.tools.openapi._results import answered, not_taken_in, redirected_too_often, unreached
-from toolreel.tools.openapi._source import NotOffered, OpenApiSource
-from toolreel.tools.openapi._sources import HOPS, MAX_RESPONSE_BYTES, Offers, no_cookies, onward
+from toolreel.tools.openapi._results import (
+    body_rejected_event,
+    request_failed_event,
+    response_event,
+    too_many_redirects_event,
+)
+from toolreel.tools.openapi._source import OpenApiSource, SkippedOperation
+from toolreel.tools.openapi._sources import (
+    MAX_REDIRECTS,
+    MAX_TOOL_RESPONSE_BYTES,
+    OperationTools,
+    no_cookies,
+    same_server_redirect,
+)
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.sources import ToolSource
@@ -52,10 +63,10 @@ class OpenApiTools:
         sources: Iterable[OpenApiSource],
         *,
         deadline: float | None = DEADLINE,
-        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        max_response_bytes: int = MAX_TOOL_RESPONSE_BYTES,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._offers = Offers(sources, deadline)
+        self._offers = OperationTools(sources, deadline)
         self._limit = max_response_bytes
         self._client = httpx.Client(transport=transport, cookies=no_cookies())
 
@@ -70,7 +81,7 @@ class OpenApiTools:
         return self._offers.surface
 
     @property
-    def left_out(self) -> tuple[NotOffered, ...]:
+    def left_out(self) -> tuple[SkippedOperation, ...]:
         """Operations that were meant and cannot be called, and why."""
         return self._offers.left_out
 
@@ -96,20 +107,20 @@ class OpenApiTools:
 
     def _exchanged(self, effect: RunTool, request: httpx.Request, until: float | None) -> ToolReturned:
         try:
-            for _ in range(HOPS + 1):
+            for _ in range(MAX_REDIRECTS + 1):
                 response = self._client.send(request, stream=True)
                 try:
-                    following = onward(request, response)
+                    following = same_server_redirect(request, response)
                     if following is None:
                         return self._read(effect, response, until)
                     request = following
                 finally:
                     response.close()
-            return redirected_too_often(effect)
+            return too_many_redirects_event(effect)
         except httpx.HTTPError as error:
-            return unreached(effect, error, self._offers.deadline(effect))
+            return request_failed_event(effect, error, self._offers.deadline(effect))
         except BodyError as error:
-            return not_taken_in(effect, error)
+            return body_rejected_event(effect, error)
 
     def _read(self, effect: RunTool, response: httpx.Response, until: float | None) -> ToolReturned:
         decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
@@ -117,7 +128,7 @@ class OpenApiTools:
             decoder.feed(chunk)
             if until is not None and time.monotonic() > until:  # nobody waits for it any more
                 raise Stalled("it took longer than its deadline")
-        return answered(effect, response, decoder.finish(), self._offers.credentials(effect))
+        return response_event(effect, response, decoder.finish(), self._offers.credentials(effect))
 
     def close(self) -> None:
         """Close the connections."""

@@ -27,9 +27,9 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
 
-__all__ = ["answered", "not_taken_in", "redirected_too_often", "unreached"]
+__all__ = ["body_rejected_event", "request_failed_event", "response_event", "too_many_redirects_event"]
 
-_COMPLAINT: Final = 2_000
+_MAX_ERROR_TEXT: Final = 2_000
 """Characters of an error's body that the model gets to see."""
 _TEXTUAL: Final = (
     "text/",
@@ -38,27 +38,27 @@ _TEXTUAL: Final = (
     "application/javascript",
     "application/x-www",
 )
-_STRUCK: Final = "[credential]"
+_REDACTED: Final = "[credential]"
 
 
-def answered(
+def response_event(
     effect: RunTool, response: httpx.Response, body: bytes, credentials: Credentials
 ) -> ToolReturned:
     """The event for a response that came whole."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = _text(response, media_type, body)
     for spelling in credentials.spellings if text else ():
-        text = text.replace(spelling, _STRUCK) if text else text
+        text = text.replace(spelling, _REDACTED) if text else text
     if response.is_success:
         return _succeeded(effect, response, media_type, text, body)
     told = "" if text is None else text.strip()
-    told = told if len(told) <= _COMPLAINT else f"{told[:_COMPLAINT]}…"
+    told = told if len(told) <= _MAX_ERROR_TEXT else f"{told[:_MAX_ERROR_TEXT]}…"
     return _failed(
         effect, "TOOL_ERROR", f"{_status(response)}{': ' * bool(told)}{told}. {_advice(response)}", response
     )
 
 
-def unreached(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
+def request_failed_event(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
     """The event for an exchange that httpx gave up, be it at the call's deadline."""
     if isinstance(error, httpx.TimeoutException) and deadline is not None:
         return timed_out(effect, deadline)
@@ -73,7 +73,7 @@ def unreached(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -
     return _failed(effect, code, f"{effect.name}: {failure.message}. {rest}")
 
 
-def not_taken_in(effect: RunTool, error: BodyError) -> ToolReturned:
+def body_rejected_event(effect: RunTool, error: BodyError) -> ToolReturned:
     """The event for a response whose body is too large, or cannot be decoded."""
     if isinstance(error, TooLarge):
         return _failed(
@@ -82,7 +82,7 @@ def not_taken_in(effect: RunTool, error: BodyError) -> ToolReturned:
     return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {error}. Go on without it.")
 
 
-def redirected_too_often(effect: RunTool) -> ToolReturned:
+def too_many_redirects_event(effect: RunTool) -> ToolReturned:
     """The event for a call that the server sends from one place to the next."""
     return _failed(
         effect, "TOOL_ERROR", f"{effect.name}: the server redirects without end. Go on without it."

@@ -9,9 +9,14 @@ from typing import Final
 
 from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._document.operations import METHODS, Listed, listed_operations, operation_of
+from toolreel.tools.openapi._document.operations import (
+    METHODS,
+    OperationEntry,
+    listed_operations,
+    operation_of,
+)
 from toolreel.tools.openapi._document.servers import checked_base, server_url
-from toolreel.tools.openapi._request.request import Sender
+from toolreel.tools.openapi._request.request import RequestBuilder
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.globs import fits
@@ -20,27 +25,27 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._tools.names import outward_name, prefixed_name
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["PREFIX", "NotOffered", "Offer", "Offered", "OpenApiSource"]
+__all__ = ["OPENAPI_PREFIX", "DocumentTools", "OpenApiSource", "OpenApiTool", "SkippedOperation"]
 
-PREFIX: Final = "openapi"
+OPENAPI_PREFIX: Final = "openapi"
 """What the names of all tools of OpenAPI documents begin with."""
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9]+")
-_LONGEST_NAME: Final = 200
-_LONGEST_WORDS: Final = 1_024
+_MAX_NAME: Final = 200
+_MAX_DESCRIPTION: Final = 1_024
 """Characters of a description that every provider takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OpenApiTool:
     """An operation that the model can call."""
 
     definition: ToolDefinition
-    sender: Sender
+    sender: RequestBuilder
 
 
 @dataclass(frozen=True, slots=True)
-class NotOffered:
+class SkippedOperation:
     """An operation that was meant, and cannot be called."""
 
     name: str
@@ -49,12 +54,12 @@ class NotOffered:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DocumentTools:
     """What comes of a document once it has been looked at."""
 
-    tools: Mapping[str, Offered]
+    tools: Mapping[str, OpenApiTool]
     """By inner name, in the document's order."""
-    left_out: tuple[NotOffered, ...] = ()
+    left_out: tuple[SkippedOperation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +112,13 @@ class OpenApiSource:
             "operation", self.operation_ids, [each.operation_id for each in listed if each.operation_id]
         )
 
-    def offer(self) -> Offer:
+    def offer(self) -> DocumentTools:
         """The operations that are meant, as far as they can be called.
 
         :raises OpenApiError: if none can, or one that was asked for by its id; says why
         """
-        tools: dict[str, Offered] = {}
-        left_out: list[NotOffered] = []
+        tools: dict[str, OpenApiTool] = {}
+        left_out: list[SkippedOperation] = []
         taken: set[str] = set()
         for listed in listed_operations(self.document):
             if not self._meant(listed):
@@ -128,7 +133,7 @@ class OpenApiSource:
                     raise OpenApiError(
                         f"operation {listed.operation_id!r} cannot be offered: {why}"
                     ) from None
-                left_out.append(NotOffered(name, why))
+                left_out.append(SkippedOperation(name, why))
         if not tools:
             said = "; ".join(dict.fromkeys(each.why for each in left_out))
             rest = (
@@ -137,9 +142,9 @@ class OpenApiSource:
                 else "; nothing that is meant is there"
             )
             raise OpenApiError(f"{self.name}: there is no operation to offer{rest}")
-        return Offer(tools, tuple(left_out))
+        return DocumentTools(tools, tuple(left_out))
 
-    def _meant(self, listed: Listed) -> bool:
+    def _meant(self, listed: OperationEntry) -> bool:
         if listed.method not in self.methods:
             return False
         if listed.operation_id in self.operation_ids:
@@ -151,36 +156,36 @@ class OpenApiSource:
         by_path = any(fits(pattern, listed.path) for pattern in self.paths)
         return by_path or any(tag in self.tags for tag in listed.tags)
 
-    def _name(self, listed: Listed) -> str:
+    def _name(self, listed: OperationEntry) -> str:
         plain = f"{listed.method.lower()}_{_UNFIT.sub('_', listed.path).strip('_')}".rstrip("_")
-        name = prefixed_name(PREFIX, self.name, listed.operation_id or plain)
-        return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}_{digest(name)[:8]}"
+        name = prefixed_name(OPENAPI_PREFIX, self.name, listed.operation_id or plain)
+        return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}_{digest(name)[:8]}"
 
-    def _offered(self, name: str, listed: Listed) -> Offered:
+    def _offered(self, name: str, listed: OperationEntry) -> OpenApiTool:
         operation = operation_of(self.document, listed)
         security = listed.tree.get("security", self.document.tree.get("security"))
         access = self.credentials.access(self.document, security)
         levels = (listed.tree, listed.item, self.document.tree)
         base = self.base_url or server_url(self.document, levels, self.variables)
-        sender = Sender(self.document, operation, base, access)
+        sender = RequestBuilder(self.document, operation, base, access)
         definition = ToolDefinition.of(
             name,
-            _bounded(operation.words or listed.label),
+            _truncated(operation.words or listed.label),
             sender.schema,
             read_only=listed.method in self.read_only,
             needs_approval=listed.method in self.needs_approval,
             deadline_ms=self.deadline_ms,
         )
-        return Offered(definition, sender)
+        return OpenApiTool(definition, sender)
 
 
-def _distinct(name: str, listed: Listed, taken: set[str]) -> str:
+def _distinct(name: str, listed: OperationEntry, taken: set[str]) -> str:
     """The name, told apart by what is called where another operation has it for the model."""
     return f"{name}_{digest(listed.label)[:8]}" if outward_name(name) in taken else name
 
 
-def _bounded(words: str) -> str:
-    return words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…"
+def _truncated(words: str) -> str:
+    return words if len(words) <= _MAX_DESCRIPTION else f"{words[: _MAX_DESCRIPTION - 1]}…"
 
 
 def _check_known(what: str, wanted: tuple[str, ...], known: list[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 from toolreel._errors import MissingExtra
 from toolreel.tools._python.host import ToolError, failure, keywords
 from toolreel.tools.openapi._request.security import Credentials
-from toolreel.tools.openapi._source import NotOffered, Offered, OpenApiSource
+from toolreel.tools.openapi._source import OpenApiSource, OpenApiTool, SkippedOperation
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_not_implemented
@@ -24,16 +24,16 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
 
-__all__ = ["HOPS", "MAX_RESPONSE_BYTES", "Offers", "no_cookies", "onward"]
+__all__ = ["MAX_REDIRECTS", "MAX_TOOL_RESPONSE_BYTES", "OperationTools", "no_cookies", "same_server_redirect"]
 
-MAX_RESPONSE_BYTES: Final = 1_000_000
+MAX_TOOL_RESPONSE_BYTES: Final = 1_000_000
 """Decoded bytes of a response that are taken in; five times what a run passes on to the model."""
 
-HOPS: Final = 5
+MAX_REDIRECTS: Final = 5
 """Redirects that are followed, one after another."""
 
 
-class Offers:
+class OperationTools:
     """The tools of several documents.
 
     :raises OpenApiError: if a document offers nothing that was meant
@@ -42,8 +42,8 @@ class Offers:
 
     def __init__(self, sources: Iterable[OpenApiSource], deadline: float | None) -> None:
         self._deadline = deadline
-        self._tools: dict[str, tuple[Offered, Credentials]] = {}
-        left_out: list[NotOffered] = []
+        self._tools: dict[str, tuple[OpenApiTool, Credentials]] = {}
+        left_out: list[SkippedOperation] = []
         named: list[ToolSource] = []
         for source in sources:
             offer = source.offer()
@@ -92,7 +92,7 @@ class Offers:
             return failure(effect, ToolError(f"the arguments make no address that can be asked: {error}"))
 
 
-def onward(request: httpx.Request, response: httpx.Response) -> httpx.Request | None:
+def same_server_redirect(request: httpx.Request, response: httpx.Response) -> httpx.Request | None:
     """Where a redirect leads, if that is the same server; nowhere else is anything ever sent."""
     following = response.next_request
     if following is None or _origin(following.url) != _origin(request.url):

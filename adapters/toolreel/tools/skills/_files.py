@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["Unreadable", "read_inside"]
+__all__ = ["UnreadableFile", "read_inside"]
 
 _DRIVE: Final = re.compile(r"[a-zA-Z]:")
 _FLAGS: Final = (
@@ -24,7 +24,7 @@ _FLAGS: Final = (
 """``O_NONBLOCK``, since opening a pipe would wait for somebody to write into it."""
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A path that is not read; the text says why, and what would be."""
 
     def __init__(self, message: str, *, missing: bool = False, too_large: bool = False) -> None:
@@ -47,24 +47,24 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
         root = Path(os.path.realpath(folder, strict=True))
         real = Path(os.path.realpath(root / PurePosixPath(path), strict=True))
         if not real.is_relative_to(root):
-            raise Unreadable(f"{path!r} is a link that leaves the skill's folder, and is not followed")
+            raise UnreadableFile(f"{path!r} is a link that leaves the skill's folder, and is not followed")
         with _opened(root, real.relative_to(root).parts) as file:
             return _content(file, path, limit)
     except FileNotFoundError:
-        raise Unreadable(f"there is no file {path!r}", missing=True) from None
+        raise UnreadableFile(f"there is no file {path!r}", missing=True) from None
     except (OSError, ValueError) as error:  # ValueError: half a character
-        raise Unreadable(f"{path!r} cannot be read: {_why(error)}") from None
+        raise UnreadableFile(f"{path!r} cannot be read: {_why(error)}") from None
 
 
 def _check(path: str) -> None:
     if not path.strip():
-        raise Unreadable("the path is empty; give that of a file, relative to the skill's folder")
+        raise UnreadableFile("the path is empty; give that of a file, relative to the skill's folder")
     if "\0" in path or "\\" in path:
-        raise Unreadable(f"{path!r}: a path has neither '\\' nor NUL; put '/' between its parts")
+        raise UnreadableFile(f"{path!r}: a path has neither '\\' nor NUL; put '/' between its parts")
     if path.startswith("/") or _DRIVE.match(path):
-        raise Unreadable(f"{path!r} is absolute; give a path relative to the skill's folder")
+        raise UnreadableFile(f"{path!r} is absolute; give a path relative to the skill's folder")
     if ".." in path.split("/"):
-        raise Unreadable(f"{path!r} goes up with '..'; give a path inside of the skill's folder")
+        raise UnreadableFile(f"{path!r} goes up with '..'; give a path inside of the skill's folder")
 
 
 @contextmanager
@@ -89,15 +89,15 @@ def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
 def _content(file: int, path: str, limit: int) -> bytes:
     found = os.fstat(file)
     if stat.S_ISDIR(found.st_mode):
-        raise Unreadable(f"{path!r} is a folder; give the path of a file in it")
+        raise UnreadableFile(f"{path!r} is a folder; give the path of a file in it")
     if not stat.S_ISREG(found.st_mode):
-        raise Unreadable(f"{path!r} is no ordinary file")
+        raise UnreadableFile(f"{path!r} is no ordinary file")
     content = b""
     while len(content) <= limit and (piece := os.read(file, limit + 1 - len(content))):
         content += piece
     if len(content) > limit:
         size = max(found.st_size, len(content))
-        raise Unreadable(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
+        raise UnreadableFile(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
     return content
 
 

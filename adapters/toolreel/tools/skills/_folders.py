@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._errors import SkillError
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._manifest import Manifest, manifest_of
 from toolreel_core._jsontext.canonical import sound
 
@@ -18,7 +18,7 @@ MANIFEST_LIMIT: Final = 128 * 1024
 """Bytes of a ``SKILL.md``; twenty times what the specification recommends."""
 
 _NAMES: Final = ("SKILL.md", "skill.md")
-_PASSED_OVER: Final = ("node_modules", "__pycache__")
+_SKIPPED_FOLDERS: Final = ("node_modules", "__pycache__")
 _MAX_DEPTH: Final = 5
 _MAX_FOLDERS: Final = 2_000
 _MAX_FILES: Final = 2_000
@@ -107,7 +107,7 @@ def read_skill(folder: Path) -> Skill:
     try:
         text = read_inside(folder, name, MANIFEST_LIMIT).decode()
         return Skill(manifest_of(text, folder.name), folder, _files(folder, name))
-    except Unreadable as error:
+    except UnreadableFile as error:
         raise SkillError(f"{folder}: {error}") from None
     except UnicodeDecodeError as error:
         raise SkillError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
@@ -163,11 +163,11 @@ def _files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            told = [entry for entry in entries if _is_told(entry.name)]
+            told = [entry for entry in entries if _is_listed(entry.name)]
     except OSError as error:
         raise SkillError(f"{folder}: cannot be read: {error.strerror}") from None
     return sorted(told, key=lambda entry: entry.name)
 
 
-def _is_told(name: str) -> bool:
-    return not name.startswith(".") and name not in _PASSED_OVER and sound(name) == name
+def _is_listed(name: str) -> bool:
+    return not name.startswith(".") and name not in _SKIPPED_FOLDERS and sound(name) == name

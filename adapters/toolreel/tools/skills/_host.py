@@ -20,12 +20,12 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from toolreel.tools._bounded_process import Ended
+from toolreel.tools._bounded_process import ProcessResult
 from toolreel.tools._call_context import RunContext
 from toolreel.tools._python.host import DEADLINE, Tool, ToolError
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._folders import Skill, Skills, read_skill, read_skills
-from toolreel.tools.skills._scripts import Script, allowed_scripts, changed, run_script
+from toolreel.tools.skills._scripts import SkillScript, allowed_scripts, run_script, script_changed
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["Skill", "Skills", "read_skill", "read_skills", "skill_tools", "skills_message"]
@@ -72,7 +72,7 @@ def skill_tools(
     scripts = allowed_scripts(skills.skills, allow_scripts)
     if not skills.skills:
         return []
-    desk = _Desk(
+    desk = _SkillTools(
         {skill.name: skill for skill in skills.skills},
         {script.name: script for script in scripts},
         deadline,
@@ -81,11 +81,11 @@ def skill_tools(
     )
     tools = [
         Tool.of(desk.listed, name="skills_list", read_only=True),
-        Tool.of(desk.loaded, name="skills_load", parameters=_taking(desk.skills), read_only=True),
+        Tool.of(desk.loaded, name="skills_load", parameters=_skill_schema(desk.skills), read_only=True),
         Tool.of(
             desk.read,
             name="skills_read_file",
-            parameters=_taking(desk.skills, path={"type": "string", "description": _PATH}),
+            parameters=_skill_schema(desk.skills, path={"type": "string", "description": _PATH}),
             read_only=True,
         ),
     ]
@@ -95,7 +95,9 @@ def skill_tools(
             Tool.of(
                 desk.ran,
                 name="skills_run_script",
-                parameters=_taking(with_scripts, script={"type": "string", "description": _PATH}, args=_ARGS),
+                parameters=_skill_schema(
+                    with_scripts, script={"type": "string", "description": _PATH}, args=_ARGS
+                ),
                 needs_approval=ask,
                 deadline_ms=int((deadline + _MARGIN) * 1000),
             )
@@ -112,7 +114,7 @@ _ARGS: Final[Mapping[str, Json]] = {
 }
 
 
-def _taking(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mapping[str, Json]:
+def _skill_schema(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mapping[str, Json]:
     """The schema of a tool that takes a skill's name, and more."""
     name: Json = {"type": "string", "enum": list(skills), "description": "The skill's name."}
     return {
@@ -124,11 +126,11 @@ def _taking(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mappi
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _SkillTools:
     """Who hands skills out; the docstrings of its methods are what the model reads of the tools."""
 
     skills: Mapping[str, Skill]
-    scripts: Mapping[str, Script]
+    scripts: Mapping[str, SkillScript]
     deadline: float
     file_limit: int
     output_limit: int
@@ -156,7 +158,7 @@ class _Desk:
         skill = self._skill(name)
         try:
             content = read_inside(skill.folder, path, self.file_limit)
-        except Unreadable as error:
+        except UnreadableFile as error:
             hint = f"; {self._nearest(skill, path)}" if error.missing else ""
             code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
             raise ToolError(f"Skill {name}: {error}{hint}.", code) from None
@@ -177,7 +179,7 @@ class _Desk:
                 f"You may run: {', '.join(self._scripts(name)) or 'none of its files'}.",
                 "TOOL_NOT_ALLOWED",
             )
-        if changed(known):
+        if script_changed(known):
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is no longer what it was when it was allowed. "
                 "Do not call it again.",
@@ -204,7 +206,7 @@ class _Desk:
         return f"did you mean {close[0]!r}?" if close else "skills_load lists its files"
 
 
-def _result(ended: Ended, script: str, deadline: float, limit: int) -> Json:
+def _result(ended: ProcessResult, script: str, deadline: float, limit: int) -> Json:
     """What the model is told of a script that has ended; another exit code than 0 is a failure."""
     data: dict[str, Json] = {
         "exit_code": ended.exit_code,

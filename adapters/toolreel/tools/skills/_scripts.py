@@ -13,13 +13,13 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolreel._errors import SkillError
-from toolreel.tools._bounded_process import BoundedProcess, Ended, inherited_environment
+from toolreel.tools._bounded_process import BoundedProcess, ProcessResult, inherited_environment
 from toolreel.tools._call_context import RunContext
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._folders import Skill
 from toolreel_core._internal.globs import fits
 
-__all__ = ["Script", "allowed_scripts", "changed", "command_of", "run_script"]
+__all__ = ["SkillScript", "allowed_scripts", "command_of", "run_script", "script_changed"]
 
 _SCRIPT_LIMIT: Final = 2**20
 """Bytes of a script."""
@@ -38,7 +38,7 @@ _PYTHON: Final = ("python", "python3")
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class SkillScript:
     """A script that may be run."""
 
     skill: Skill
@@ -55,13 +55,13 @@ class Script:
         return f"{self.skill.name}/{self.path}"
 
 
-def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[Script, ...]:
+def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[SkillScript, ...]:
     """The scripts that patterns allow, such as ``pdf-forms/scripts/*.py``; ``*`` stands for any text.
 
     :raises SkillError: if a pattern means no script
     """
     files = [(skill, file.path) for skill in skills for file in skill.files]
-    fitting: dict[str, Script] = {}
+    fitting: dict[str, SkillScript] = {}
     for pattern in patterns:
         meant = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
         scripts = [script for skill, path in meant if (script := _script(skill, path))]
@@ -75,15 +75,15 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[S
     return tuple(fitting[name] for name in sorted(fitting))
 
 
-def changed(script: Script) -> bool:
+def script_changed(script: SkillScript) -> bool:
     """Whether a script is no longer what it was when it was allowed."""
     try:
         return _digest(read_inside(script.skill.folder, script.path, _SCRIPT_LIMIT)) != script.digest
-    except Unreadable:
+    except UnreadableFile:
         return True
 
 
-def command_of(script: Script, args: Sequence[str]) -> list[str]:
+def command_of(script: SkillScript, args: Sequence[str]) -> list[str]:
     """The words of the command that runs a script: no shell ever sees them.
 
     :raises FileNotFoundError: if there is nothing on this machine that runs it
@@ -96,8 +96,8 @@ def command_of(script: Script, args: Sequence[str]) -> list[str]:
 
 
 def run_script(
-    script: Script, args: Sequence[str], call: RunContext[Any], *, deadline: float, limit: int
-) -> Ended:
+    script: SkillScript, args: Sequence[str], call: RunContext[Any], *, deadline: float, limit: int
+) -> ProcessResult:
     """Run a script to its end, its deadline or the end of the call.
 
     It gets no input. Of the environment it has ``PATH`` and the key of the call, and a folder of its own as
@@ -120,13 +120,13 @@ def run_script(
         return process.run(deadline=deadline)
 
 
-def _script(skill: Skill, path: str) -> Script | None:
+def _script(skill: Skill, path: str) -> SkillScript | None:
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
-    except Unreadable:
+    except UnreadableFile:
         return None
     program = _program(path, content)
-    return Script(skill, path, program, _digest(content)) if program else None
+    return SkillScript(skill, path, program, _digest(content)) if program else None
 
 
 def _program(path: str, content: bytes) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from mcp.types import Tool
 from tests.samples import complaint
 from toolreel._errors import McpConfigError
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import Offer, offer_of
+from toolreel.tools.mcp._definitions import ServerTools, server_tools
 from toolreel.tools.mcp._pins import pins_of, read_pins, unaccepted, write_pins
 from toolreel_core._tools.surface import ToolSurface
 
 
-def offering(**words: str) -> Offer:
+def offering(**words: str) -> ServerTools:
     tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
-    return offer_of("s", tools, ServerSettings())
+    return server_tools("s", tools, ServerSettings())
 
 
 def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall, Progress, RunContext, current_call
-from toolreel.tools._python.host import DEADLINE, Given, PythonTools, Tool, Toolbox, ToolError
+from toolreel.tools._python.host import DEADLINE, PythonTools, Tool, Toolbox, ToolError, ToolLike
 from toolreel.tools._python.signature import definition_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -224,7 +224,7 @@ def test_a_tool_sees_the_context_of_its_caller(deadline: float | None) -> None:
     "tool",
     [fetch, Tool(ToolDefinition.of("fetch"), Fetcher()), Tool(ToolDefinition.of("fetch"), partial(fetch))],
 )
-def test_an_async_tool_is_sent_to_the_async_host(tool: Given) -> None:
+def test_an_async_tool_is_sent_to_the_async_host(tool: ToolLike) -> None:
     assert complaint(ConfigError, lambda: PythonTools([tool])) == (
         "tool 'fetch' is async; run it with arun and AsyncPythonTools"
     )

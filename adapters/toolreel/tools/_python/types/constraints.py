@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["constrained", "is_field", "words_in"]
+__all__ = ["constrained", "description_in", "is_field"]
 
 _BOUNDS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], bool]]]] = {
     "gt": ("exclusiveMinimum", "more than", operator.gt),
@@ -26,7 +26,7 @@ _LENGTHS: Final[Mapping[str, tuple[str, Callable[[int, int], bool]]]] = {
     "min_length": ("at least", operator.ge),
     "max_length": ("at most", operator.le),
 }
-_COUNTED: Final[Mapping[str, Mapping[str, str]]] = {
+_LENGTH_KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {"min_length": "minLength", "max_length": "maxLength"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
     "object": {"min_length": "minProperties", "max_length": "maxProperties"},
@@ -53,7 +53,7 @@ def constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTyp
         result = kind.read(value)
         for check in checks if result is not None else ():
             if complaint := check(result):
-                raise Unreadable.of(value, complaint)
+                raise InvalidValue.of(value, complaint)
         return result
 
     return JsonType(schema, read)
@@ -64,16 +64,16 @@ def is_field(value: object) -> bool:
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 
-def words_in(extras: Sequence[object]) -> str:
+def description_in(extras: Sequence[object]) -> str:
     """The words that ``Annotated`` has for a type: a text, ``Field(description=…)`` or ``Doc(…)``."""
     for extra in extras:
-        found = extra if isinstance(extra, str) else _said(extra)
+        found = extra if isinstance(extra, str) else _description(extra)
         if isinstance(found, str) and found:
             return found
     return ""
 
 
-def _said(extra: object) -> object:
+def _description(extra: object) -> object:
     return getattr(extra, "description", None) if is_field(extra) else getattr(extra, "documentation", None)
 
 
@@ -108,7 +108,7 @@ def _constraint(extra: object, kinds: set[str], place: str) -> tuple[dict[str, J
     for name, (words, enough) in _LENGTHS.items():
         if type(length := _value(extra, name)) is int and (length or name != "min_length"):
             checks.append(_length_check(length, words, enough))
-            told |= {keys[name]: length for kind, keys in _COUNTED.items() if kind in kinds}
+            told |= {keys[name]: length for kind, keys in _LENGTH_KEYWORDS.items() if kind in kinds}
     if (pattern := _pattern(extra, place)) is not None:
         checks.append(lambda value: None if pattern.search(value) else f"a match of {pattern.pattern}")
         told["pattern"] = pattern.pattern

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["items_reader", "union", "values_reader"]
@@ -14,11 +14,11 @@ def union(choices: Sequence[JsonType]) -> JsonType:
     """A type that is one of several."""
 
     def read(value: Json) -> object:
-        found, complaints = list[object](), list[Unreadable]()
+        found, complaints = list[object](), list[InvalidValue]()
         for choice in choices:
             try:
                 found.append(choice.read(value))
-            except Unreadable as error:
+            except InvalidValue as error:
                 complaints.append(error)
         if not found:
             deepest = max(complaints, key=lambda error: len(error.path))
@@ -39,14 +39,14 @@ def items_reader(
 
     def read(value: Json) -> object:
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise Unreadable.of(value, "an array")
+            raise InvalidValue.of(value, "an array")
         if count is not None and len(value) != count:
-            raise Unreadable.of(value, f"an array of {count}")
+            raise InvalidValue.of(value, f"an array of {count}")
         items = list[object]()
         for at, item in enumerate(value):
             try:
                 items.append(kind_at(at).read(item))
-            except Unreadable as error:
+            except InvalidValue as error:
                 raise error.under(at) from None
         return build(items)
 
@@ -58,12 +58,12 @@ def values_reader(read_key: Callable[[str], object], kind: JsonType) -> Callable
 
     def read(value: Json) -> object:
         if not isinstance(value, Mapping):
-            raise Unreadable.of(value, "an object")
+            raise InvalidValue.of(value, "an object")
         values = dict[object, object]()
         for key, item in value.items():
             try:
                 values[read_key(key)] = kind.read(item)
-            except Unreadable as error:
+            except InvalidValue as error:
                 raise error.under(key) from None
         return values
 

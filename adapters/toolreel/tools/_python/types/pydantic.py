@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 
@@ -41,7 +41,7 @@ def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:
             return adapter.validate_json(canonical(value))
         except pydantic.ValidationError as error:
             first, *_ = error.errors(include_url=False, include_context=False)
-            raise Unreadable(str(first["msg"]), tuple(first["loc"])) from None
+            raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
     shared: Mapping[str, Json] = tree.pop("$defs", {})
     return JsonType(tree, read), shared

@@ -7,11 +7,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NotRequired, Required, cast, get_args, get_origin, is_typeddict
 
-from toolreel.tools._python.docstrings import words_of
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.docstrings import parse_docstring
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Part", "is_record", "parts_of", "record_of"]
+__all__ = ["Part", "is_record", "parts_of", "record_type"]
 
 NOTHING = inspect.Parameter.empty
 
@@ -53,9 +53,9 @@ def parts_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[Part]:  # noqa: AN
             yield Part(name, hints.get(name, Any), default is NOTHING, default)
 
 
-def record_of(kind: Any, parts: Mapping[str, JsonType], needed: list[str]) -> JsonType:  # noqa: ANN401
+def record_type(kind: Any, parts: Mapping[str, JsonType], needed: list[str]) -> JsonType:  # noqa: ANN401
     """A record out of its parts, and the names of those that must be there."""
-    described = words_of(inspect.getdoc(kind) or "", parts).described
+    described = parse_docstring(inspect.getdoc(kind) or "", parts).described
     properties: dict[str, Json] = {
         name: {**({"description": described[name]} if name in described else {}), **part.schema}
         for name, part in parts.items()
@@ -66,22 +66,22 @@ def record_of(kind: Any, parts: Mapping[str, JsonType], needed: list[str]) -> Js
 
     def read(value: Json) -> object:
         if not isinstance(value, Mapping):
-            raise Unreadable.of(value, "an object")
+            raise InvalidValue.of(value, "an object")
         for name in needed:
             if name not in value:
-                raise Unreadable.of(value, f"an object with {name!r}")
+                raise InvalidValue.of(value, f"an object with {name!r}")
         values: dict[str, object] = {}
         for name, item in value.items():
             if name not in parts:
-                raise Unreadable.of(value, f"an object without {name!r}")
+                raise InvalidValue.of(value, f"an object without {name!r}")
             try:
                 values[name] = parts[name].read(item)
-            except Unreadable as error:
+            except InvalidValue as error:
                 raise error.under(name) from None
         try:
             return build(**values)
         except (TypeError, ValueError) as error:
-            raise Unreadable(str(error)) from None
+            raise InvalidValue(str(error)) from None
 
     return JsonType(schema, read)
 

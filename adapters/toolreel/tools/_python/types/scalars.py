@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from toolreel.tools._python.types.durations import parse_duration
-from toolreel.tools._python.types.values import JsonType, Unreadable, checked
+from toolreel.tools._python.types.values import InvalidValue, JsonType, checked
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["ANYTHING", "SCALARS", "key_reader"]
@@ -28,7 +28,7 @@ def _number(value: Json) -> object:
     try:
         return float(_NUMERIC(value))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     except OverflowError:
-        raise Unreadable.of(value, "a number of ordinary size") from None
+        raise InvalidValue.of(value, "a number of ordinary size") from None
 
 
 def _decimal(value: Json) -> object:
@@ -39,7 +39,7 @@ def _decimal(value: Json) -> object:
             number = Decimal(math.nan)
         if number.is_finite():
             return number
-    raise Unreadable.of(value, 'a decimal number such as "12.50"')
+    raise InvalidValue.of(value, 'a decimal number such as "12.50"')
 
 
 def _text(form: str, parse: Callable[[str], object], example: str) -> JsonType:
@@ -48,8 +48,8 @@ def _text(form: str, parse: Callable[[str], object], example: str) -> JsonType:
     def read(value: Json) -> object:
         try:
             return parse(_STRING(value))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-        except (Unreadable, ValueError, OverflowError):
-            raise Unreadable.of(value, example) from None
+        except (InvalidValue, ValueError, OverflowError):
+            raise InvalidValue.of(value, example) from None
 
     return JsonType({"type": "string", "format": form}, read)
 
@@ -91,6 +91,6 @@ def key_reader(kind: JsonType, hint: object) -> Callable[[str], object]:
         try:
             return int(key)
         except ValueError:
-            raise Unreadable.of(key, 'a whole number as the key, such as "7"') from None
+            raise InvalidValue.of(key, 'a whole number as the key, such as "7"') from None
 
     return read

@@ -24,10 +24,10 @@ from typing import (
     get_type_hints,
 )
 
-from toolreel.tools._python.types.constraints import constrained, words_in
+from toolreel.tools._python.types.constraints import constrained, description_in
 from toolreel.tools._python.types.containers import items_reader, union, values_reader
 from toolreel.tools._python.types.pydantic import is_pydantic, pydantic_type
-from toolreel.tools._python.types.records import NOTHING, is_record, parts_of, record_of
+from toolreel.tools._python.types.records import NOTHING, is_record, parts_of, record_type
 from toolreel.tools._python.types.results import plain
 from toolreel.tools._python.types.scalars import ANYTHING, SCALARS, key_reader
 from toolreel.tools._python.types.values import JsonType, one_of
@@ -101,7 +101,7 @@ class Types:
             kind = self._pydantic(hint, place)
         else:
             kind = constrained(self.of(meant, place), extras, place)
-        words = words_in(extras)
+        words = description_in(extras)
         return JsonType({**kind.schema, "description": words}, kind.read) if words else kind
 
     def _pydantic(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
@@ -150,7 +150,7 @@ class Types:
             parts[part.name] = made
             needed += [part.name] if part.needed else []
         self._open.pop()
-        record = record_of(kind, parts, needed)
+        record = record_type(kind, parts, needed)
         if kind not in self._recursive:
             return record
         self._recursive[kind] = record

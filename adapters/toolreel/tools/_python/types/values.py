@@ -8,12 +8,12 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, canonical
 
-__all__ = ["JsonType", "Unreadable", "checked", "one_of", "same"]
+__all__ = ["InvalidValue", "JsonType", "checked", "json_equal", "one_of"]
 
-_SHOWN: Final = 60
+_MAX_DISPLAY: Final = 60
 
 
-class Unreadable(Exception):
+class InvalidValue(Exception):
     """A value that does not read as its type, and the way to it."""
 
     def __init__(self, why: str, path: tuple[str | int, ...] = ()) -> None:
@@ -22,19 +22,21 @@ class Unreadable(Exception):
         self.path = path
 
     @classmethod
-    def of(cls, value: Json, expected: str) -> Unreadable:
+    def of(cls, value: Json, expected: str) -> InvalidValue:
         """The complaint that something else was expected."""
         text = canonical(value)
-        return cls(f"expected {expected}, got {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}")
+        return cls(
+            f"expected {expected}, got {text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + '…'}"
+        )
 
-    def under(self, step: str | int) -> Unreadable:
+    def under(self, step: str | int) -> InvalidValue:
         """The same complaint, seen from the value that holds this one."""
-        return Unreadable(self.why, (step, *self.path))
+        return InvalidValue(self.why, (step, *self.path))
 
     def __str__(self) -> str:
         """The place and the reason, as the checks of the core put them.
 
-        >>> print(Unreadable("expected a date", ("days", 0)))
+        >>> print(InvalidValue("expected a date", ("days", 0)))
         /days/0: expected a date
         """
         place = "".join(f"/{step}" for step in self.path)
@@ -47,7 +49,7 @@ class JsonType:
 
     schema: Mapping[str, Json]
     read: Callable[[Json], object]
-    """The Python value for a JSON value; raises :class:`Unreadable`."""
+    """The Python value for a JSON value; raises :class:`InvalidValue`."""
 
 
 def checked(kind: type | tuple[type, ...], expected: str) -> Callable[[Json], object]:
@@ -56,7 +58,7 @@ def checked(kind: type | tuple[type, ...], expected: str) -> Callable[[Json], ob
     def read(value: Json) -> object:
         if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
             return value
-        raise Unreadable.of(value, expected)
+        raise InvalidValue.of(value, expected)
 
     return read
 
@@ -66,13 +68,13 @@ def one_of(choices: Sequence[tuple[Json, object]]) -> JsonType:
 
     def read(value: Json) -> object:
         for written, choice in choices:
-            if same(written, value):
+            if json_equal(written, value):
                 return choice
-        raise Unreadable.of(value, f"one of {', '.join(canonical(written) for written, _ in choices)}")
+        raise InvalidValue.of(value, f"one of {', '.join(canonical(written) for written, _ in choices)}")
 
     return JsonType({"enum": [written for written, _ in choices]}, read)
 
 
-def same(one: Json, other: Json) -> bool:
+def json_equal(one: Json, other: Json) -> bool:
     """Whether two values are the same to JSON, for which ``1`` is ``1.0`` and not ``true``."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

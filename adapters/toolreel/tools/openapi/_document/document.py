@@ -23,12 +23,12 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, Tree, parse, read
 from toolreel_core._jsontext.of_python import json_text
 
-__all__ = ["LARGEST", "Document", "parsed_document", "read_document"]
+__all__ = ["MAX_DOCUMENT_BYTES", "Document", "parsed_document", "read_document"]
 
 _VERSION: Final = re.compile(r"3\.[01](\.\d+)?(-.*)?")
-_HOPS: Final = 32
+_MAX_REFERENCES: Final = 32
 """References that may lead from one to the next."""
-LARGEST: Final = 32 * 2**20
+MAX_DOCUMENT_BYTES: Final = 32 * 2**20
 """Bytes of a document that are read; the largest public ones have a third of that."""
 
 
@@ -88,9 +88,9 @@ class Document:
 
         :raises OpenApiError: if it is none, or the references lead nowhere
         """
-        for _ in range(_HOPS):
+        for _ in range(_MAX_REFERENCES):
             if not isinstance(value, Mapping):
-                raise OpenApiError(f"{what}: expected an object, got {_shown(value)}")
+                raise OpenApiError(f"{what}: expected an object, got {_shortened(value)}")
             if "$ref" not in value:
                 return value
             value = self.found(str(value["$ref"]))
@@ -126,8 +126,8 @@ def parsed_document(given: str | bytes | Mapping[str, Json], *, url: str = "") -
             return Document.of(parse(json_text(given, "document")), url)
         except ConfigError as error:
             raise OpenApiError(str(error)) from None
-    if len(given) > LARGEST:
-        raise OpenApiError(f"larger than {LARGEST} bytes; leave out of it what is not needed")
+    if len(given) > MAX_DOCUMENT_BYTES:
+        raise OpenApiError(f"larger than {MAX_DOCUMENT_BYTES} bytes; leave out of it what is not needed")
     try:
         text = given.decode("utf-8-sig") if isinstance(given, bytes) else given.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -140,6 +140,6 @@ def parsed_document(given: str | bytes | Mapping[str, Json], *, url: str = "") -
     return Document.of(tree.unwrap(), url)
 
 
-def _shown(value: Json) -> str:
+def _shortened(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"

@@ -7,7 +7,7 @@ from typing import Final
 from toolreel._errors import MissingExtra, OpenApiError
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
-from toolreel.tools.openapi._document.document import LARGEST, Document, parsed_document
+from toolreel.tools.openapi._document.document import MAX_DOCUMENT_BYTES, Document, parsed_document
 
 try:
     import httpx
@@ -36,7 +36,7 @@ def fetched_document(url: str, *, transport: httpx.BaseTransport | None = None) 
         ):
             if not response.is_success:
                 raise OpenApiError(f"{where}: cannot be fetched: HTTP {response.status_code}")
-            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), LARGEST)
+            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), MAX_DOCUMENT_BYTES)
             for chunk in response.iter_raw():
                 decoder.feed(chunk)
         return parsed_document(decoder.finish(), url=url)

@@ -9,18 +9,18 @@ from typing import Final
 
 from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._request.bodies import Body, body_of
-from toolreel.tools.openapi._request.parameters import PLACES, STYLES, Parameter, place_of, style_of
+from toolreel.tools.openapi._request.bodies import RequestBody, body_of
+from toolreel.tools.openapi._request.parameters import LOCATIONS, STYLES, Parameter, location_of, style_of
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["METHODS", "Listed", "Operation", "listed_operations", "operation_of"]
+__all__ = ["METHODS", "OpenApiOperation", "OperationEntry", "listed_operations", "operation_of"]
 
 METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 """Methods whose operations can be tools."""
 
 _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_NO_ARGUMENT: Final = frozenset(
+_RESERVED_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie"}
     | {"expect", "host", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -28,7 +28,7 @@ _NO_ARGUMENT: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class OperationEntry:
     """An operation as it stands in its document, before anybody has looked at what it takes."""
 
     method: str
@@ -61,13 +61,13 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OpenApiOperation:
     """An operation with all that it takes."""
 
-    listed: Listed
+    listed: OperationEntry
     parameters: tuple[Parameter, ...]
     """In the order of the document, those that belong to the whole path first."""
-    body: Body | None
+    body: RequestBody | None
 
     @property
     def words(self) -> str:
@@ -77,7 +77,7 @@ class Operation:
         return "\n\n".join(parts)
 
 
-def listed_operations(document: Document) -> Iterator[Listed]:
+def listed_operations(document: Document) -> Iterator[OperationEntry]:
     """All operations of a document, in its order.
 
     :raises OpenApiError: if its ``paths`` cannot be read; says where
@@ -93,10 +93,10 @@ def listed_operations(document: Document) -> Iterator[Listed]:
         item = document.opened(said, f"paths.{path}")
         for key, value in item.items():
             if key.upper() in METHODS and key.islower():
-                yield Listed(key.upper(), path, document.opened(value, f"paths.{path}.{key}"), item)
+                yield OperationEntry(key.upper(), path, document.opened(value, f"paths.{path}.{key}"), item)
 
 
-def operation_of(document: Document, listed: Listed) -> Operation:
+def operation_of(document: Document, listed: OperationEntry) -> OpenApiOperation:
     """What an operation takes.
 
     :raises OpenApiError: if it takes something that cannot be sent
@@ -113,7 +113,7 @@ def operation_of(document: Document, listed: Listed) -> Operation:
         )
     variables = {*_VARIABLE.findall(listed.path)}
     body = listed.tree.get("requestBody")
-    return Operation(
+    return OpenApiOperation(
         listed,
         tuple(each for each in found.values() if _is_argument(each, variables)),
         None if body is None else body_of(document, document.opened(body, "requestBody")),
@@ -123,7 +123,7 @@ def operation_of(document: Document, listed: Listed) -> Operation:
 def _is_argument(parameter: Parameter, variables: set[str]) -> bool:
     match parameter.place:
         case "header":
-            return parameter.name.lower() not in _NO_ARGUMENT
+            return parameter.name.lower() not in _RESERVED_HEADERS
         case "path":
             return parameter.name in variables
         case _:
@@ -131,9 +131,9 @@ def _is_argument(parameter: Parameter, variables: set[str]) -> bool:
 
 
 def _parameter(document: Document, tree: Tree) -> Parameter:
-    name, place = tree.get("name"), place_of(tree.get("in"))
+    name, place = tree.get("name"), location_of(tree.get("in"))
     if not isinstance(name, str) or not name or place is None:
-        where = ", ".join(PLACES)
+        where = ", ".join(LOCATIONS)
         raise OpenApiError(f"a parameter needs a name, and a place of {where}; got {tree.get('in')!r}")
     if place in {"header", "cookie"} and not _TOKEN.fullmatch(name):
         raise OpenApiError(f"{name!r} cannot be the name of a {place}")

@@ -21,9 +21,11 @@ __all__ = ["Schemas"]
 
 _PARTS: Final = "#/components/schemas/"
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-_SAID_ELSEWHERE: Final = frozenset({"$anchor", "$comment", "discriminator", "example", "externalDocs", "xml"})
+_DROPPED_KEYWORDS: Final = frozenset(
+    {"$anchor", "$comment", "discriminator", "example", "externalDocs", "xml"}
+)
 """Keywords that say nothing about which values fit."""
-_REFUSED: Final = ("$id", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
+_REJECTED_KEYWORDS: Final = ("$id", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 """Keywords by which a reference would mean something else than a place in the document."""
 
 
@@ -44,14 +46,14 @@ class Schemas:
             return schema
         if not isinstance(schema, Mapping):
             raise OpenApiError(f"expected a schema, got {schema!r:.80}")
-        for keyword in _REFUSED:
+        for keyword in _REJECTED_KEYWORDS:
             if keyword in schema:
                 raise OpenApiError(
                     f"a schema with {keyword} is not understood here; refer by $ref to a place"
                 )
         if "$ref" in schema:
             return self._referring(schema)
-        kept = {key: value for key, value in self._sendable(schema).items() if key not in _SAID_ELSEWHERE}
+        kept = {key: value for key, value in self._sendable(schema).items() if key not in _DROPPED_KEYWORDS}
         kept = {key: value for key, value in kept.items() if not key.startswith("x-")}
         nullable = self._document.older and kept.pop("nullable", False) is True
         within = changed_within(kept, self.translated)

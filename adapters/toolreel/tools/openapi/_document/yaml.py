@@ -19,9 +19,9 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "PyYAML") from None
 
-__all__ = ["NODES", "read_yaml"]
+__all__ = ["MAX_NODES", "read_yaml"]
 
-NODES: Final = 2_000_000
+MAX_NODES: Final = 2_000_000
 """Values that a document may have with its aliases unfolded; the largest public ones have half a million."""
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -33,7 +33,7 @@ _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 
 
 @dataclass(slots=True)
-class _Open:
+class _Container:
     """A list or an object of which not all has been read yet."""
 
     value: list[Json] | dict[str, Json]
@@ -51,7 +51,7 @@ def read_yaml(text: str) -> Json:
 
     :raises OpenApiError: if it is not YAML, or more than JSON can say; names line and column
     """
-    reading = _Reading()
+    reading = _Reader()
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             reading.take(event)
@@ -60,12 +60,12 @@ def read_yaml(text: str) -> Json:
     return reading.whole
 
 
-class _Reading:
+class _Reader:
     """A document between its first event and its last."""
 
     def __init__(self) -> None:
         self.whole: Json = None
-        self._stack: list[_Open] = []
+        self._stack: list[_Container] = []
         self._anchors: dict[str, tuple[Json, int]] = {}
         self._nodes = 0
 
@@ -74,9 +74,9 @@ class _Reading:
             case yaml.ScalarEvent():
                 self._put(_scalar(event), 1, event)
             case yaml.SequenceStartEvent():
-                self._push(_Open([], event.anchor), event)
+                self._push(_Container([], event.anchor), event)
             case yaml.MappingStartEvent():
-                self._push(_Open({}, event.anchor), event)
+                self._push(_Container({}, event.anchor), event)
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 self._close(event)
             case yaml.AliasEvent():
@@ -86,7 +86,7 @@ class _Reading:
             case _:
                 pass  # where streams and documents begin and end
 
-    def _push(self, opened: _Open, event: Any) -> None:  # noqa: ANN401
+    def _push(self, opened: _Container, event: Any) -> None:  # noqa: ANN401
         if len(self._stack) >= MAX_DEPTH:
             raise _complaint(event, f"nested deeper than {MAX_DEPTH} levels")
         self._stack.append(opened)
@@ -111,8 +111,8 @@ class _Reading:
             return
         into = self._stack[-1]
         into.nodes += nodes
-        if into.nodes > NODES:
-            raise _complaint(event, f"more than {NODES} values with its aliases unfolded")
+        if into.nodes > MAX_NODES:
+            raise _complaint(event, f"more than {MAX_NODES} values with its aliases unfolded")
         if isinstance(into.value, list):
             into.value.append(value)
         elif into.key is None:

@@ -16,26 +16,26 @@ from toolreel.tools._python.host import ToolError
 from toolreel_core._jsontext.canonical import Json, canonical
 
 __all__ = [
-    "PLACES",
+    "LOCATIONS",
     "STYLES",
     "Parameter",
-    "Place",
-    "Style",
+    "ParameterLocation",
+    "ParameterStyle",
     "cookie_pairs",
     "expanded_path",
     "header_text",
-    "place_of",
+    "location_of",
     "query_pairs",
     "style_of",
 ]
 
-Place: TypeAlias = Literal["path", "query", "header", "cookie"]
-Style: TypeAlias = Literal[
+ParameterLocation: TypeAlias = Literal["path", "query", "header", "cookie"]
+ParameterStyle: TypeAlias = Literal[
     "simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"
 ]
 
-PLACES: Final[tuple[Place, ...]] = ("path", "query", "header", "cookie")
-STYLES: Final[Mapping[Place, tuple[Style, ...]]] = {
+LOCATIONS: Final[tuple[ParameterLocation, ...]] = ("path", "query", "header", "cookie")
+STYLES: Final[Mapping[ParameterLocation, tuple[ParameterStyle, ...]]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
     "header": ("simple",),
@@ -58,8 +58,8 @@ class Parameter:
 
     name: str
     """As the server knows it."""
-    place: Place
-    style: Style
+    place: ParameterLocation
+    style: ParameterStyle
     explode: bool
     required: bool = False
     as_json: bool = False
@@ -71,15 +71,15 @@ class Parameter:
     description: str = ""
 
 
-def place_of(said: Json) -> Place | None:
+def location_of(said: Json) -> ParameterLocation | None:
     """The place that a document means by ``in``, if there is such a place."""
-    known: dict[str, Place] = {place: place for place in PLACES}
+    known: dict[str, ParameterLocation] = {place: place for place in LOCATIONS}
     return known.get(str(said))
 
 
-def style_of(place: Place, said: Json) -> Style | None:
+def style_of(place: ParameterLocation, said: Json) -> ParameterStyle | None:
     """The style that a document means, if a parameter in this place can have it; the first by default."""
-    known: dict[str, Style] = {style: style for style in STYLES[place]}
+    known: dict[str, ParameterStyle] = {style: style for style in STYLES[place]}
     return STYLES[place][0] if said is None else known.get(str(said))
 
 

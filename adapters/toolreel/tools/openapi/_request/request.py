@@ -10,7 +10,7 @@ from typing import Final
 from toolreel.http._bounded_body import ACCEPT_ENCODING
 from toolreel.tools._python.host import ToolError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._document.operations import Operation
+from toolreel.tools.openapi._document.operations import OpenApiOperation
 from toolreel.tools.openapi._document.schemas import Schemas
 from toolreel.tools.openapi._request.parameters import (
     Parameter,
@@ -22,16 +22,16 @@ from toolreel.tools.openapi._request.parameters import (
 from toolreel.tools.openapi._request.security import Access
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["Outgoing", "Sender"]
+__all__ = ["PreparedRequest", "RequestBuilder"]
 
 _BODY: Final = "body"
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]")
-_LONGEST: Final = 64
+_MAX_ARGUMENT_NAME: Final = 64
 """Characters of an argument's name that every provider takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class PreparedRequest:
     """A request that is ready to go out; it shows only its method, since it may hold a credential."""
 
     method: str
@@ -40,14 +40,14 @@ class Outgoing:
     content: bytes | None = field(repr=False)
 
 
-class Sender:
+class RequestBuilder:
     """One operation with what it needs to be sent.
 
     Its arguments are the parameters by their names, and ``body``. A name that is taken has its place
     before it, such as ``query_id``; what providers refuse in names becomes ``_``.
     """
 
-    def __init__(self, document: Document, operation: Operation, base: str, access: Access) -> None:
+    def __init__(self, document: Document, operation: OpenApiOperation, base: str, access: Access) -> None:
         self._operation = operation
         self._base = base
         self._access = access
@@ -56,7 +56,7 @@ class Sender:
         self.schema: Tree = self._schema(Schemas(document))
         """Of the arguments, in draft 2020-12."""
 
-    def outgoing(self, arguments: Mapping[str, Json]) -> Outgoing:
+    def outgoing(self, arguments: Mapping[str, Json]) -> PreparedRequest:
         """The request for arguments that fit the schema.
 
         :raises ToolError: if one of them cannot stand where it belongs
@@ -82,7 +82,7 @@ class Sender:
         headers |= {"accept": "application/json, text/*;q=0.9, */*;q=0.5", "accept-encoding": ACCEPT_ENCODING}
         headers |= {"cookie": "; ".join(cookies)} if cookies else {}
         url = f"{self._base}{path}{'?' * bool(query)}{'&'.join(query)}"
-        return Outgoing(self._operation.listed.method, url, headers | self._access.headers, content)
+        return PreparedRequest(self._operation.listed.method, url, headers | self._access.headers, content)
 
     def _in_path(self, arguments: Mapping[str, Json]) -> list[tuple[Parameter, Json]]:
         wanted = [(name, each) for name, each in self._arguments.items() if each.place == "path"]
@@ -108,9 +108,9 @@ class Sender:
 def _named(parameters: list[Parameter], *, has_body: bool) -> dict[str, Parameter]:
     named: dict[str, Parameter] = {}
     for parameter in parameters:
-        plain = _FOREIGN.sub("_", parameter.name)[:_LONGEST]
-        placed = f"{parameter.place}_{plain}"[:_LONGEST]
-        candidates = [plain, placed, *(f"{placed[: _LONGEST - 4]}_{n}" for n in range(2, 999))]
+        plain = _FOREIGN.sub("_", parameter.name)[:_MAX_ARGUMENT_NAME]
+        placed = f"{parameter.place}_{plain}"[:_MAX_ARGUMENT_NAME]
+        candidates = [plain, placed, *(f"{placed[: _MAX_ARGUMENT_NAME - 4]}_{n}" for n in range(2, 999))]
         free = (name for name in candidates if name not in named and not (has_body and name == _BODY))
         named[next(free)] = parameter
     return named

@@ -17,14 +17,14 @@ from toolreel.tools.openapi._document.document import Document
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["Access", "Admission", "Credentials"]
+__all__ = ["Access", "CredentialField", "Credentials"]
 
-_SHORTEST: Final = 6
+_MIN_REDACTED: Final = 6
 """Characters of a credential that are struck out of what comes back; less would strike out words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class CredentialField:
     """One thing that lets a request in."""
 
     place: Literal["header", "query", "cookie"]
@@ -36,7 +36,7 @@ class Admission:
 class Access:
     """All that lets the requests of an operation in; of an open one, nothing."""
 
-    admissions: tuple[Admission, ...] = ()
+    admissions: tuple[CredentialField, ...] = ()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -100,9 +100,11 @@ class Credentials:
     @property
     def spellings(self) -> tuple[str, ...]:
         """How they may stand in what comes back, the longest first."""
-        found = [form for value in self.values.values() for form in _forms(value)]
+        found = [form for value in self.values.values() for form in _encodings(value)]
         return tuple(
-            sorted({form for form in found if len(form) >= _SHORTEST}, key=lambda form: (-len(form), form))
+            sorted(
+                {form for form in found if len(form) >= _MIN_REDACTED}, key=lambda form: (-len(form), form)
+            )
         )
 
     def check(self, document: Document) -> None:
@@ -132,7 +134,7 @@ class Credentials:
                 missing.append(str(error))
         raise OpenApiError("; or ".join(dict.fromkeys(missing)))
 
-    def _admissions(self, document: Document, needed: Tree) -> Iterator[Admission]:
+    def _admissions(self, document: Document, needed: Tree) -> Iterator[CredentialField]:
         schemes = _schemes(document)
         for name in needed:
             if name not in schemes:
@@ -144,7 +146,7 @@ class Credentials:
             _check(name, scheme)
             if value is None:
                 raise OpenApiError(f"it needs a credential for {name!r}")
-            yield _admission(name, scheme, value)
+            yield _credential_field(name, scheme, value)
 
 
 def _schemes(document: Document) -> Mapping[str, Json]:
@@ -155,23 +157,23 @@ def _schemes(document: Document) -> Mapping[str, Json]:
 
 def _check(name: str, scheme: Tree) -> None:
     """Refuse a scheme that is not spoken here, before a credential is asked for in vain."""
-    _admission(name, scheme, "?")
+    _credential_field(name, scheme, "?")
 
 
-def _admission(name: str, scheme: Tree, value: str) -> Admission:
+def _credential_field(name: str, scheme: Tree, value: str) -> CredentialField:
     match scheme:
         case {"type": "apiKey", "in": "header", "name": str() as where}:
-            return Admission("header", where, value)
+            return CredentialField("header", where, value)
         case {"type": "apiKey", "in": "query", "name": str() as where}:
-            return Admission("query", where, value)
+            return CredentialField("query", where, value)
         case {"type": "apiKey", "in": "cookie", "name": str() as where}:
-            return Admission("cookie", where, value)
+            return CredentialField("cookie", where, value)
         case {"type": "http", "scheme": str() as kind} if kind.lower() == "bearer":
-            return Admission("header", "authorization", f"Bearer {value}")
+            return CredentialField("header", "authorization", f"Bearer {value}")
         case {"type": "http", "scheme": str() as kind} if kind.lower() == "basic":
-            return Admission("header", "authorization", f"Basic {b64encode(value.encode()).decode()}")
+            return CredentialField("header", "authorization", f"Basic {b64encode(value.encode()).decode()}")
         case {"type": "oauth2" | "openIdConnect"}:
-            return Admission("header", "authorization", f"Bearer {value}")
+            return CredentialField("header", "authorization", f"Bearer {value}")
         case _:
             kind = " ".join(str(scheme[key]) for key in ("type", "scheme") if key in scheme)
             raise OpenApiError(
@@ -180,6 +182,6 @@ def _admission(name: str, scheme: Tree, value: str) -> Admission:
             )
 
 
-def _forms(value: str) -> tuple[str, ...]:
+def _encodings(value: str) -> tuple[str, ...]:
     in_json = json.dumps(value)[1:-1]
     return value, in_json, quote(value, safe=""), b64encode(value.encode()).decode()
