@@ -56,6 +56,7 @@ def mcp_tools(
         yield McpToolset()
         return
     servers = read_mcp_servers(file)
+    from toolreel.tools.mcp._definitions import MCP_PREFIX
     from toolreel.tools.mcp._host import McpTools
     from toolreel.tools.mcp._pins import pins_beside, read_pins
 

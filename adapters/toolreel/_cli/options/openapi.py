@@ -119,7 +119,7 @@ def openapi_tools(choice: OpenApiChoice) -> Generator[OpenApiToolset]:
     from toolreel.tools.openapi._document.fetch import fetched_document
     from toolreel.tools.openapi._host import OpenApiTools
     from toolreel.tools.openapi._request.security import Credentials
-    from toolreel.tools.openapi._source import OpenApiSource
+    from toolreel.tools.openapi._source import OPENAPI_PREFIX, OpenApiSource
 
     remote = urlsplit(choice.file).scheme in {"http", "https"}
     document = fetched_document(choice.file) if remote else read_document(choice.file)

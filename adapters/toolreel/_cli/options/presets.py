@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._plan.presets.collection import Presets

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from toolreel._errors import EvalPlanError
 from toolreel.presets._catalogues import with_files
-from toolreel.presets._toml import read_file, read_toml
+from toolreel.presets._toml import line_at, read_file, read_toml
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
