@@ -1,1 +1,1 @@
-"""``toolreel eval``: plan, run, summarise and compare evaluations."""
+"""``toolreel eval``: plan, run, summarize and compare evaluations."""

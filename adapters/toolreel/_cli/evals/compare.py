@@ -1,4 +1,4 @@
-"""``toolreel eval compare``: two evaluations beside each other, or two values of one axis of one."""
+"""``toolreel eval compare``: compare two evaluations, or two values of one axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolreel._cli.output.errors import json_option, reporting, say
 __all__ = ["compare_command"]
 
 _SHOWN = 20
-"""Flips of each kind that the console lists."""
+"""Flips of each kind that the console lists; files have all."""
 
 
 @click.command(
@@ -39,8 +39,8 @@ _SHOWN = 20
     "gates",
     multiple=True,
     metavar="GATE",
-    help="What the second side has to reach; may be repeated: no-regression, margin=0.02, "
-    "lower_bound>=0.85, rate[strategy=production]>=0.9.",
+    help="Requirement for the second side: no-regression, margin=0.02, lower_bound>=0.85, "
+    "rate[strategy=production]>=0.9. Repeatable.",
 )
 @output_options
 @json_option
@@ -54,9 +54,9 @@ def compare_command(
     junit: Path | None,
     as_machine: bool,
 ) -> int:
-    """Compare two sides run by run: what is lost, what is gained, and whether it is chance.
+    """Compare two sides run by run: regressions, improvements, and whether they may be chance.
 
-    Runs make a pair if all but what is compared is the same, the trial included.
+    Two runs are a pair if everything except the compared axis is equal, including the trial.
 
     \b
     toolreel eval compare before/ after/ --gate no-regression

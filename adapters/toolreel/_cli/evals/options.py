@@ -1,4 +1,4 @@
-"""The options that say what is evaluated, for all commands that have a plan."""
+"""The options of an evaluation plan, shared by ``eval plan`` and ``eval run``."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class _Flag:
-    """One option, and where what it says stands in a plan file."""
+    """One option, and its place in a plan file."""
 
     name: str
     place: tuple[str, ...]
     help: str
     kind: Any = None
-    """What click makes of it."""
+    """The click type of its value."""
     metavar: str | None = None
     multiple: bool = False
 
     @property
     def key(self) -> str:
-        """The name of its parameter."""
+        """The name of its click parameter."""
         return "plan_" + self.name.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
@@ -51,146 +51,174 @@ _SWITCH: Final = click.BOOL
 _OBJECT: Final = "JSON"
 
 _FLAGS: Final = (
-    _Flag("--preset", ("eval", "preset"), f"Fill in what nobody says: {', '.join(SIZES)}.", metavar="NAME"),
+    _Flag(
+        "--preset",
+        ("eval", "preset"),
+        f"Defaults for whatever you leave out: {', '.join(SIZES)}.",
+        metavar="NAME",
+    ),
     _Flag(
         "--models",
         ("eval", "models"),
-        "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
-        "!WORD takes out.",
+        "Models of the catalogue: names, vendors, tags such as `stable`, patterns with *; !WORD excludes.",
         metavar="WORDS",
     ),
     _Flag(
         "--model",
         ("eval", "add_models"),
-        "A model by its exact name, known or not; may be repeated. Without --models, no others are run.",
+        "Exact model name, in the catalogue or not. Repeatable. Without --models, only these are run.",
         metavar="NAME",
         multiple=True,
     ),
     _Flag(
         "--profiles",
         ("eval", "profiles"),
-        "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
+        "Sampling profiles: names, tags, patterns; `auto` is the one recommended for each model.",
         metavar="WORDS",
     ),
     _Flag(
-        "--strategies", ("eval", "strategies"), "Of raw, baseline, production and your own.", metavar="WORDS"
+        "--strategies",
+        ("eval", "strategies"),
+        "Strategies: raw, baseline, production, or your own.",
+        metavar="WORDS",
     ),
-    _Flag("--scenarios", ("eval", "scenarios"), "Which scenarios: names and groups.", metavar="WORDS"),
+    _Flag("--scenarios", ("eval", "scenarios"), "Scenarios: names and groups.", metavar="WORDS"),
     _Flag(
-        "--languages", ("eval", "languages"), "Language policies: off, tags such as ja-JP.", metavar="WORDS"
+        "--languages",
+        ("eval", "languages"),
+        "Language policies: off, or tags such as ja-JP.",
+        metavar="WORDS",
     ),
     _Flag(
         "--language-strict/--no-language-strict",
         ("eval", "language_strict"),
-        "An answer in another language fails.",
+        "Fail answers in another language.",
         _SWITCH,
     ),
-    _Flag("--trials", ("eval", "trials"), "Runs of each cell.", int),
-    _Flag("--jobs", ("eval", "jobs"), "Runs at the same time.", int),
+    _Flag("--trials", ("eval", "trials"), "Number of runs of each cell.", int),
+    _Flag("--jobs", ("eval", "jobs"), "Number of concurrent runs.", int),
     _Flag("--verbosity", ("eval", "verbosity"), "0 quiet, 1 events, 2 details.", int),
     _Flag(
         "--enforce-applicability/--no-enforce-applicability",
         ("eval", "enforce_applicability"),
-        "Leave out sampling profiles that are not for a model.",
+        "Skip sampling profiles that do not apply to a model.",
         _SWITCH,
     ),
-    _Flag("--tool-use-mode", ("eval", "tool_use_mode"), "enforced, relaxed or disabled.", metavar="MODE"),
+    _Flag(
+        "--tool-use-mode",
+        ("eval", "tool_use_mode"),
+        "Tool use: enforced, relaxed or disabled.",
+        metavar="MODE",
+    ),
     _Flag(
         "--tool-failure-policy",
         ("eval", "tool_failure_policy"),
-        "What failed tools mean.",
+        "How a run treats failed tools.",
         click.Choice(get_args(ToolFailurePolicy)),
     ),
     _Flag(
         "--fallback-retries",
         ("eval", "fallback_retries"),
-        "Above 0: in relaxed mode, go on without tools if the server refuses them.",
+        "If above 0, in relaxed mode, retry without tools when the server rejects them.",
         int,
     ),
     _Flag(
         "--fix-empty-final/--no-fix-empty-final",
         ("eval", "fix_empty_final"),
-        "Ask once more when the final text is empty.",
+        "Ask again if the final text is empty.",
         _SWITCH,
     ),
-    _Flag("--tool-allowlist", ("eval", "tool_allowlist"), "Tools that may be called.", metavar="WORDS"),
+    _Flag("--tool-allowlist", ("eval", "tool_allowlist"), "Tools that the model may call.", metavar="WORDS"),
     _Flag(
         "--content-tag-fallback/--no-content-tag-fallback",
         ("eval", "content_tag_fallback"),
-        "Read calls from text with every model.",
+        "Parse tool calls from text for every model.",
         _SWITCH,
     ),
     _Flag(
         "--fallback-matrix/--no-fallback-matrix",
         ("eval", "fallback_matrix"),
-        "Run everything without and with reading calls from text.",
+        "Run everything both with and without parsing calls from text.",
         _SWITCH,
     ),
     _Flag(
         "--empty-response-retries",
         ("eval", "empty_response_retries"),
-        "Further attempts after nothing was said.",
+        "Retries after an empty reply.",
         int,
     ),
-    _Flag("--void-retries", ("eval", "void_retries"), "Further attempts after the provider failed.", int),
-    _Flag("--seeds/--no-seeds", ("eval", "seeds"), "Send a seed of its own with each trial.", _SWITCH),
-    _Flag("--base-url", ("endpoint", "base_url"), "An OpenAI-compatible server.", metavar="URL"),
-    _Flag("--api-prefix", ("endpoint", "api_prefix"), "Goes behind a URL without a version.", metavar="PATH"),
+    _Flag("--void-retries", ("eval", "void_retries"), "Retries after a failure of the provider.", int),
+    _Flag("--seeds/--no-seeds", ("eval", "seeds"), "Send a different seed with each trial.", _SWITCH),
+    _Flag("--base-url", ("endpoint", "base_url"), "URL of an OpenAI-compatible server.", metavar="URL"),
     _Flag(
-        "--api-key-env", ("endpoint", "api_key_env"), "The variable that holds the API key.", metavar="VAR"
+        "--api-prefix",
+        ("endpoint", "api_prefix"),
+        "Path appended to a base URL without a version.",
+        metavar="PATH",
     ),
-    _Flag("--provider", ("endpoint", "provider"), "Whose presets hold there.", metavar="NAME"),
-    _Flag("--timeout", ("endpoint", "timeout"), "Seconds for a whole exchange; 0: no limit.", float),
-    _Flag("--open-timeout", ("endpoint", "open_timeout"), "Seconds until there is a connection.", float),
-    _Flag("--read-timeout", ("endpoint", "read_timeout"), "Seconds until something comes.", float),
-    _Flag("--sampling-json", ("sampling",), "Options that go over every profile.", metavar=_OBJECT),
-    _Flag("--temperature", ("sampling", "temperature"), "Goes over --sampling-json; so the next.", float),
+    _Flag(
+        "--api-key-env",
+        ("endpoint", "api_key_env"),
+        "Environment variable that holds the API key.",
+        metavar="VAR",
+    ),
+    _Flag("--provider", ("endpoint", "provider"), "Provider whose presets apply.", metavar="NAME"),
+    _Flag("--timeout", ("endpoint", "timeout"), "Seconds for a whole exchange; 0 for no limit.", float),
+    _Flag("--open-timeout", ("endpoint", "open_timeout"), "Seconds to connect.", float),
+    _Flag("--read-timeout", ("endpoint", "read_timeout"), "Seconds to wait for data.", float),
+    _Flag("--sampling-json", ("sampling",), "Request options that override every profile.", metavar=_OBJECT),
+    _Flag("--temperature", ("sampling", "temperature"), "Overrides --sampling-json.", float),
     _Flag("--top-p", ("sampling", "top_p"), "The same.", float),
     _Flag("--top-k", ("sampling", "top_k"), "The same.", int),
     _Flag("--min-p", ("sampling", "min_p"), "The same.", float),
-    _Flag("--route", ("request_overrides", "route"), "OpenRouter: the route.", metavar="NAME"),
+    _Flag("--route", ("request_overrides", "route"), "OpenRouter: route.", metavar="NAME"),
     _Flag(
-        "--transforms", ("request_overrides", "transforms"), "OpenRouter: none, or a list.", metavar="WORDS"
+        "--transforms",
+        ("request_overrides", "transforms"),
+        "OpenRouter: transforms; a list, or none.",
+        metavar="WORDS",
     ),
     _Flag(
         "--provider-only",
         ("request_overrides", "provider", "only"),
-        "OpenRouter: these alone.",
+        "OpenRouter: use only these providers.",
         metavar="WORDS",
     ),
     _Flag(
         "--provider-order",
         ("request_overrides", "provider", "order"),
-        "OpenRouter: in this order.",
+        "OpenRouter: try providers in this order.",
         metavar="WORDS",
     ),
     _Flag(
         "--provider-ignore",
         ("request_overrides", "provider", "ignore"),
-        "OpenRouter: none of these.",
+        "OpenRouter: never use these providers.",
         metavar="WORDS",
     ),
-    _Flag("--request-overrides", ("request_overrides",), "Merged into every body.", metavar=_OBJECT),
-    _Flag("--max-cost", ("budget", "max_cost"), "The cap on what all runs cost.", float),
-    _Flag("--max-total-tokens", ("budget", "max_tokens"), "The cap on the tokens of all runs.", int),
-    _Flag("--max-minutes", ("budget", "max_minutes"), "The cap on the time of all runs.", float),
+    _Flag(
+        "--request-overrides", ("request_overrides",), "JSON merged into every request body.", metavar=_OBJECT
+    ),
+    _Flag("--max-cost", ("budget", "max_cost"), "Maximum cost of all runs.", float),
+    _Flag("--max-total-tokens", ("budget", "max_tokens"), "Maximum number of tokens of all runs.", int),
+    _Flag("--max-minutes", ("budget", "max_minutes"), "Maximum duration of all runs, in minutes.", float),
 )
 
 _OTHERS: Final = ("plan_path", "plan_settings", "plan_headers", "catalogues")
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Give a command the options of a plan, and as its argument ``plan`` what they come to.
+    """Add the options of a plan to a command, which receives the result as its argument ``plan``.
 
-    What is no plan is told, and ends the command, before it begins.
+    An invalid plan ends the command with an error before it starts.
     """
 
     @wraps(command)
     def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
-        given = {flag.key: options.pop(flag.key) for flag in _FLAGS}
+        values = {flag.key: options.pop(flag.key) for flag in _FLAGS}
         others = {name: options.pop(name) for name in _OTHERS}
         try:
-            plan = _planned(_of_flags(given), **others)
+            plan = _planned(_of_flags(values), **others)
         except ToolreelError as error:
             complain(str(error))
             sys.exit(USAGE)
@@ -200,25 +228,29 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
         *map(_option, _FLAGS),
         click.option(
-            "--header", "plan_headers", multiple=True, metavar="NAME=VALUE", help="A header of each request."
+            "--header",
+            "plan_headers",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="HTTP header of each request. Repeatable.",
         ),
         click.option(
             "--set",
             "plan_settings",
             multiple=True,
             metavar="KEY=VALUE",
-            help="A setting of the loop (max_turns=5) or an option of the request (max_tokens=512).",
+            help="Set a loop setting (max_turns=5) or a request option (max_tokens=512). Repeatable.",
         ),
         catalogue_option,
     ]
-    done: Callable[..., _Result] = with_plan
-    for decorate in reversed(decorators):  # so that help lists them in this order
-        done = decorate(done)
-    return done
+    decorated: Callable[..., _Result] = with_plan
+    for decorate in reversed(decorators):  # the decorator applied last comes first in the help
+        decorated = decorate(decorated)
+    return decorated
 
 
 def _planned(
-    given: Tree,
+    flags: Tree,
     plan_path: Path | None,
     plan_settings: tuple[str, ...],
     plan_headers: tuple[str, ...],
@@ -228,7 +260,7 @@ def _planned(
 
     return planned(
         plan_path,
-        reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), given)),
+        reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), flags)),
         environ=os.environ,
         flags={flag.place: flag.name.partition("/")[0] for flag in _FLAGS},
         catalogues=catalogues,
@@ -244,10 +276,11 @@ def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Re
     )
 
 
-def _of_flags(given: Mapping[str, Any]) -> Tree:
+def _of_flags(values: Mapping[str, Any]) -> Tree:
     tree: Tree = {}
+    # JSON objects first, so that single options such as --temperature override --sampling-json.
     for flag in sorted(_FLAGS, key=lambda flag: flag.metavar != _OBJECT):
-        value = given[flag.key]
+        value = values[flag.key]
         if value is None or value == ():
             continue
         tree = merged(tree, _placed(flag.place, _plain(flag, value)))
@@ -274,10 +307,10 @@ def _of_settings(items: tuple[str, ...]) -> Tree:
     if settings.provider:
         key = next(iter(settings.provider))
         raise EvalPlanError(
-            f"--set {key}: what a provider takes is up to the strategies; write one that says so"
+            f"--set {key}: provider settings belong to strategies; define a strategy with this setting"
         )
-    told: Tree = {"loop": settings.config, "sampling": settings.options}
-    return {key: value for key, value in told.items() if value}
+    tree: Tree = {"loop": settings.config, "sampling": settings.options}
+    return {key: value for key, value in tree.items() if value}
 
 
 def _of_headers(items: tuple[str, ...]) -> Tree:

@@ -1,4 +1,4 @@
-"""What is going on in an evaluation, on stderr: a bar on a terminal, a line for each run in a pipe."""
+"""Progress of an evaluation on stderr, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _KEPT: Final = 10
 
 
 class EvaluationProgress:
-    """Watches an evaluation.
+    """Observer of an evaluation: a progress bar on a terminal, a line per run in a pipe.
 
-    :param total: runs that the plan asks for
-    :param lines: whether each run has a line, on a terminal too
+    :param total: number of runs in the plan
+    :param lines: print a line per run on a terminal too
     """
 
     def __init__(self, total: int, *, lines: bool) -> None:
@@ -43,7 +43,7 @@ class EvaluationProgress:
         self._lines = lines or not err.is_terminal
         self._results: Counter[str] = Counter()
         self.failed: list[Record] = []
-        """The first runs that failed."""
+        """The first failed runs, at most ten."""
         self._before = 0
         self._since = time.monotonic()
         self._bar: Progress | None = None
@@ -58,17 +58,17 @@ class EvaluationProgress:
             self._task = self._bar.add_task("", total=total)
 
     def found(self, found: Found, /) -> None:
-        """Say what there is already."""
+        """Print how many runs exist already."""
         self._before = len(found.ended)
         if found.ended or found.void or found.others:
-            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
-            parts += [f"{found.void} are void and made again"] if found.void else []
-            parts += [f"{found.others} records are of other runs"] if found.others else []
+            parts = [f"{len(found.ended)} of {self._total} runs exist already"]
+            parts += [f"{found.void} are void and will be repeated"] if found.void else []
+            parts += [f"{found.others} records belong to other plans"] if found.others else []
             err.print("; ".join(parts))
         self._show()
 
     def ended(self, record: Record, /) -> None:
-        """Count a run, and say how it went."""
+        """Count a run, and print its result."""
         self._results[record.verdict.result] += 1
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
@@ -77,20 +77,20 @@ class EvaluationProgress:
         self._show()
 
     def stopping(self) -> None:
-        """Say that the runs under way still end."""
+        """Print that runs in progress will be finished."""
         err.print(
-            "Stopping: what is under way still ends; Ctrl-C again gives it up. "
-            "The same command goes on from there."
+            "Stopping: runs in progress will be finished; press Ctrl-C again to abort them. "
+            "The same command continues later."
         )
 
     @property
-    def told(self) -> str:
-        """How far it is, in one line."""
+    def status(self) -> str:
+        """Counts, rate and remaining time, in one line."""
         made = self._results.total()
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
-        left = self._total - self._before - made
+        remaining = self._total - self._before - made
         spent = time.monotonic() - self._since
-        rest = f", {_duration(spent / made * left)} left" if made and left else ""
+        rest = f", {_duration(spent / made * remaining)} left" if made and remaining else ""
         rate = f", {made / spent * 60:.1f} a minute" if made else ""
         return f"{counts or 'waiting for the first run'}{rate}{rest}"
 
@@ -109,7 +109,7 @@ class EvaluationProgress:
     def _show(self) -> None:
         if self._bar:
             done = self._before + self._results.total()
-            self._bar.update(self._task, completed=done, description=self.told)
+            self._bar.update(self._task, completed=done, description=self.status)
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -125,7 +125,7 @@ class EvaluationProgress:
 
 @contextmanager
 def stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:
-    """Ctrl-C lets what is under way end; a second one gives it up."""
+    """Handle Ctrl-C: the first lets runs in progress finish, the second aborts them."""
 
     def interrupted(_signal: int, _frame: FrameType | None) -> None:
         if stop.is_set():
@@ -133,14 +133,14 @@ def stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:
         stop.set()
         progress.stopping()
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    previous = signal.signal(signal.SIGINT, interrupted)
     try:
         yield
     except KeyboardInterrupt:
-        err.print("Given up; every run that had ended is kept.")
-        sys.exit(130)
+        err.print("Aborted; all finished runs are kept.")
+        sys.exit(130)  # 128 + SIGINT, the convention of shells
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _style(record: Record) -> str:
@@ -148,7 +148,7 @@ def _style(record: Record) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """A duration as people say it.
+    """A duration in a readable unit.
 
     >>> _duration(50), _duration(700), _duration(20_000)
     ('50 s', '12 min', '5.6 h')

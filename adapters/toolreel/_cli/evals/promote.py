@@ -1,4 +1,4 @@
-"""``toolreel eval promote``: a run of an evaluation as a regression test of one's own project."""
+"""``toolreel eval promote``: turn a run of an evaluation into a pytest test."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from toolreel.evals._store.results import Results
 
 __all__ = ["promote_command"]
 
-_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
+_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run no longer replays, so no test is written."
 
 
-@click.command("promote", epilog=_EPILOG, short_help="Make a regression test of a recorded run.")
+@click.command("promote", epilog=_EPILOG, short_help="Turn a recorded run into a pytest test.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("key", metavar="KEY")
 @click.option(
@@ -26,22 +26,31 @@ _EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, s
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="TESTS",
-    help="The directory of the test; made where there is none.",
+    help="Directory for the test; created if missing.",
 )
-@click.option("--name", default="", metavar="NAME", help="Of the test; made of the run's names by default.")
+@click.option(
+    "--name",
+    default="",
+    metavar="NAME",
+    help="Name of the test; by default it is built from the names of the run.",
+)
 @json_option
 @reporting
 def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
-    """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
+    """Write a pytest test that replays the run KEY of DIR without a network and asserts its verdict.
 
-    KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
-    The test holds the run to the verdict that it has today, a failure too, and says how to turn it around.
-    """
+    KEY is the start of the run's key, as `toolreel eval run` prints it. Three files are written: the
+    test, the run's record and its cassette. The test asserts today's verdict, even if that is a failure;
+    a comment in it says how to change this once you have fixed the cause.
+
+    \b
+    toolreel eval promote results 3f9a2c --to tests/regressions
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     results = Results.open(folder)
     test, verdict = promote(results, plan_in(results.header), run_with(results, key), target, name)
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
-    told = " ".join(filter(None, (verdict.result, verdict.category)))
-    out.print(printable(f"{test} holds the run to: {told}"))
+    summary = " ".join(filter(None, (verdict.result, verdict.category)))
+    out.print(printable(f"{test} asserts: {summary}"))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -1,4 +1,4 @@
-"""``toolreel eval report``: the results of an evaluation as one page, and as pictures."""
+"""``toolreel eval report``: write the results as an HTML page and SVG charts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from toolreel.evals._report.selection import TRANSCRIPTS
 __all__ = ["report_command"]
 
 
-@click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page, and as pictures.")
+@click.command("report", epilog=EPILOG, short_help="Write the results as an HTML page and SVG charts.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--out",
     "page",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where the page goes.  [default: report.html in DIR]",
+    help="Path of the page.  [default: report.html in DIR]",
 )
 @click.option(
     "--svg",
@@ -35,7 +35,7 @@ __all__ = ["report_command"]
     default=TRANSCRIPTS,
     show_default=True,
     metavar="N",
-    help="How many runs are told turn by turn; if there are more, failures and first passes.",
+    help="Maximum number of transcripts; failures come first, then the first passes.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @json_option
@@ -43,9 +43,10 @@ __all__ = ["report_command"]
 def report_command(
     folder: Path, page: Path | None, pictures: Path | None, transcripts: int, opens: bool, as_machine: bool
 ) -> int:
-    """Write the results in DIR as one HTML page, which needs nothing from outside.
+    """Write the results in DIR as one self-contained HTML page.
 
-    Runs are told turn by turn from their cassettes. The same results give the same page.
+    The page has transcripts of runs, taken from their cassettes. It is reproducible: the same results
+    give the same page.
 
     \b
     toolreel eval report results
@@ -69,7 +70,7 @@ def report_command(
     if as_machine:
         return say({"files": [str(path) for path in files], "complete": found.summary.complete})
     if not found.summary.complete:
-        err.print("The evaluation is incomplete, and the page says so.", style="yellow")
+        err.print("The evaluation is incomplete; the page says so.", style="yellow")
     for path, text in files.items():
         out.print(f"{path}  {len(text.encode()):,} bytes")
     return 0

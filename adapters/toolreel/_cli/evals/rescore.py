@@ -1,4 +1,4 @@
-"""``toolreel eval rescore``: the runs of an evaluation, judged again by the oracles of today."""
+"""``toolreel eval rescore``: judge the runs of an evaluation again, with the current oracles."""
 
 from __future__ import annotations
 
@@ -26,19 +26,26 @@ _EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be j
     "target",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR2",
-    help="Where the evaluation is written with its new verdicts.",
+    help="Write a copy of the evaluation with the new verdicts into this directory.",
 )
-@click.option("--in-place", is_flag=True, help=f"Write them into DIR; the old journal becomes {BEFORE}.")
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help=f"Write the new verdicts into DIR; the old journal is renamed to {BEFORE}.",
+)
 @json_option
 @reporting
 def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machine: bool) -> int:
-    """Replay every run of DIR from its cassette, and judge it by the oracles of today.
+    """Replay every run in DIR from its cassette, and judge it with the current oracles.
 
-    Everything that was measured stays as it is. Nothing is written if a run would go another way now, or was
-    not recorded: a new verdict would then be about something else than what was measured.
-    """
+    Measurements are unchanged. Nothing is written if a run was not recorded or no longer replays
+    identically, because a new verdict would then be about a different run.
+
+    \b
+    toolreel eval rescore results --out rescored
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     if (target is None) != in_place:
-        raise ResultsError("say where the verdicts go: --out DIR2 or --in-place")
+        raise ResultsError("choose where to write the verdicts: --out DIR2 or --in-place")
     results = Results.open(folder)
     runs = [*rescored(results, plan_in(results.header))]
     drifted = [again for again in runs if again.drift]
@@ -70,7 +77,7 @@ def _show(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]
     for again in changed:
         before, after = _verdict(again, now=False), _verdict(again, now=True)
         out.print(printable(f"{_name(again)}: {before} -> {after}"))
-    out.print(f"{len(runs)} runs judged again, {len(changed)} in another way")
+    out.print(f"{len(runs)} runs judged again, {len(changed)} verdicts changed")
 
 
 def _name(again: Replayed) -> str:

@@ -1,4 +1,4 @@
-"""``toolreel eval run``: make the runs of a plan, and go on with those that are missing."""
+"""``toolreel eval run``: run an evaluation, or continue it."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ __all__ = ["eval_run_command"]
 
 _EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
 _SHOWN = 3
-"""Failures that are told one by one."""
+"""Failures that are printed individually."""
 _KEY = 12
-"""Hexadecimal digits of a key that tell a run from the others."""
+"""Hexadecimal digits of a key that identify a run."""
 
 
-@click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")
+@click.command("run", epilog=_EPILOG, short_help="Run an evaluation, or the runs that are missing.")
 @click.option(
     "--out",
     "folder",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where the results are kept. If some of the plan's runs are there, only the others are made.",
+    help="Directory of the results. Runs of the plan that it has already are not repeated.",
 )
-@click.option("--no-cassettes", is_flag=True, help="Record nothing; runs can then not be replayed.")
+@click.option(
+    "--no-cassettes", is_flag=True, help="Do not record cassettes; the runs cannot be replayed then."
+)
 @click.option(
     "--accept-changes",
     is_flag=True,
-    help="Make runs anew whose configuration or scenario has changed since.",
+    help="Repeat runs whose configuration or scenario has changed.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line per run on a terminal too.")
 @plan_options
 @json_option
 @reporting
@@ -57,11 +59,15 @@ def eval_run_command(
     verbose: bool,
     as_machine: bool,
 ) -> int:
-    """Make all runs of PLAN that are not in DIR yet, and keep a record and a recording of each.
+    """Run all runs of PLAN that are not in DIR yet; keep a record and a cassette of each.
 
-    Run it again to go on after an interruption, to have void runs tried again, and to extend the evaluation
-    by more trials, models or scenarios.
-    """
+    Run the same command again to continue after an interruption, to retry void runs, or to extend the
+    evaluation by more trials, models or scenarios.
+
+    \b
+    toolreel eval run --model scripted:good --out results
+    toolreel eval run nightly.toml --trials 10 --out results
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     stop = Event()
     if rule := rule_of(plan):
         err.print(in_words(rule))
@@ -87,12 +93,14 @@ def eval_run_command(
     else:
         _show(ending, folder, progress)
         if not summed:
-            err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
+            err.print(
+                "Not summarized: confidence intervals need pip install 'toolreel[evals]'.", style="yellow"
+            )
     return 0 if ending.complete else DRIFT
 
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:
-    """Write the summary files, if what computes intervals is installed."""
+    """Write the summary files, if the extra ``evals`` is installed."""
     from toolreel._errors import MissingExtra
 
     try:
@@ -119,11 +127,11 @@ def _tree(ending: Ending) -> dict[str, bool | int | str]:
 
 def _show(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
     if ending.made:
-        out.print(f"{ending.made} runs made: {progress.told}")
+        out.print(f"{ending.made} runs made: {progress.status}")
     elif ending.complete:
-        out.print("Nothing was left to be run.")
+        out.print("All runs exist already.")
     if ending.spared:
-        out.print(f"{ending.spared} runs of the plan are not needed: {folder / STOPPED} says why.")
+        out.print(f"{ending.spared} runs were skipped by the stopping rule: see {folder / STOPPED}.")
     if ending.stopped:
         err.print(f"Stopped: {ending.stopped}.", style="yellow")
     for why in ending.without_cassette[:_SHOWN]:
@@ -142,6 +150,6 @@ def _show(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
 
 
 def _replaying(record: Record, place: str) -> str:
-    """The command that replays a run, with what is wrong with it."""
+    """The command that replays a failed run, with a comment why it failed."""
     what = f"{record.cell.model}, {record.cell.scenario}: {record.verdict.category}"
     return f"toolreel eval replay {place} {record.key[:_KEY]}  # {what}"

@@ -1,4 +1,4 @@
-"""What summaries and comparisons share: tables on the console, files for a build, and exit codes."""
+"""Tables on the console, files for CI, and exit codes, for summaries and comparisons."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _Result = TypeVar("_Result")
 
 
 def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
-    """The options ``--markdown`` and ``--junit``."""
+    """Add the options ``--markdown`` and ``--junit`` to a command."""
     path = click.Path(dir_okay=False, path_type=Path)
     for name, what in (
-        ("--junit", "Write JUnit XML there, a test case for each cell and each gate."),
-        ("--markdown", "Write the tables there as Markdown."),
+        ("--junit", "Write JUnit XML, with a test case per cell and per gate."),
+        ("--markdown", "Write the tables as Markdown."),
     ):
         command = click.option(name, type=path, metavar="FILE", help=what)(command)
     return command
 
 
 def show_tables(lines: Iterable[str], tables: Iterable[Tabled]) -> None:
-    """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
+    """Print lines and tables; on a terminal, without columns whose values are all the same."""
     for line in lines:
         out.print(printable(line))
     for table in tables:
@@ -69,7 +69,7 @@ def write_files(
     markdown: Path | None,
     junit: Path | None,
 ) -> None:
-    """Write what ``--markdown`` and ``--junit`` ask for.
+    """Write the files of ``--markdown`` and ``--junit``.
 
     :raises ResultsError: if a file cannot be written
     """
@@ -80,12 +80,12 @@ def write_files(
 
 
 def judged_trees(judged: Iterable[Judged]) -> list[Json]:
-    """What the gates say."""
+    """The results of the gates as JSON."""
     return [{"standing": one.standing, "sentence": one.sentence} for one in judged]
 
 
 def exit_code(judged: Sequence[Judged], *, complete: bool) -> int:
-    """The number that a command ends with."""
+    """The exit code of a command: failed gates first, then missing runs."""
     standing = overall(judged)
     if standing == "failed":
         return FAILED

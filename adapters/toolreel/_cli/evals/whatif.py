@@ -1,4 +1,4 @@
-"""``toolreel eval what-if``: the recorded runs of one strategy under the configurations of others."""
+"""``toolreel eval what-if``: replay the recorded replies of one strategy under others."""
 
 from __future__ import annotations
 
@@ -24,32 +24,40 @@ from toolreel_core.evals._records.counterfactuals import Tally, WhatIf
 
 __all__ = ["whatif_command"]
 
-_EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
+_EPILOG = "Exit codes: 0 success, 2 usage, 3 with --live: runs are missing or void."
 
 
-@click.command("what-if", epilog=_EPILOG, short_help="Put recorded replies through another strategy.")
+@click.command("what-if", epilog=_EPILOG, short_help="Replay recorded replies under other strategies.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--from", "recorded", required=True, metavar="STRATEGY", help="Whose runs are taken.")
+@click.option("--from", "recorded", required=True, metavar="STRATEGY", help="Strategy of the recorded runs.")
 @click.option(
-    "--to", "strategies", required=True, metavar="STRATEGY,...", help="Under which others; words of a plan."
+    "--to",
+    "strategies",
+    required=True,
+    metavar="STRATEGY,...",
+    help="Strategies to replay them under, as in a plan.",
 )
-@click.option("--live", is_flag=True, help="Ask the plan's endpoint for what the recordings do not answer.")
+@click.option(
+    "--live", is_flag=True, help="Send requests that the recordings cannot answer to the plan's endpoint."
+)
 @click.option(
     "--out",
     "target",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR2",
-    help="With --live: where the runs under the other strategies are kept.",
+    help="With --live: directory for the runs under the other strategies.",
 )
-@click.option("--base-url", default="", metavar="URL", help="With --live: another endpoint than the plan's.")
+@click.option(
+    "--base-url", default="", metavar="URL", help="With --live: use this endpoint instead of the plan's."
+)
 @click.option(
     "--markdown",
     "markdown",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the tables as Markdown too.",
+    help="Also write the tables as Markdown.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="A line for each run.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line per run.")
 @json_option
 @reporting
 def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
@@ -63,17 +71,20 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
     verbose: bool,
     as_machine: bool,
 ) -> int:
-    """Put the recorded replies of one strategy's runs through the configurations of others.
+    """Replay the recorded replies of one strategy under the configurations of others.
 
-    A recorded reply answers for as long as the model is told the same; where a strategy asks for something
-    else, the run diverges there, and only the model could say how it goes on. What comes to its end is
-    judged, so that recoveries and losses are due to the strategy alone, not to chance. No network is used.
-    """
-    # SciPy takes its time, and is no part of a command line without the extra.
+    A recorded reply is used as long as the model would be sent the same content; where a strategy sends
+    something else, the run diverges and stops. Runs that finish are judged. As the replies are the same,
+    every recovery and loss is caused by the strategy, not by chance. No network is used without --live.
+
+    \b
+    toolreel eval what-if results --from raw --to production
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    # Imported here: it needs SciPy, which is slow to import and belongs to the extra `evals`.
     from toolreel.evals._replay.whatif_tables import lines_of, markdown_of, tree_of
 
     if live is not (target is not None) or (base_url and not live):
-        raise ResultsError("--live, and with it --base-url, needs --out DIR2, and --out needs --live")
+        raise ResultsError("--live needs --out DIR2; --out and --base-url need --live")
     words = tuple(word.strip() for word in strategies.split(",") if word.strip())
     results = Results.open(folder)
     plan = plan_in(results.header)
@@ -97,7 +108,7 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
 def _followed(
     results: Results, plan: EvalPlan, recorded: str, target: Path, runs: tuple[WhatIf, ...]
 ) -> tuple[tuple[WhatIf, ...], bool]:
-    """The runs once the network was asked for what the recordings do not answer, and whether all ended."""
+    """The runs, continued live after the recordings, and whether all of them ended."""
     stop = Event()
     line = replace(line_of(plan), before_network=answers_first(results, recorded))
     with (
@@ -112,7 +123,7 @@ def _followed(
 
 
 def _at(plan: EvalPlan, base_url: str) -> EvalPlan:
-    """A plan with another endpoint, if one is named."""
+    """The plan with its base URL replaced, if one is given."""
     if not base_url:
         return plan
     endpoint = replace(plan.endpoint, base_url=base_url)

@@ -1,4 +1,4 @@
-"""``--set key=value``: settings of loop and provider, and options of the request, told apart by name."""
+"""Parse ``--set KEY=VALUE``: the key decides whether it is a loop, provider or request setting."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ OPTIONS: Final = (
     "top_k",
     "top_p",
 )
-"""Options of chat-completions requests that need no prefix; any other is written ``body.<key>``."""
+"""Request options that need no prefix; other keys of the body are written ``body.<key>``."""
 
 
 _TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
-"""Settings of which ``null`` is a word, and no JSON."""
+"""Settings whose value is always text: ``null`` is a choice of theirs, not JSON null."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """What was set."""
+    """Parsed ``--set`` options."""
 
     config: dict[str, Json]
     """Keys of :class:`~toolreel_core._settings.config.LoopConfig`."""
@@ -52,7 +52,7 @@ class SetOptions:
 
 
 def parse_settings(items: Iterable[str]) -> SetOptions:
-    """Read ``key=value`` items; a value is JSON where it can be, else text.
+    """Parse ``key=value`` items; a value is parsed as JSON if possible, else it is text.
 
     >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
     Settings(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})

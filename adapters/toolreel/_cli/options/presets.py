@@ -1,4 +1,4 @@
-"""Options that name presets, and what they come to."""
+"""Options that select presets, and the preset that they result in."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ catalogue_option = click.option(
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"A TOML file with presets of your own; may be repeated. {CATALOGUE_VARIABLE} names some for all commands.",
+    help=f"TOML file with presets of your own. Repeatable. {CATALOGUE_VARIABLE} sets files for all commands.",
 )
 provider_option = click.option(
     "--provider",
     metavar="NAME",
-    help="Use the production defaults for a provider and the workarounds for the model; "
-    "see `toolreel presets`.",
+    help="Use the defaults for this provider and the workarounds for the model; `toolreel presets` lists "
+    "them.",
 )
 preset_option = click.option(
     "--preset",
     "presets",
     multiple=True,
     metavar="NAME",
-    help="A named set of settings, see `toolreel presets`; goes over --provider; may be repeated.",
+    help="Apply a named preset on top of --provider; `toolreel presets` lists them. Repeatable.",
 )
 sampling_option = click.option(
     "--sampling",
     metavar="PROFILE",
-    help="Named sampling options, see `toolreel presets sampling`; they go over presets.",
+    help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
 )
 
 
@@ -58,7 +58,7 @@ def composed_preset(
     names: Sequence[str] = (),
     sampling: str | None = None,
 ) -> Preset:
-    """What a command's options ask for: the provider's, then named presets, then a sampling profile.
+    """The provider's preset, then named presets, then a sampling profile: later ones override earlier ones.
 
     :raises ConfigError: if one of them does not exist
     """
@@ -68,7 +68,7 @@ def composed_preset(
 
 
 def preset_named(collection: Presets, name: str) -> Preset:
-    """A preset by its name, or what a model needs at a provider by ``PROVIDER/MODEL``."""
+    """A preset by name, or the combined preset of a model at a provider by ``PROVIDER/MODEL``."""
     provider, slash, model = name.partition("/")
     if slash and name not in collection.names:
         return _at_provider(collection, provider, model)

@@ -1,4 +1,4 @@
-"""``toolreel fork``: a recorded run from any event on, with something changed."""
+"""``toolreel fork``: continue a recorded run from any event, with a change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings
-from toolreel._cli.options.approval import APPROVALS, Approval, approver
 from toolreel._cli.options.presets import (
     catalogue_option,
     composed_preset,
@@ -21,6 +20,7 @@ from toolreel._cli.options.presets import (
     sampling_option,
 )
 from toolreel._cli.options.recording import cassette_path, check_free, save_fork
+from toolreel._cli.options.run import Approval, api_key_option, approve_option, approver, timeout_option
 from toolreel._cli.options.sources import SourceChoice, Sources, source_options
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.runs.fork_result import ForkResult, fork_exit_code, show_fork
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 __all__ = ["fork_command"]
 
 
-@click.command("fork", epilog=EPILOG, short_help="Go on from any event of a recorded run, with a change.")
+@click.command("fork", epilog=EPILOG, short_help="Continue a recorded run from any event, with a change.")
 @click.argument("file")
 @click.option(
     "--at",
     required=True,
     metavar="N",
-    help="How many events are kept, 0 for none; or the id of a tool call, whose result is the last of them.",
+    help="Number of events to keep, 0 for none; or a tool call's id, to keep all up to its result.",
 )
-@click.option("--model", metavar="NAME", help="Another model.")
-@click.option("--prompt", metavar="TEXT", help="Another text for the last user message of the plan.")
-@click.option("--system", metavar="TEXT", help="Another system message.")
+@click.option("--model", metavar="NAME", help="Use another model.")
+@click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
+@click.option("--system", metavar="TEXT", help="Replace the system message.")
 @provider_option
 @preset_option
 @sampling_option
@@ -61,41 +61,34 @@ __all__ = ["fork_command"]
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of the loop or of the provider, an option of the request, or body.KEY; may be repeated.",
+    help="Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
 )
 @click.option(
     "--tool-result",
     metavar="TEXT|@FILE",
-    help="What the tool returned whose result is event N: JSON, or a text.",
+    help="Replace the tool result that is event N, with JSON or text.",
 )
 @source_options
 @allow_option
 @deny_option
-@click.option("--recorded", is_flag=True, help="FILE itself answers from there on, as far as it carries.")
-@click.option("--from", "other", metavar="OTHER", help="Another record answers, from its event N + 1 on.")
-@click.option("--base-url", metavar="URL", help="A live server answers; tools run for real.")
-@click.option("--api-key-env", metavar="VAR", help="The environment variable that holds its API key.")
 @click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for a reply.",
+    "--recorded", is_flag=True, help="Take the answers after event N from FILE, while they still fit."
 )
 @click.option(
-    "--approve",
-    type=click.Choice(APPROVALS),
-    default="ask",
-    show_default=True,
-    help="Who decides about tools that need approval: you, or nobody.",
+    "--from", "other", metavar="OTHER", help="Take the answers after event N from another recording."
 )
+@click.option(
+    "--base-url", metavar="URL", help="Take the answers after event N from a live server; tools are executed."
+)
+@api_key_option
+@timeout_option
+@approve_option
 @click.option(
     "--record",
     metavar="NAME",
-    help="Keep the fork as NAME.journal.jsonl; a live one that keeps no event has a cassette as well.",
+    help="Record the fork as NAME.journal.jsonl; a live fork with --at 0 gets a cassette too.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files of that name.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
 @json_option
 @reporting
 def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
@@ -123,25 +116,28 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     overwrite: bool,
     as_machine: bool,
 ) -> int:
-    """Go on from event N of a recorded run with something changed.
+    """Continue a recorded run from event N, with a change.
 
-    The first N events of FILE are kept as they were recorded. A changed plan (model, prompt, preset,
-    setting, tools) holds from the beginning: the kept replies and results stand, although the
-    requests would have been others. A changed tool result takes the place of event N. All that
-    comes after is new, and answered by --base-url, --from or --recorded.
+    The first N events of FILE are kept as recorded. A changed plan (model, prompt, preset, setting,
+    tools) applies from the beginning: the kept replies and results stay, although the requests would
+    have differed. --tool-result replaces event N. What follows is new, and you choose who answers:
+    --base-url (a live server), --from (another recording) or --recorded (FILE itself).
+
+    `toolreel diff` lists the events of a recording with their numbers where two runs differ;
+    `toolreel cassettes journal` prints all of them.
 
     \b
     toolreel fork cassettes/workspace/local--qwen2.5-coder-1.5b --at 4 \\
         --tool-result '{"changed": "/release/status"}' --recorded
 
-    Exits with 3 where a record does not carry on to the end of the run.
+    Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._cli.live.session import LiveTarget
 
     if sum((recorded, other is not None, base_url is not None)) != 1:
         raise click.UsageError(
-            "say who answers after event N, by one of: --base-url URL (a live server), --from OTHER "
-            "(another record), --recorded (this record, as far as it carries)"
+            "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
+            "(another recording), --recorded (FILE itself, while its answers fit)"
         )
     source, path = opened(file), cassette_path(record)
     chosen = parse_settings(settings)
@@ -156,8 +152,8 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         check_free(path, overwrite=overwrite)
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
-        were = source.plan.tools.definitions
-        given = stack.enter_context(sources.open()) if base_url else sources.recorded(were)
+        recorded_tools = source.plan.tools.definitions
+        available = stack.enter_context(sources.open()) if base_url else sources.recorded(recorded_tools)
         changes = Changes(
             model=model,
             prompt=prompt,
@@ -166,49 +162,51 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             config=chosen.config,
             provider=chosen.provider,
             options=chosen.options,
-            tools=_other_surface(source, given if sources.made else None, allow, deny),
+            tools=_other_surface(source, available if sources.any_named else None, allow, deny),
             tool_result=None if tool_result is None else _tool_output(tool_result),
         )
         if base_url is None:
-            gone = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)
+            result = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)
         else:
             begun = beginning(source, _place(at), changes)
-            target = LiveTarget(base_url, api_key_env, timeout, given.secrets)
-            gone = _LiveFork(target, approve, given, path, overwrite).gone(begun)
-    show_fork(gone, as_machine=as_machine)
-    return fork_exit_code(gone, base_url or "", api_key_env)
+            target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+            result = _LiveFork(target, approve, available, path, overwrite).run(begun)
+    show_fork(result, as_machine=as_machine)
+    return fork_exit_code(result, base_url or "", api_key_env)
 
 
 @dataclass(frozen=True, slots=True)
 class _LiveFork:
-    """A live server, and all that a run against it needs."""
+    """A fork that is continued against a live server."""
 
     target: LiveTarget
     approve: Approval
-    given: Sources
+    sources: Sources
     record: Path | None
     overwrite: bool
 
-    def gone(self, begun: Beginning) -> ForkResult:
-        """The fork, once it has gone on."""
+    def run(self, begun: Beginning) -> ForkResult:
+        """Run the fork to its end."""
         from toolreel._cli.live.session import run_live
         from toolreel._cli.output.progress import RunProgress
 
         plan = begun.plan
-        if plan.sends_tools and plan.tools.definitions and not (self.given.tools or self.given.hosts):
+        if plan.sends_tools and plan.tools.definitions and not (self.sources.tools or self.sources.hosts):
             names = ", ".join(tool.name for tool in plan.tools.definitions)
-            raise ForkError(f"the run has tools ({names}): name who runs them, such as --tools MODULE:ATTR")
-        with redirect_stdout(sys.stderr), RunProgress() as watching:
+            raise ForkError(
+                f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
+            )
+        with redirect_stdout(sys.stderr), RunProgress() as progress:
             live = run_live(
                 plan,
                 self.target,
-                self.given.tools,
-                hosts=self.given.hosts,
-                approver=approver(self.approve, watching),
+                self.sources.tools,
+                hosts=self.sources.hosts,
+                approver=approver(self.approve, progress),
                 record=self.record,
                 keeping="overwrite" if self.overwrite else "new",
-                observe=watching,
-                on_delta=watching.hear,
+                observe=progress,
+                on_delta=progress.show_delta,
                 earlier=begun.answered,
             )
         return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
@@ -223,7 +221,7 @@ def _fork_from_record(
     *,
     overwrite: bool,
 ) -> ForkResult:
-    """The fork, gone on from a record."""
+    """Run the fork on the answers of a recording, and save it."""
     forked = fork(source, at, changes, answers=other)
     saved: tuple[Path, ...] = ()
     refused: AdapterError | None = None
@@ -238,21 +236,21 @@ def _place(at: str) -> int | str:
     return int(at) if at.removeprefix("-").isdecimal() else at
 
 
-def _tool_output(given: str) -> str:
-    """The output of a tool: JSON as it stands, any other text as a JSON string."""
-    text = given
-    if given.startswith("@"):
+def _tool_output(value: str) -> str:
+    """The output of a tool: JSON unchanged, other text as a JSON string."""
+    text = value
+    if value.startswith("@"):
         try:
-            text = Path(given[1:]).read_bytes().decode()
+            text = Path(value[1:]).read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
-            raise click.BadParameter(f"{given[1:]}: {error}", param_hint="--tool-result") from None
+            raise click.BadParameter(f"{value[1:]}: {error}", param_hint="--tool-result") from None
     return read(text).map(lambda _: text).value_or(canonical(text))
 
 
 def _other_surface(
-    source: Recorded, given: Sources | None, allow: Sequence[str], deny: Sequence[str]
+    source: Recorded, sources: Sources | None, allow: Sequence[str], deny: Sequence[str]
 ) -> ToolSurface | None:
-    """The tools that the fork has, if they are not those of the recorded run."""
-    was = source.plan.tools
-    surface = given.surface(allow, deny) if given else masked(was, allow=allow or None, deny=deny)
-    return None if surface.fingerprint == source.plan.tools.fingerprint else surface
+    """The tools of the fork; ``None`` if they equal those of the recorded run."""
+    recorded = source.plan.tools
+    surface = sources.surface(allow, deny) if sources else masked(recorded, allow=allow or None, deny=deny)
+    return None if surface.fingerprint == recorded.fingerprint else surface

@@ -1,4 +1,4 @@
-"""Showing a fork that has gone on: for people, for machines, and as an exit code."""
+"""The result of a fork: printed as text or JSON, and its exit code."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _FAILED: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class ForkResult:
-    """A fork that has gone on, whoever answered it."""
+    """A fork that has run, from a recording or against a live server."""
 
     begun: Beginning
     run: Run
     stop: Stop | None = None
     saved: tuple[Path, ...] = ()
     refused: AdapterError | None = None
-    """Why nothing was saved, although it should have been."""
+    """Why the fork could not be saved."""
 
 
 def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
-    """The fork: what it keeps and changes, then the run as any other is shown."""
+    """Print what the fork keeps and changes, then its run."""
     begun, run, stop = gone.begun, gone.run, gone.stop
     changed = plan_changes(begun.source.plan, begun.plan)
     if as_machine:
@@ -76,14 +76,15 @@ def _tree(gone: ForkResult, changed: Sequence[Change]) -> Json:
 
 
 def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> int:
-    """What is left to say on stderr, and the exit code."""
+    """The exit code; what went wrong is printed to stderr."""
     outcome = outcome_of(gone.run)
     if gone.refused:
         complain(f"the fork was not saved: {gone.refused}")
         return USAGE
     if outcome is None:
         complain(
-            "the fork is not over", hint="let --base-url or --from answer where the record does not carry"
+            "the fork stopped before its end",
+            hint="continue with --base-url or --from where the recording has no answer",
         )
         return DRIFT
     if isinstance(outcome, Completed):
