@@ -160,7 +160,7 @@ def test_being_stopped_is_no_error_of_the_tool() -> None:
 def test_a_call_that_is_over_starts_no_process() -> None:
     over = IsolatedCall(Isolation())
     over.kill()
-    assert complaint(Crash, lambda: over.ask({})) == "it gave no answer: its process was stopped"
+    assert complaint(Crash, lambda: over.run({})) == "it gave no answer: its process was stopped"
 
 
 def test_a_function_that_another_process_cannot_import_is_refused() -> None:

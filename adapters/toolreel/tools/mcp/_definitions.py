@@ -1,7 +1,7 @@
-"""What an MCP server says of its tools, as definitions for a surface.
+"""Tool definitions from the tools that an MCP server lists.
 
-Descriptions, schemas and hints are a stranger's words. A tool whose words cannot be used is left out by
-name, and leaves the others alone.
+Descriptions, schemas and annotations are untrusted. An invalid tool is skipped, with the reason; the others
+remain.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ except ImportError:
 __all__ = ["MCP_PREFIX", "McpTool", "ServerTools", "SkippedTool", "server_tools"]
 
 MCP_PREFIX = "mcp"
-"""What the names of all tools of MCP servers begin with."""
+"""Prefix of the inner names of all MCP tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool, as its server knows it and as a run does."""
+    """A tool of a server, and its definition for a run."""
 
     name: str
-    """The server's own name of it."""
+    """Its name on the server."""
     definition: ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedTool:
-    """A tool that is there, and not offered to the model."""
+    """A tool that is not offered to the model, and why."""
 
     name: str
     """The inner name that it would have."""
@@ -52,7 +52,7 @@ class SkippedTool:
 
 @dataclass(frozen=True, slots=True)
 class ServerTools:
-    """What a server offers, once it has been looked at."""
+    """The usable tools of a server, and those left out."""
 
     tools: Mapping[str, McpTool]
     """By inner name, in the server's order."""
@@ -60,11 +60,11 @@ class ServerTools:
 
 
 def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) -> ServerTools:
-    """The tools that a server lists, as far as they are wanted and can be used."""
+    """The listed tools that the settings allow and that are valid."""
     tools: dict[str, McpTool] = {}
     left_out: list[SkippedTool] = []
     for tool in listed:
-        if not _wanted(tool.name, settings):
+        if not _is_allowed(tool.name, settings):
             continue
         name = prefixed_name(MCP_PREFIX, server, tool.name)
         try:
@@ -96,7 +96,7 @@ def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefiniti
     )
 
 
-def _wanted(name: str, settings: ServerSettings) -> bool:
+def _is_allowed(name: str, settings: ServerSettings) -> bool:
     return _matches_any(settings.allow, name) and not _matches_any(settings.deny, name)
 
 

@@ -1,7 +1,7 @@
-"""Which definitions of MCP tools were accepted: their fingerprints, kept beside the configuration.
+"""Pins: fingerprints of the accepted definitions of MCP tools, in a file next to the configuration.
 
-``mcp.json`` has its pins in ``mcp.pins.json``, if anybody accepted anything there. From then on a tool whose
-definition is another one, or that is new, is left out until it is accepted as well.
+The pins of ``mcp.json`` are in ``mcp.pins.json``. Without this file all tools are offered; with it, new and
+changed tools are left out until you accept them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["pins_beside", "pins_of", "read_pins", "unaccepted", "write_pins"]
 
 
 def pins_of(surface: ToolSurface) -> dict[str, str]:
-    """The fingerprints of all tools of a surface, such as that of a plan that was stored."""
+    """The fingerprints of all tools of a surface, for example of a stored plan."""
     return {tool.name: tool.fingerprint for tool in surface.definitions}
 
 
 def pins_beside(config: Path) -> Path:
-    """Where the pins of a configuration stand.
+    """The path of the pins of a configuration.
 
     >>> pins_beside(Path("conf/mcp.json")).as_posix()
     'conf/mcp.pins.json'
@@ -35,7 +35,7 @@ def pins_beside(config: Path) -> Path:
 
 
 def read_pins(path: Path) -> dict[str, str] | None:
-    """The pins in a file; ``None`` if there is none, so that nothing was ever accepted or refused.
+    """The pins in a file; ``None`` if there is no file, so that all tools are offered.
 
     :raises McpConfigError: if it cannot be read
     """
@@ -48,12 +48,12 @@ def read_pins(path: Path) -> dict[str, str] | None:
     tree = read(text)
     pins = tree.unwrap() if is_successful(tree) else None
     if not isinstance(pins, Mapping) or not all(isinstance(pin, str) for pin in pins.values()):
-        raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools anew")
+        raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools again")
     return {name: str(pin) for name, pin in pins.items()}
 
 
 def write_pins(path: Path, pins: Mapping[str, str]) -> None:
-    """Keep pins, a line each, so that a change is easy to see.
+    """Write pins, one per line, so that diffs are readable.
 
     :raises McpConfigError: if they cannot be written
     """
@@ -64,7 +64,7 @@ def write_pins(path: Path, pins: Mapping[str, str]) -> None:
 
 
 def unaccepted(offer: ServerTools, pins: Mapping[str, str] | None) -> tuple[SkippedTool, ...]:
-    """The tools of a server that are not what was accepted."""
+    """The tools of a server that do not match their pins."""
     if pins is None:
         return ()
     return tuple(

@@ -1,7 +1,7 @@
-"""What an MCP server answers to a call, as an envelope for the model.
+"""Responses of an MCP server to a call, as results for the model.
 
-Structured content goes before text that says the same. Only text reaches a model: of an image, a sound or
-a file, it is told what it was and how large.
+Structured content is preferred over the text that repeats it. Models get only text: images, audio and files
+are replaced by their type and size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND:
 
 
 def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
-    """The event for a call that was answered, successfully or not."""
+    """The event for a result of a tool, successful or not."""
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:
         return _failed(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
@@ -45,23 +45,23 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
 
 
 def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
-    """The event for a call that the server answered with an error of the protocol."""
+    """The event for a protocol error."""
     return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
 
 
 def too_large_event(effect: RunTool, limit: int) -> ToolReturned:
-    """The event for a call whose answer exceeded the limit."""
+    """The event for a response that exceeds the size limit."""
     why = f"{effect.name} ran, but its answer has more than {limit} bytes, which is the limit"
     return _failed(effect, "TOOL_OUTPUT_TOO_LARGE", f"{why}. Ask {effect.name} for less.")
 
 
 def invalid_result_event(effect: RunTool, why: str) -> ToolReturned:
-    """The event for a call whose answer does not follow the protocol."""
+    """The event for a response that violates the protocol."""
     return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {why}. Go on without it.")
 
 
 def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
-    """The event for a call whose server is not there, or went away during the call."""
+    """The event for a call whose server cannot be reached, or exited during the call."""
     advice = (
         "It may have had effects. Check before you call it again."
         if begun
@@ -71,7 +71,7 @@ def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned
 
 
 def _value(text: str) -> Json:
-    """What a text says: servers that know no structured content write their objects and lists as text."""
+    """Text as data: servers without structured content write objects and lists as JSON text."""
     if text[:1] in {"{", "["}:
         parsed = read(text)
         if is_successful(parsed):
@@ -81,7 +81,7 @@ def _value(text: str) -> Json:
 
 
 def _non_text_part(block: _NotText) -> tuple[Json, str]:
-    """What the model is told of a part that is not text, and a warning if it does not see the content."""
+    """The description of a part that is not text, and a warning if its content is omitted."""
     match block:
         case types.ImageContent() | types.AudioContent():
             size = _decoded_size(block.data)

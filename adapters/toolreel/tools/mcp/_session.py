@@ -1,4 +1,4 @@
-"""The two requests to an MCP server, listing tools and calling one; the SDK's errors become ours."""
+"""The two requests to an MCP server, to list and to call tools, with errors of our own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = ["ConnectionLost", "ResponseTooLarge", "UnusableResponse", "call_tool"
 _MAX_PAGES: Final = 1_000
 _MAX_TOOLS: Final = 10_000
 
-# Errors that the SDK makes up have standard codes; only their texts tell them from a server's own.
+# Errors that the SDK itself raises have standard codes; only their texts distinguish them from errors that
+# the server sent.
 _CLOSED: Final = "Connection closed"
 _SESSION_FORGOTTEN: Final = "Session terminated"
 _EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
@@ -29,22 +30,22 @@ _UNREADABLE: Final = "Failed to parse"
 
 
 class ConnectionLost(AdapterError):
-    """The connection ended before the answer came; the text says why, if the connection itself said so."""
+    """The connection ended before the response; the text is the reason, if known."""
 
 
 class UnusableResponse(AdapterError):
-    """The server answered, and the answer cannot be read; the text says why."""
+    """The response of the server cannot be used; the text says why."""
 
 
 class ResponseTooLarge(UnusableResponse):
-    """The server answered, and the answer exceeded the limit."""
+    """The response of the server exceeds the size limit."""
 
 
 async def list_tools(session: ClientSession) -> list[types.Tool]:
-    """All tools of a server, from all pages; none if it knows no tools.
+    """All tools of a server, from all pages; none if it does not support tools.
 
-    :raises Gone: if the connection ends meanwhile
-    :raises AnswerLost: if the pages have no end, or one cannot be read
+    :raises Gone: if the connection ends
+    :raises AnswerLost: if there are too many pages, or one is invalid
     :raises MCPError: if the server answers with another error
     """
     tools: list[types.Tool] = []
@@ -69,17 +70,17 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
 async def call_tool(
     session: ClientSession, name: str, arguments: dict[str, Any], key: str, progress: ProgressFnT
 ) -> types.CallToolResult:
-    """Call a tool; cancelling this makes the SDK tell the server.
+    """Call a tool; if this is cancelled, the SDK notifies the server.
 
-    :param key: identifies the call for ever; a server that avoids duplicates finds it in ``_meta``
+    :param key: idempotency key, sent in ``_meta`` for servers that avoid duplicates
     :raises Gone: if the connection ended
-    :raises AnswerLost: if the answer was too large, or is no result of a tool
+    :raises AnswerLost: if the response is too large, or not the result of a tool
     :raises MCPError: if the server answers with another error
     """
     meta = cast("types.RequestParamsMeta", {"toolreel/idempotency-key": key})
     params = types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta)
     with _our_errors():
-        # Not session.call_tool: it fails a call whose result does not fit the tool's output schema.
+        # Not session.call_tool, which fails if the result does not match the tool's output schema.
         return await session.send_request(
             types.CallToolRequest(params=params), types.CallToolResult, progress_callback=progress
         )

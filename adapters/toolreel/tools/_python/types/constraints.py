@@ -1,6 +1,6 @@
-"""What ``Annotated`` says of a type: words, bounds, lengths and patterns.
+"""Metadata of ``Annotated``: descriptions, bounds, lengths and patterns.
 
-``annotated_types`` and pydantic's ``Field`` are known by their attributes, so neither has to be installed.
+``annotated_types`` and pydantic's ``Field`` are recognized by their attributes, so neither is a dependency.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _Check = Callable[[Any], "str | None"]
 
 
 def constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
-    """The type with what stands beside it in ``Annotated``; what is not known there is left alone.
+    """The type with the constraints of ``Annotated``; unknown metadata is ignored.
 
-    :raises ConfigError: if it says something that makes no sense
+    :raises ConfigError: if a constraint is invalid
     """
     schema, checks = dict(kind.schema), list[_Check]()
     for extra in _flat(extras):
-        told, found = _constraint(extra, _kinds(kind.schema), place)
-        schema.update(told)
-        checks += found
+        keywords, more_checks = _constraint(extra, _kinds(kind.schema), place)
+        schema.update(keywords)
+        checks += more_checks
     if not checks:
         return JsonType(schema, kind.read)
 
@@ -60,12 +60,12 @@ def constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTyp
 
 
 def is_field(value: object) -> bool:
-    """Whether something is what pydantic's ``Field`` makes."""
+    """Whether a value is a pydantic ``Field``."""
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 
 def description_in(extras: Sequence[object]) -> str:
-    """The words that ``Annotated`` has for a type: a text, ``Field(description=…)`` or ``Doc(…)``."""
+    """The description in ``Annotated``: a string, ``Field(description=…)`` or ``Doc(…)``."""
     for extra in extras:
         found = extra if isinstance(extra, str) else _description(extra)
         if isinstance(found, str) and found:
@@ -78,7 +78,7 @@ def _description(extra: object) -> object:
 
 
 def _flat(extras: Sequence[object]) -> Iterator[object]:
-    """Each constraint by itself; a field has several."""
+    """Single constraints; a pydantic ``Field`` has several."""
     for extra in extras:
         if is_field(extra):
             yield from cast("Any", extra).metadata
@@ -87,34 +87,36 @@ def _flat(extras: Sequence[object]) -> Iterator[object]:
 
 
 def _kinds(schema: Mapping[str, Json]) -> set[str]:
-    """The JSON types that a schema takes, as far as it says so."""
-    told = schema.get("type", [])
-    kinds = {told} if isinstance(told, str) else {str(kind) for kind in cast("list[Json]", told)}
+    """The JSON types in a schema's ``type`` and ``anyOf``."""
+    types = schema.get("type", [])
+    kinds = {types} if isinstance(types, str) else {str(kind) for kind in cast("list[Json]", types)}
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
         kinds |= _kinds(choice)
     return kinds
 
 
 def _constraint(extra: object, kinds: set[str], place: str) -> tuple[dict[str, Json], list[_Check]]:
-    told: dict[str, Json] = {}
+    keywords: dict[str, Json] = {}
     checks: list[_Check] = []
     for name, (key, words, holds) in _BOUNDS.items():
         if (bound := _value(extra, name)) is not None:
             checks.append(_bound_check(bound, words, holds))
-            told |= {key: bound} if _is_number(bound) and kinds & _NUMBERS else {}
+            # A bound on a date or a decimal has no JSON Schema keyword; it is only checked.
+            keywords |= {key: bound} if _is_number(bound) and kinds & _NUMBERS else {}
     if (step := _value(extra, "multiple_of")) is not None:
         checks.append(lambda value: None if value % step == 0 else f"a multiple of {step}")
-        told |= {"multipleOf": step} if _is_number(step) else {}
+        keywords |= {"multipleOf": step} if _is_number(step) else {}
     for name, (words, enough) in _LENGTHS.items():
+        # type() is int: an object can have a method or a bool of this name.
         if type(length := _value(extra, name)) is int and (length or name != "min_length"):
             checks.append(_length_check(length, words, enough))
-            told |= {keys[name]: length for kind, keys in _LENGTH_KEYWORDS.items() if kind in kinds}
+            keywords |= {keys[name]: length for kind, keys in _LENGTH_KEYWORDS.items() if kind in kinds}
     if (pattern := _pattern(extra, place)) is not None:
         checks.append(lambda value: None if pattern.search(value) else f"a match of {pattern.pattern}")
-        told["pattern"] = pattern.pattern
+        keywords["pattern"] = pattern.pattern
     if callable(holding := getattr(extra, "func", None)) and type(extra).__name__ == "Predicate":
         checks.append(lambda value: None if holding(value) else f"what {holding!r} accepts")
-    return told, checks
+    return keywords, checks
 
 
 def _value(extra: object, name: str) -> Any:  # noqa: ANN401 - whatever the constraint holds
@@ -134,10 +136,10 @@ def _length_check(length: int, words: str, enough: Callable[[int, int], bool]) -
 
 
 def _pattern(extra: object, place: str) -> re.Pattern[str] | None:
-    given = _value(extra, "pattern")
-    if given is None:
+    pattern = _value(extra, "pattern")
+    if pattern is None:
         return None
     try:
-        return re.compile(given)
+        return re.compile(pattern)
     except (re.error, TypeError) as error:
-        raise ConfigError(f"{place}: the pattern {given!r} cannot be used: {error}") from None
+        raise ConfigError(f"{place}: the pattern {pattern!r} cannot be used: {error}") from None

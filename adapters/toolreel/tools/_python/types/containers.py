@@ -1,4 +1,4 @@
-"""Types that hold others: arrays, objects with any keys, and unions."""
+"""Arrays, objects with arbitrary keys, and unions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["items_reader", "union", "values_reader"]
 
 
 def union(choices: Sequence[JsonType]) -> JsonType:
-    """A type that is one of several."""
+    """A union of types."""
 
     def read(value: Json) -> object:
         found, complaints = list[object](), list[InvalidValue]()
@@ -23,7 +23,7 @@ def union(choices: Sequence[JsonType]) -> JsonType:
         if not found:
             deepest = max(complaints, key=lambda error: len(error.path))
             raise deepest if deepest.path or len(choices) == 1 else complaints[0]
-        # What needs no conversion goes first, so that "7" for `int | str` stays a text.
+        # A value that needs no conversion wins, so that "7" for `date | str` stays text if it can.
         return next((result for result in found if type(result) is type(value)), found[0])
 
     schemas = [choice.schema for choice in choices]
@@ -35,7 +35,11 @@ def union(choices: Sequence[JsonType]) -> JsonType:
 def items_reader(
     kind_at: Callable[[int], JsonType], build: Callable[[list[object]], object], count: int | None = None
 ) -> Callable[[Json], object]:
-    """A reader of arrays: the type of the item at each place, and what is made of the items."""
+    """A reader of arrays.
+
+    :param kind_at: the type of the item at an index
+    :param build: makes the Python value of the items
+    """
 
     def read(value: Json) -> object:
         if not isinstance(value, Sequence) or isinstance(value, str):
@@ -54,7 +58,7 @@ def items_reader(
 
 
 def values_reader(read_key: Callable[[str], object], kind: JsonType) -> Callable[[Json], object]:
-    """A reader of objects whose keys are not known beforehand."""
+    """A reader of objects with arbitrary keys."""
 
     def read(value: Json) -> object:
         if not isinstance(value, Mapping):

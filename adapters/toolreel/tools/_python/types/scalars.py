@@ -1,4 +1,4 @@
-"""Types whose JSON is one scalar: numbers and texts, and what is written as a text, such as dates."""
+"""Types that are a single JSON scalar: numbers, strings, and types written as strings, such as dates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ANYTHING", "SCALARS", "key_reader"]
 
 def _integer(value: Json) -> object:
     if isinstance(value, float) and value.is_integer():
-        return int(value)  # to JSON Schema, 3.0 is an integer
+        return int(value)  # JSON Schema counts 3.0 as an integer
     return _WHOLE(value)
 
 
@@ -43,7 +43,7 @@ def _decimal(value: Json) -> object:
 
 
 def _text(form: str, parse: Callable[[str], object], example: str) -> JsonType:
-    """A type that is written as a text of some format."""
+    """A type that is written as a string with a format."""
 
     def read(value: Json) -> object:
         try:
@@ -60,7 +60,7 @@ _NUMERIC: Final = checked((int, float), "a number")
 _NULL: Final = JsonType({"type": "null"}, checked(NoneType, "null"))
 
 ANYTHING: Final = JsonType({}, lambda value: value)
-"""Any JSON value, as it is."""
+"""Any JSON value, unchanged."""
 
 SCALARS: Final[Mapping[object, JsonType]] = {
     str: JsonType({"type": "string"}, _STRING),
@@ -83,7 +83,7 @@ SCALARS: Final[Mapping[object, JsonType]] = {
 
 
 def key_reader(kind: JsonType, hint: object) -> Callable[[str], object]:
-    """How the key of an object is read as a type; to JSON it is a text whatever it is."""
+    """A reader for keys of objects, which JSON always writes as strings."""
     if hint is not int:
         return kind.read
 

@@ -1,4 +1,4 @@
-"""Reading a JSON value as a Python type: the pair of a schema and a reader, and what goes wrong."""
+"""A JSON type: a schema and a reader of values, and the error for values that do not fit."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ _MAX_DISPLAY: Final = 60
 
 
 class InvalidValue(Exception):
-    """A value that does not read as its type, and the way to it."""
+    """A value does not fit its type; it has the path to the value."""
 
-    def __init__(self, why: str, path: tuple[str | int, ...] = ()) -> None:
-        super().__init__(why)
-        self.why = why
+    def __init__(self, reason: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
         self.path = path
 
     @classmethod
     def of(cls, value: Json, expected: str) -> InvalidValue:
-        """The complaint that something else was expected."""
+        """The error that says what was expected, and the actual value."""
         text = canonical(value)
         return cls(
             f"expected {expected}, got {text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + '…'}"
         )
 
     def under(self, step: str | int) -> InvalidValue:
-        """The same complaint, seen from the value that holds this one."""
-        return InvalidValue(self.why, (step, *self.path))
+        """The same error with a path that starts one level further out."""
+        return InvalidValue(self.reason, (step, *self.path))
 
     def __str__(self) -> str:
-        """The place and the reason, as the checks of the core put them.
+        """The path and the reason, in the format of the core's schema errors.
 
         >>> print(InvalidValue("expected a date", ("days", 0)))
         /days/0: expected a date
         """
         place = "".join(f"/{step}" for step in self.path)
-        return f"{place}: {self.why}" if place else self.why
+        return f"{place}: {self.reason}" if place else self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class JsonType:
 
 
 def checked(kind: type | tuple[type, ...], expected: str) -> Callable[[Json], object]:
-    """A reader that takes JSON values of a Python type as they are."""
+    """A reader that accepts values of a type unchanged; a bool is not a number."""
 
     def read(value: Json) -> object:
         if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
@@ -64,7 +64,7 @@ def checked(kind: type | tuple[type, ...], expected: str) -> Callable[[Json], ob
 
 
 def one_of(choices: Sequence[tuple[Json, object]]) -> JsonType:
-    """A type of fixed choices: each as JSON, and what it stands for."""
+    """A type with fixed choices, each given as JSON and as the Python value."""
 
     def read(value: Json) -> object:
         for written, choice in choices:
@@ -76,5 +76,5 @@ def one_of(choices: Sequence[tuple[Json, object]]) -> JsonType:
 
 
 def json_equal(one: Json, other: Json) -> bool:
-    """Whether two values are the same to JSON, for which ``1`` is ``1.0`` and not ``true``."""
+    """Whether two values are equal in JSON, where ``1`` equals ``1.0`` but not ``true``."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
