@@ -161,7 +161,7 @@ def test_another_record_answers_from_the_same_place_on(tmp_path: Path) -> None:
     assert (
         "stopped     at event 6: the record has no event 6; the run is in phase AwaitingReply" in back.stdout
     )
-    assert back.stderr.startswith("error: the fork is not over")
+    assert back.stderr.startswith("error: the fork stopped before its end")
     assert "saved       kept/part.journal.jsonl" in back.stdout
     with serving(replying(saying("All done."))) as server:
         live = ("--base-url", server.url, *WORKSPACE, "--json")

@@ -133,7 +133,7 @@ def test_two_presets_are_compared_by_their_values(here: Path) -> None:
             },
         ],
     }
-    assert lines(same) == ["openrouter/ and OpenRouter/unknown-model come to the same"]
+    assert lines(same) == ["openrouter/ and OpenRouter/unknown-model have the same settings"]
 
 
 def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Path) -> None:
@@ -214,11 +214,11 @@ def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> No
         (("show", "depseek"), ("there is no preset 'depseek'", "did you mean 'deepseek'?")),
         (("show", "opnrouter/m"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
         (("show", "--provider", "zzz"), ("there is no provider 'zzz'", "--preset default_tool_calling")),
-        (("show",), ("say which one: NAME, or --provider",)),
+        (("show",), ("name a preset: NAME, or --provider",)),
         (("show", "raw", "--model", "m"), ("--model needs --provider",)),
         (("diff", "raw"), ("Missing argument 'B'",)),
         (("models", "gpt"), ("there is no model 'gpt'",)),
-        (("--json", "show", "raw"), ("options go behind show, not before it",)),
+        (("--json", "show", "raw"), ("put options after show, not before it",)),
         (("--catalogue", "missing.toml"), ("missing.toml: there is no such catalogue", "--catalogue")),
         (
             ("show", "mine", "--catalogue", "broken.toml"),

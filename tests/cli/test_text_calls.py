@@ -94,15 +94,15 @@ def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
     told = done.stderr.splitlines()
     assert told[:4] == [
         'line 1, characters 4-7: "`x`"',
-        "    code, a comment, reasoning or another quotation; no call is read there",
+        "    code, a comment, reasoning or another quotation; calls in it are ignored",
         "line 1, characters 23-79: " + json.dumps(PING)[:57] + "…",
         "    read as ping (hermes_json)",
     ]
     assert "    rejected as malformed: looks like a call, but cannot be read as one" in told
-    assert "    a marker that no call follows; it is text" in told
+    assert "    a marker without a call; it is text" in told
     assert "line 3: no call" in told
     assert "line 4: more than 256 KiB of text; it was not searched" in told
-    assert "    the frame of a message; it is not shown" in told
+    assert "    message framing; it is not part of the content" in told
     assert any("rejected as builtin_recipient" in line for line in told)
 
 

@@ -73,7 +73,7 @@ def test_it_sees_no_variables_but_those_that_it_is_given(
 
 def test_stderr_can_be_shared(capfd: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-c", "import sys; print('to all', file=sys.stderr)"]
-    assert BoundedProcess(command, {}, 10).run(shares_stderr=True) == ProcessResult(0, Output(), Output())
+    assert BoundedProcess(command, {}, 10).run(inherit_stderr=True) == ProcessResult(0, Output(), Output())
     assert capfd.readouterr().err == "to all\n"
 
 

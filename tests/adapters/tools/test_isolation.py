@@ -173,7 +173,7 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
             "put it at the top level of a module that is not the main program"
         )
     assert complaint(ConfigError, lambda: apart(things.with_context)) == (
-        "tool 'with_context': a RunContext does not reach another process; ask current_call() for the key, "
+        "tool 'with_context': an isolated tool cannot have a RunContext; call current_call() for the key, "
         "or do not isolate it"
     )
 

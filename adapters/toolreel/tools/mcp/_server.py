@@ -274,8 +274,8 @@ async def _watch(client: Client, link: _Connection) -> None:
             pass
         except MCPError:
             return  # the server does not support the subscription
-        # Changes between two streams are not announced, so the tools may be stale. The pause is for servers that
-        # end each stream at once.
+        # Changes between two streams are not announced, so the tools may be stale. The pause is for servers
+        # that end each stream at once.
         link.stale = True
         await anyio.sleep(_RESUBSCRIBE_DELAY)
 

@@ -1,4 +1,4 @@
-"""Operations of OpenAPI documents, for asyncio and trio: :mod:`toolreel.tools.openapi._host`, awaited."""
+"""Tool host over OpenAPI documents for asyncio and trio; the async twin of ``_host``."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class AsyncOpenApiTools:
             plan = Plan.of(model="…", messages="…", tools=tools.surface)
             await arun(plan, AsyncPorts(endpoint, tools))
 
-    A call is cancelled at its deadline; all else is as for
-    :class:`~toolreel.tools.openapi._host.OpenApiTools`, which takes the same.
+    A call is cancelled at its deadline. Otherwise it behaves like
+    :class:`~toolreel.tools.openapi._host.OpenApiTools`, and has the same parameters.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class AsyncOpenApiTools:
 
     @property
     def sources(self) -> tuple[ToolSource, ...]:
-        """The tools of each document, to be composed with those of other sources."""
+        """The tools of each document, to combine with other sources."""
         return self._offers.sources
 
     @property
@@ -76,35 +76,35 @@ class AsyncOpenApiTools:
 
     @property
     def left_out(self) -> tuple[SkippedOperation, ...]:
-        """Operations that were meant and cannot be called, and why."""
+        """Selected operations that cannot be called, and why."""
         return self._offers.left_out
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials by a name: what ``recording`` and journals take as ``known_secrets``."""
+        """The credentials by name; pass them as ``known_secrets`` to recordings and journals."""
         return self._offers.secrets
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Send the request that the call means, and put whatever comes of it into words for the model."""
+        """Send the request of a call; failures become results for the model."""
         request = self._offers.request(self._client, effect)
         if isinstance(request, ToolReturned):
             return request
         deadline = self._offers.deadline(effect)
         if deadline is None:
-            return await self._exchanged(effect, request)
+            return await self._exchange(effect, request)
         with anyio.move_on_after(deadline):
-            return await self._exchanged(effect, request)
+            return await self._exchange(effect, request)
         return timed_out(effect, deadline)
 
-    async def _exchanged(self, effect: RunTool, request: httpx.Request) -> ToolReturned:
+    async def _exchange(self, effect: RunTool, request: httpx.Request) -> ToolReturned:
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 response = await self._client.send(request, stream=True)
                 try:
-                    following = same_server_redirect(request, response)
-                    if following is None:
+                    redirect = same_server_redirect(request, response)
+                    if redirect is None:
                         return await self._read(effect, response)
-                    request = following
+                    request = redirect
                 finally:
                     await response.aclose()
             return too_many_redirects_event(effect)
@@ -122,7 +122,7 @@ class AsyncOpenApiTools:
         except BodyError:
             await response.aclose()
             with suppress(httpx.HTTPError, httpx.StreamError):
-                # Ends the generators under this one, which trio warns of when they are dropped half-way.
+                # Exhaust the generator: trio warns about async generators that are dropped unfinished.
                 [_ async for _ in chunks]
             raise
         return response_event(effect, response, decoder.finish(), self._offers.credentials(effect))

@@ -1,7 +1,7 @@
-"""Files inside of a skill's folder, and nothing else: paths are a model's words, and folders are strangers'.
+"""Read files inside a skill's folder, and no others: paths come from the model, and folders are untrusted.
 
-A path is resolved first, links and all, and has to end inside the folder; then it is opened part by part
-from the folder on, following no link any more, so that a link that is put there meanwhile is refused.
+A path is resolved first, including symbolic links, and must stay inside the folder. It is then opened one
+component at a time without following links, so that a link created in the meantime is rejected.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from typing import Final
 
 __all__ = ["UnreadableFile", "read_inside"]
 
-_DRIVE: Final = re.compile(r"[a-zA-Z]:")
+_DRIVE: Final = re.compile(r"[a-zA-Z]:")  # of Windows
 _FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 )
-"""``O_NONBLOCK``, since opening a pipe would wait for somebody to write into it."""
+"""``O_NONBLOCK``, because opening a named pipe would block until another process writes to it."""
 
 
 class UnreadableFile(Exception):
-    """A path that is not read; the text says why, and what would be."""
+    """A path that cannot be read; the text says why, and which paths are valid."""
 
     def __init__(self, message: str, *, missing: bool = False, too_large: bool = False) -> None:
         super().__init__(message)
         self.missing = missing
-        """There is nothing of that name."""
+        """The file does not exist."""
         self.too_large = too_large
-        """There is, and it has too many bytes."""
+        """The file is larger than the limit."""
 
 
 def read_inside(folder: Path, path: str, limit: int) -> bytes:
-    """The bytes of a file in a folder.
+    """Read a file in a folder.
 
     :param path: relative to the folder, with ``/`` between its parts
-    :param limit: bytes that a file may have
-    :raises Unreadable: if it leaves the folder, is no file, is larger, or cannot be read
+    :param limit: maximum size in bytes
+    :raises Unreadable: if it is outside the folder, not a file, too large, or cannot be read
     """
     _check(path)
     try:
@@ -52,7 +52,7 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
             return _content(file, path, limit)
     except FileNotFoundError:
         raise UnreadableFile(f"there is no file {path!r}", missing=True) from None
-    except (OSError, ValueError) as error:  # ValueError: half a character
+    except (OSError, ValueError) as error:  # ValueError: a lone surrogate
         raise UnreadableFile(f"{path!r} cannot be read: {_why(error)}") from None
 
 
@@ -69,8 +69,8 @@ def _check(path: str) -> None:
 
 @contextmanager
 def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
-    """The file at the end of these parts, no link among them."""
-    if os.open not in os.supports_dir_fd:  # Windows, where the path was resolved a moment ago
+    """Open a file component by component, without following links."""
+    if os.open not in os.supports_dir_fd:  # Windows: rely on the path that was just resolved
         file = os.open(root.joinpath(*parts), _FLAGS)
     else:
         file = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -93,8 +93,8 @@ def _content(file: int, path: str, limit: int) -> bytes:
     if not stat.S_ISREG(found.st_mode):
         raise UnreadableFile(f"{path!r} is no ordinary file")
     content = b""
-    while len(content) <= limit and (piece := os.read(file, limit + 1 - len(content))):
-        content += piece
+    while len(content) <= limit and (chunk := os.read(file, limit + 1 - len(content))):
+        content += chunk
     if len(content) > limit:
         size = max(found.st_size, len(content))
         raise UnreadableFile(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)

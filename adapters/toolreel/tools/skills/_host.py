@@ -1,9 +1,8 @@
 """Agent Skills as tools: ``skills_list``, ``skills_load``, ``skills_read_file`` and ``skills_run_script``.
 
-A skill is a folder with a ``SKILL.md`` (https://agentskills.io/specification). What a model sees of it
-comes in three steps: name and description in the first request (:func:`skills_message`), the instructions
-when it loads the skill, other files when it reads them. The tools are :class:`Tool` objects like any other,
-for every host that takes Python functions::
+A skill is a folder with a ``SKILL.md`` (https://agentskills.io/specification). The model sees it in three
+steps: name and description in the first request (:func:`skills_message`), the instructions when it loads the
+skill, and other files when it reads them. Pass the tools to any host for Python functions::
 
     skills = read_skills("skills")
     tools = PythonTools(skill_tools(skills, allow_scripts=["pdf-forms/scripts/*.py"]))
@@ -34,7 +33,7 @@ _SOURCE: Final = "skills"
 _FILE_LIMIT: Final = 128 * 1024
 _OUTPUT_LIMIT: Final = 32 * 1024
 _MARGIN: Final = 5.0
-"""Seconds that the host waits longer than a script may take, for the script's end to be told."""
+"""Seconds that the host's deadline is longer than that of a script, so that the script's result arrives."""
 _ABOUT: Final = (
     "Skills are instructions for particular tasks. Before you begin a task that one of these skills is for, "
     "call skills_load with its name, and do as it says."
@@ -42,10 +41,7 @@ _ABOUT: Final = (
 
 
 def skills_message(skills: Skills) -> str:
-    """What a model is told of its skills from the start, for a system message: names and descriptions.
-
-    Empty, if there are no skills.
-    """
+    """Names and descriptions of skills, for the system message; empty without skills."""
     lines = [f"- {skill.name}: {' '.join(skill.manifest.description.split())}" for skill in skills.skills]
     return "\n".join([_ABOUT, "", *lines]) if lines else ""
 
@@ -59,20 +55,20 @@ def skill_tools(
     file_limit: int = _FILE_LIMIT,
     output_limit: int = _OUTPUT_LIMIT,
 ) -> list[Tool]:
-    """The tools by which a model uses skills; none, if there are no skills.
+    """The tools to use skills; none without skills.
 
-    :param allow_scripts: patterns of scripts that may be run, such as ``pdf-forms/scripts/*.py``; without
-        any, there is no ``skills_run_script``
-    :param ask: somebody has to approve each run of a script
-    :param deadline: seconds that a script may take, until it is killed with all that it has started
-    :param file_limit: bytes of a file that may be read
-    :param output_limit: bytes of each of a script's outputs that the model is shown
-    :raises SkillError: if a pattern means no script
+    :param allow_scripts: patterns of allowed scripts, such as ``pdf-forms/scripts/*.py``; without any, there
+        is no ``skills_run_script``
+    :param ask: whether each run of a script needs approval
+    :param deadline: seconds until a script is killed, with its child processes
+    :param file_limit: maximum size in bytes of a file to read
+    :param output_limit: maximum bytes of stdout and of stderr to return
+    :raises SkillError: if a pattern matches no script
     """
     scripts = allowed_scripts(skills.skills, allow_scripts)
     if not skills.skills:
         return []
-    desk = _SkillTools(
+    skill_methods = _SkillTools(
         {skill.name: skill for skill in skills.skills},
         {script.name: script for script in scripts},
         deadline,
@@ -80,12 +76,17 @@ def skill_tools(
         output_limit,
     )
     tools = [
-        Tool.of(desk.listed, name="skills_list", read_only=True),
-        Tool.of(desk.loaded, name="skills_load", parameters=_skill_schema(desk.skills), read_only=True),
+        Tool.of(skill_methods.listed, name="skills_list", read_only=True),
         Tool.of(
-            desk.read,
+            skill_methods.loaded,
+            name="skills_load",
+            parameters=_skill_schema(skill_methods.skills),
+            read_only=True,
+        ),
+        Tool.of(
+            skill_methods.read,
             name="skills_read_file",
-            parameters=_skill_schema(desk.skills, path={"type": "string", "description": _PATH}),
+            parameters=_skill_schema(skill_methods.skills, path={"type": "string", "description": _PATH}),
             read_only=True,
         ),
     ]
@@ -93,7 +94,7 @@ def skill_tools(
         with_scripts = {script.skill.name: script.skill for script in scripts}
         tools.append(
             Tool.of(
-                desk.ran,
+                skill_methods.ran,
                 name="skills_run_script",
                 parameters=_skill_schema(
                     with_scripts, script={"type": "string", "description": _PATH}, args=_ARGS
@@ -115,7 +116,7 @@ _ARGS: Final[Mapping[str, Json]] = {
 
 
 def _skill_schema(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The schema of a tool that takes a skill's name, and more."""
+    """The schema of a tool with a skill's name and further parameters."""
     name: Json = {"type": "string", "enum": list(skills), "description": "The skill's name."}
     return {
         "type": "object",
@@ -127,7 +128,7 @@ def _skill_schema(skills: Mapping[str, Skill], **further: Mapping[str, Json]) ->
 
 @dataclass(frozen=True, slots=True)
 class _SkillTools:
-    """Who hands skills out; the docstrings of its methods are what the model reads of the tools."""
+    """The tool functions; the docstrings of the public methods are the descriptions that the model sees."""
 
     skills: Mapping[str, Skill]
     scripts: Mapping[str, SkillScript]
@@ -144,14 +145,14 @@ class _SkillTools:
         """Load a skill before you begin a task that it is for: its instructions, and its files."""
         skill = self._skill(name)
         files: list[Json] = [{"path": file.path, "bytes": file.size} for file in skill.files]
-        told: dict[str, Json] = {"name": name, "instructions": skill.manifest.body}
+        loaded: dict[str, Json] = {"name": name, "instructions": skill.manifest.body}
         if skill.manifest.compatibility:
-            told["compatibility"] = skill.manifest.compatibility
+            loaded["compatibility"] = skill.manifest.compatibility
         if files:
-            told["files"] = files
+            loaded["files"] = files
         if scripts := self._scripts(name):
-            told["scripts_that_may_be_run"] = list(scripts)
-        return told
+            loaded["scripts_that_may_be_run"] = list(scripts)
+        return loaded
 
     def read(self, name: str, path: str) -> Json:
         """Read a file of a skill, when its instructions say so."""
@@ -162,13 +163,13 @@ class _SkillTools:
             hint = f"; {self._nearest(skill, path)}" if error.missing else ""
             code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
             raise ToolError(f"Skill {name}: {error}{hint}.", code) from None
-        told: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
+        about: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
         try:
             if b"\0" not in content:
-                return {**told, "text": content.decode("utf-8-sig")}
+                return {**about, "text": content.decode("utf-8-sig")}
         except UnicodeDecodeError:
             pass
-        return {**told, "binary": True, "note": "This file is not text, so it is not shown."}
+        return {**about, "binary": True, "note": "This file is not text, so it is not shown."}
 
     def ran(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
@@ -207,7 +208,7 @@ class _SkillTools:
 
 
 def _result(ended: ProcessResult, script: str, deadline: float, limit: int) -> Json:
-    """What the model is told of a script that has ended; another exit code than 0 is a failure."""
+    """The result of a script for the model; a non-zero exit code is a failure."""
     data: dict[str, Json] = {
         "exit_code": ended.exit_code,
         "stdout": ended.stdout.text,

@@ -1,15 +1,14 @@
-"""A ``SKILL.md``: front matter of YAML and a body of Markdown, checked as Agent Skills are specified.
+"""Parse and check a ``SKILL.md``: YAML front matter and a Markdown body, as Agent Skills specify.
 
-The verdict is that of the reference library, skills-ref, over the same folder. Ours differs
+The result is that of the reference library, skills-ref, with these differences:
 
-- in what only strictyaml refuses: lists and mappings in brackets, and levels that are indented differently,
-  are YAML, and are taken;
-- in the marks: the first line is ``---`` and nothing else, and so is the one that closes the front matter,
-  while the library takes ``---`` anywhere; a text that holds ``---`` is therefore whole here;
-- in bounds, which the library has none of: a file, its front matter and its nesting have a size, and an
-  escape for half a character is refused, since it cannot be sent.
+- We accept YAML that only strictyaml rejects: flow lists and mappings, and varying indentation.
+- The front matter is delimited by lines that are exactly ``---``, while the library accepts ``---`` anywhere;
+  a value that contains ``---`` is therefore not cut.
+- We limit the size of the file, of the front matter and its nesting, and reject lone surrogates, because they
+  cannot be sent.
 
-Everything in the front matter is text: ``version: 1.0`` is ``"1.0"``, and nothing becomes an object.
+All values in the front matter are strings: ``version: 1.0`` is ``"1.0"``.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = ["Manifest", "manifest_of"]
 _FIELDS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _MARK: Final = "---"
 _HEAD_LIMIT: Final = 16 * 1024
-"""Characters of front matter; its longest fields have 1,024 and 500."""
+"""Maximum length of the front matter; its longest fields have 1,024 and 500 characters."""
 _MAX_NESTING: Final = 16
 _NAME_LIMIT: Final = 64
 _LIMITS: Final = {"description": 1024, "compatibility": 500}
@@ -41,27 +40,30 @@ _LIMITS: Final = {"description": 1024, "compatibility": 500}
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a ``SKILL.md`` says."""
+    """The parsed content of a ``SKILL.md``."""
 
     name: str
-    """Letters, digits and hyphens; the name of its folder."""
+    """Lower-case letters, digits and hyphens; equals the name of the folder."""
     description: str
-    """What it does, and when it is to be used."""
+    """What the skill does, and when to use it."""
     compatibility: str
-    """What it needs, such as programs or a network; often empty."""
+    """Requirements such as programs or a network; often empty."""
     body: str
     """The instructions."""
     front_matter: JsonText
-    """All fields, as a JSON object of texts; ``allowed-tools`` is among them and allows nothing here."""
+    """All fields as a JSON object of strings; ``allowed-tools`` is included, but has no effect."""
 
 
 def manifest_of(text: str, folder: str) -> Manifest:
-    r"""What a ``SKILL.md`` says that stands in a folder of this name.
+    r"""Parse a ``SKILL.md``.
+
+    :param folder: name of its folder, which must equal the name of the skill
+
 
     >>> manifest_of("---\nname: pdf\ndescription: Reads PDF files.\n---\nCall pdftotext.\n", "pdf").body
     'Call pdftotext.'
 
-    :raises SkillError: with everything that is wrong with it
+    :raises SkillError: lists all problems
     """
     head, body = _parted(text.replace("\r\n", "\n"))
     fields = _fields(head)
@@ -87,7 +89,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 class _Texts(yaml.BaseLoader):
-    """Constructs texts, lists and mappings, nothing else; a key may stand in a mapping once."""
+    """A loader that constructs only strings, lists and mappings, and rejects duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         mapping = super().construct_mapping(node, deep=deep)
@@ -103,7 +105,7 @@ def _fields(head: str) -> Mapping[str, Any]:
     if len(head) > _HEAD_LIMIT:
         raise SkillError(f"its front matter has {len(head)} characters; at most {_HEAD_LIMIT} are read")
     try:
-        _refuse_what_unfolds(head)
+        _reject_unsafe(head)
         tree = yaml.load(head, Loader=_Texts)  # noqa: S506 - a BaseLoader makes texts, lists and mappings
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
@@ -117,8 +119,8 @@ def _fields(head: str) -> Mapping[str, Any]:
     return tree
 
 
-def _refuse_what_unfolds(head: str) -> None:
-    """Anchors and tags mean nothing here; what nests deeply means harm."""
+def _reject_unsafe(head: str) -> None:
+    """Reject anchors and aliases, tags, and deep nesting, before anything is constructed."""
     depth = 0
     for event in yaml.parse(head, Loader=yaml.BaseLoader):
         line = event.start_mark.line + 2 if event.start_mark else 2

@@ -49,9 +49,7 @@ def test_a_failure_becomes_a_test_that_documents_it(failures: Path, tmp_path: Pa
     tests = tmp_path / "tests"
     said = promote(failures, run_of(failures, "reads").key[:12], "--to", tests, "--name", "quoted call")
     assert said.exit_code == 0, said.output
-    assert said.stdout.splitlines()[0].endswith(
-        "test_quoted_call.py holds the run to: fail loop.repeated_call"
-    )
+    assert said.stdout.splitlines()[0].endswith("test_quoted_call.py asserts: fail loop.repeated_call")
     names = ["quoted_call.json", "quoted_call.yaml", "test_quoted_call.py"]
     assert sorted(path.name for path in tests.iterdir()) == names
     ran = pytest_in(tests)
@@ -95,7 +93,7 @@ def test_changes_that_lead_elsewhere_are_told(tmp_path: Path) -> None:
 
 def test_a_key_names_one_run(failures: Path, tmp_path: Path) -> None:
     assert "2 runs have a key that begins with ''" in promote(failures, "", "--to", tmp_path).stderr
-    assert "no run has a key that begins with 'x'" in promote(failures, "x", "--to", tmp_path).stderr
+    assert "no run has a key that starts with 'x'" in promote(failures, "x", "--to", tmp_path).stderr
 
 
 def test_a_file_that_was_damaged_says_so(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def test_a_server_that_is_killed_in_a_call_costs_that_call_and_is_started_anew()
         failed = tools.run(called("mcp_good_hang"))
         assert codes(failed) == ["TOOL_UNAVAILABLE"]
         assert message(failed) == (
-            "mcp_good_hang: the MCP server 'good' went away: it was ended by SIGKILL. "
+            "mcp_good_hang: the MCP server 'good' exited: it was ended by SIGKILL. "
             "It may have had effects. Check before you call it again."
         )
         second = int(data(tools.run(called("mcp_good_pid")))["value"])
@@ -403,7 +403,7 @@ def test_an_answer_that_is_none_is_told() -> None:
     [
         (StdioServer("x", "no-such-command"), "there is no command 'no-such-command'; install it"),
         (StdioServer("x", "python3", cwd=Path("/no/such/folder")), "cannot start 'python3': No such file"),
-        (rude("broken"), "it ended with exit code 1; the last it wrote to stderr:\nno such database"),
+        (rude("broken"), "it ended with exit code 1; end of its stderr:\nno such database"),
         (rude("mute", start_ms=300), "it did not say what it offers within 300 ms"),
         (rude("endless"), "it goes on listing tools after 1000 of them"),
     ],

@@ -47,7 +47,7 @@ def test_pins_that_cannot_be_read_are_an_error(tmp_path: Path, text: str) -> Non
     path = tmp_path / "mcp.pins.json"
     path.write_text(text)
     assert complaint(McpConfigError, lambda: read_pins(path)) == (
-        f"{path}: expected an object of fingerprints by name; accept the tools anew"
+        f"{path}: expected an object of fingerprints by name; accept the tools again"
     )
 
 

@@ -237,7 +237,7 @@ def test_two_tools_may_not_share_a_name() -> None:
 
 
 def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
-    told = "this host has no tool 'sub'; make the plan with the host's own surface"
+    told = "this host has no tool 'sub'; build the plan with the surface of this host"
     assert complaint(ConfigError, lambda: PythonTools([add]).run(call("sub"))) == told
     assert complaint(ConfigError, lambda: Toolbox([add]).function("sub")) == told
 
@@ -313,7 +313,7 @@ def test_a_masked_tool_is_neither_sent_nor_run() -> None:
     assert tools.surface.names == ("add",)
     assert tools.surface.masked == ("wait", "fetch")
     assert complaint(ConfigError, lambda: tools.run(call("wait"))) == (
-        "this host has no tool 'wait'; make the plan with the host's own surface"
+        "this host has no tool 'wait'; build the plan with the surface of this host"
     )
     assert complaint(ConfigError, lambda: PythonTools([add], deny=["ad"])) == (
         "deny: there is no tool 'ad'; did you mean 'add'?"

@@ -319,7 +319,7 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
         (complex | None, f"{VALUE}: <class 'complex'> {CARRIED}"),
         (dict[str, Threading], f"{VALUE}: {Threading!r} {CARRIED}"),
         (3, f"{VALUE}: 3 {CARRIED}"),
-        (Endless, f"{VALUE}: its type holds itself, and a schema cannot; use dict"),
+        (Endless, f"{VALUE}: its type is recursive in a way that a schema cannot express; use dict"),
         (Gone, f"{VALUE}: its annotations cannot be read: name 'Nowhere' is not defined"),
         (Literal[b"x"], f"{VALUE}: the choice b'x' is not JSON; use None and decide inside"),
         (Odd, f"{VALUE}: the choice b'1' is not JSON; use None and decide inside"),

@@ -1,4 +1,4 @@
-"""Fetching an OpenAPI document, for whoever asks for just that."""
+"""Fetch an OpenAPI document from a URL."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ACCEPT: Final = "application/json, application/yaml, text/*;q=0.9, */*;q=0.5"
 
 
 def fetched_document(url: str, *, transport: httpx.BaseTransport | None = None) -> Document:
-    """The document at a URL, whose relative servers are meant from there.
+    """Fetch a document; its relative servers are resolved against the URL.
 
-    No redirect is followed.
+    Redirects are not followed.
 
     :raises OpenApiError: if it cannot be fetched or read; names the URL and the place
     """

@@ -1,8 +1,8 @@
-"""YAML as OpenAPI documents are written in it: JSON's values alone, by the rules of YAML 1.2.
+"""Read YAML documents of OpenAPI: only JSON values, by the rules of YAML 1.2.
 
-By the older rules, which PyYAML follows, ``no`` is false and ``2024-01-01`` a date; in a document both
-are texts, and a response's code is one as well. Read as if written by an enemy: aliases may not unfold
-without end, nor stand inside of what they stand for.
+PyYAML implements YAML 1.1, where ``no`` is false and ``2024-01-01`` is a date. In an OpenAPI document both
+are strings, and so are keys such as status codes. The input is untrusted: the size of expanded aliases is
+limited, and recursive aliases are rejected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError:
 __all__ = ["MAX_NODES", "read_yaml"]
 
 MAX_NODES: Final = 2_000_000
-"""Values that a document may have with its aliases unfolded; the largest public ones have half a million."""
+"""Maximum number of values with aliases expanded; the largest public documents have half a million."""
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
@@ -34,7 +34,7 @@ _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 
 @dataclass(slots=True)
 class _Container:
-    """A list or an object of which not all has been read yet."""
+    """A list or an object that is still being read."""
 
     value: list[Json] | dict[str, Json]
     anchor: str | None
@@ -44,12 +44,12 @@ class _Container:
 
 
 def read_yaml(text: str) -> Json:
-    """The value that a YAML text means.
+    """Parse YAML.
 
     >>> read_yaml("200: {on: no, since: 2024-01-01, most: 1.5}")
     {'200': {'on': 'no', 'since': '2024-01-01', 'most': 1.5}}
 
-    :raises OpenApiError: if it is not YAML, or more than JSON can say; names line and column
+    :raises OpenApiError: if it is not YAML, or not representable in JSON; names line and column
     """
     reading = _Reader()
     try:
@@ -61,7 +61,7 @@ def read_yaml(text: str) -> Json:
 
 
 class _Reader:
-    """A document between its first event and its last."""
+    """Builds a document from the events of the parser."""
 
     def __init__(self) -> None:
         self.whole: Json = None
@@ -101,7 +101,7 @@ class _Reader:
         self._put(value, done.nodes, event, done.anchor)
 
     def _put(self, value: Json, nodes: int, event: Any, anchor: str | None = None) -> None:  # noqa: ANN401
-        """Take a complete value to where it belongs."""
+        """Add a complete value to its container."""
         if anchor is None and isinstance(event, yaml.ScalarEvent):
             anchor = event.anchor
         if anchor is not None:
@@ -112,7 +112,7 @@ class _Reader:
         into = self._stack[-1]
         into.nodes += nodes
         if into.nodes > MAX_NODES:
-            raise _complaint(event, f"more than {MAX_NODES} values with its aliases unfolded")
+            raise _complaint(event, f"more than {MAX_NODES} values with its aliases expanded")
         if isinstance(into.value, list):
             into.value.append(value)
         elif into.key is None:
@@ -128,7 +128,7 @@ class _Reader:
 
 
 def _key(value: Json, event: Any) -> str:  # noqa: ANN401
-    """A key is the text that was written, such as a response's code."""
+    """A key as it is written, such as a status code."""
     if isinstance(event, yaml.ScalarEvent):
         return str(event.value)
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Request bodies: the media type that an operation takes, and how a value is written in it."""
+"""Request bodies: choose a media type, and encode a value in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENCODINGS: Final[Mapping[str, _Encoding]] = {
 
 
 class EncodedBody(NamedTuple):
-    """A body as it goes out."""
+    """An encoded body."""
 
     content: bytes
     media_type: str
@@ -37,23 +37,23 @@ class EncodedBody(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """What an operation takes as its body."""
+    """The request body of an operation."""
 
     kind: _Encoding
     media_type: str
     schema: Json
-    """As the document has it."""
+    """As in the document, not converted."""
     required: bool = False
     description: str = ""
     files: frozenset[str] = frozenset()
-    """The parts of a multipart body that are sent as files."""
+    """Names of the multipart fields that are sent as files."""
     parts: Mapping[str, Parameter] = field(default_factory=dict)
-    """How the fields of a form are written, where the document says so."""
+    """Encoding of form fields, if the document specifies it."""
 
-    def written(self, value: Json) -> EncodedBody:
-        """The body that carries a value.
+    def encode(self, value: Json) -> EncodedBody:
+        """Encode a value as a body.
 
-        :raises ToolError: if the value is none that this media type can carry
+        :raises ToolError: if this media type cannot represent the value
         """
         match self.kind:
             case "json":
@@ -80,23 +80,23 @@ class RequestBody:
 
 
 def body_of(document: Document, tree: Tree) -> RequestBody:
-    """What a ``requestBody`` object asks for, in the media type that suits arguments best.
+    """Parse a ``requestBody`` object; JSON is preferred to forms, and forms to text.
 
-    :raises OpenApiError: if none of its media types can be written
+    :raises OpenApiError: if none of its media types is supported
     """
     content = tree.get("content")
     if not isinstance(content, Mapping) or not content:
         raise OpenApiError("requestBody.content: expected an object with a media type")
-    for wanted in _PREFERRED:
-        for media_type, said in content.items():
-            if _encoding_of(media_type) == wanted:
-                return _body(document, tree, wanted, media_type, document.opened(said, media_type))
+    for preferred in _PREFERRED:
+        for media_type, value in content.items():
+            if _encoding_of(media_type) == preferred:
+                return _body(document, tree, preferred, media_type, document.opened(value, media_type))
     known = "JSON, form fields, multipart/form-data and text/plain"
     raise OpenApiError(f"it takes a body of {', '.join(content)}; only {known} can be written")
 
 
-def _body(document: Document, tree: Tree, kind: _Encoding, media_type: str, said: Tree) -> RequestBody:
-    schema, encodings = said.get("schema", True), said.get("encoding", {})
+def _body(document: Document, tree: Tree, kind: _Encoding, media_type: str, media: Tree) -> RequestBody:
+    schema, encodings = media.get("schema", True), media.get("encoding", {})
     properties = _properties(document, schema)
     files = (name for name, part in properties.items() if _holds_files(document, part))
     parts = {
@@ -138,20 +138,20 @@ def _holds_files(document: Document, schema: Json) -> bool:
     """Whether a part is a file, or a list of files."""
     if not isinstance(schema, Mapping):
         return False
-    said = document.opened(schema, "schema")
-    items = said.get("items")
+    resolved = document.opened(schema, "schema")
+    items = resolved.get("items")
     inner = document.opened(items, "items") if isinstance(items, Mapping) else {}
-    return _is_file(said) or _is_file(inner)
+    return _is_file(resolved) or _is_file(inner)
 
 
 def _is_file(schema: Tree) -> bool:
-    """OpenAPI 3.0 says so by the format, 3.1 by the media type of what is not encoded."""
+    """Whether it is a file: by its format in OpenAPI 3.0, by its media type without encoding in 3.1."""
     octets = schema.get("contentMediaType") == "application/octet-stream"
     return schema.get("format") == "binary" or (octets and "contentEncoding" not in schema)
 
 
 def _multipart(fields: list[tuple[str, Json]], files: frozenset[str]) -> EncodedBody:
-    """Parts between boundaries that follow from their content, so that the same call has the same body."""
+    """A multipart body; the boundary is a digest of the content, so that recordings match."""
     parts = [
         (name, item, name in files)
         for name, value in fields

@@ -160,7 +160,7 @@ def test_every_style_has_its_place() -> None:
 
 def body(schema: Json, media_type: str, value: Json, **said: Json) -> tuple[bytes, str]:
     made = body_of(document(), {"content": {media_type: {"schema": schema, **said}}})
-    content, written_as = made.written(value)
+    content, written_as = made.encode(value)
     return content, written_as
 
 
