@@ -1,4 +1,4 @@
-"""A small workspace and the two tools on it: what the recorded sessions use, and a first set to try.
+"""A small workspace with two tools, as in the recorded sessions.
 
 ``toolreel run … --tools toolreel.demo:TOOLS``
 """
@@ -22,7 +22,7 @@ START: Final[dict[str, Section]] = {
 
 
 class Workspace:
-    """Two sections of values, and a version that counts the changes."""
+    """Two sections of values, and a version that counts changes."""
 
     def __init__(self) -> None:
         self.sections = copy.deepcopy(START)
@@ -68,7 +68,7 @@ class Workspace:
 
 
 def _like(present: Value, value: str) -> Value:
-    """The new value, of the kind that the present one is."""
+    """The new value, converted to the type of the current one."""
     if isinstance(present, str):
         return value
     if not value.removeprefix("-").isdecimal():
@@ -86,4 +86,4 @@ def workspace() -> list[ToolLike]:
 
 
 TOOLS: Final = workspace()
-"""The tools of one workspace that lives as long as the process."""
+"""Tools of a workspace that lives as long as the process."""

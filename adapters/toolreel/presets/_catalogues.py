@@ -1,7 +1,7 @@
-"""Catalogues of presets, models and sampling profiles: the shipped one, and the user's own over it.
+"""Catalogues of presets, models and sampling profiles: the shipped one, extended by your own.
 
 A catalogue is a TOML file with tables ``[preset.NAME]``, ``[model."NAME"]`` and ``[sampling.NAME]``.
-One of the same name replaces the shipped one, any other is added.
+An entry replaces a shipped one of the same name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from toolreel_core._settings.config import LoopConfig
 __all__ = ["CATALOGUE_VARIABLE", "config_from_presets", "shipped", "with_files"]
 
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
-"""The environment variable with the user's own catalogues, separated as in ``PATH``."""
+"""Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
 
 _SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml")
 
@@ -39,9 +39,9 @@ def shipped() -> Presets:
 
 
 def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = None) -> Presets:
-    """The shipped collection with files over it, those that the environment names first.
+    """The shipped collection, extended by the files of the environment, then by ``paths``.
 
-    :param environ: the environment; this process's own by default
+    :param environ: environment variables; by default those of this process
     :raises CatalogueError: if a file cannot be read or used; names the file, the line and the place
     """
     named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
@@ -50,7 +50,7 @@ def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = N
 
 
 def config_from_presets(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
-    """The configuration that shipped presets, applied in order, and then ``changes`` lead to.
+    """The configuration of shipped presets, applied in order, and then of ``changes``.
 
     >>> config_from_presets(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
     ('llama_json', 'json_fenced')
@@ -65,5 +65,5 @@ def _text(path: Path) -> str:
 
 
 def _extended(presets: Presets, source: tuple[str, str]) -> Presets:
-    """The collection with one catalogue over it, given by name and text."""
+    """The collection, extended by one catalogue, given as name and text."""
     return read_toml(*source, lambda tree: presets.extended(Presets.of(tree)), CatalogueError)

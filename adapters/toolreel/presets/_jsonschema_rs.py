@@ -1,9 +1,9 @@
-"""Arguments checked by a validator in Rust first, which takes a microsecond where jsonschema takes thirty.
+"""Check arguments with jsonschema-rs first: 1 us instead of 30 with jsonschema.
 
-It is asked only about schemas that :mod:`toolreel_core._schema.compiled` does not know, of keywords in which it and
-jsonschema cannot differ, and only whether a value fits; see :mod:`toolreel_core._schema.validators`. Left to jsonschema
-are, beside rarer keywords, references, whose recursion ends elsewhere, regular expressions, which are of
-another dialect, and ``multipleOf``, which divides otherwise.
+It is used only for schemas that :mod:`toolreel_core._schema.compiled` does not support, with keywords for
+which it cannot disagree with jsonschema, and only to accept values: see
+:mod:`toolreel_core._schema.validators`. jsonschema still checks rarer keywords, references (another recursion limit), regular expressions (another
+dialect) and ``multipleOf`` (another division).
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _SHARED_KEYWORDS: Final = frozenset(
 )
 _NUMERIC: Final = frozenset({"const", "enum", "exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"})
 _EXACT: Final = 2**53
-"""Up to here, a number is the same whether it is taken for an integer or for a float."""
+"""Up to here, integers and floats represent the same numbers."""
 
 
 def install() -> None:
-    """Have the arguments of all runs of this process checked this way."""
+    """Use it for the arguments of all runs in this process."""
     register_validator(compiled_check)
 
 
 def compiled_check(schema: JsonText) -> Check | None:
-    """The validator of a schema, unless jsonschema might say otherwise of some value.
+    """The validator of a schema; ``None`` if jsonschema might disagree on some value.
 
     >>> from toolreel_core._jsontext.canonical import canonical
     >>> check = compiled_check(canonical({"type": "object", "required": ["n"]}))

@@ -17,19 +17,19 @@ from toolreel_core._protocol.state import Settled
 __all__ = ["CallMade", "ExpectedCall", "call", "calls_made", "fits_in_any_order", "fits_in_order", "listing"]
 
 _MAX_DISPLAY: Final = 100
-"""Characters of a value that a listing shows."""
+"""Maximum length of a value in a listing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallMade:
-    """A call that the model made and was given a result for."""
+    """A call of the model that has a result."""
 
     name: str
-    """The tool's inner name, or the name that the model made up."""
+    """The inner name of the tool, or the unknown name that the model used."""
     arguments: Json
-    """As the model gave them; text where they were no JSON."""
+    """As the model wrote them; text if they were not JSON."""
     failed: tuple[str, ...] = ()
-    """Codes of what was wrong; none if the call worked."""
+    """Error codes; empty if the call succeeded."""
 
     def __str__(self) -> str:
         """The call in one line.
@@ -46,9 +46,9 @@ def calls_made(run: Run) -> tuple[CallMade, ...]:
 
 
 def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
-    """What happened, in a line a call.
+    """The calls and the outcome of a run, one per line.
 
-    :param marks: what to add to the line of a call, by its place
+    :param marks: suffixes for lines, by index of the call
     """
     lines = [
         f"  {at + 1}. {_short(str(call))}  {', '.join(call.failed) or 'ok'}{(marks or {}).get(at, '')}"
@@ -58,17 +58,17 @@ def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
 
 
 def format_arguments(arguments: Json) -> str:
-    """Arguments as a call would be written."""
+    """Arguments in the notation of a call."""
     if not isinstance(arguments, Mapping):
         return canonical(arguments)
     return ", ".join(f"{name}={canonical(value)}" for name, value in arguments.items())
 
 
 def _calls(run: Run) -> Iterator[CallMade]:
-    said = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
-    for at, message in enumerate(said):
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
-            results = takewhile(lambda later: isinstance(later, ToolMessage), said[at + 1 :])
+            results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             for call, result in zip(message.calls, results, strict=False):
                 yield _made(run, call, cast("ToolMessage", result))
 
@@ -102,25 +102,25 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCall:
-    """A call that a test expects; made by :func:`call`."""
+    """A call that a test expects; create it with :func:`call`."""
 
     name: str
     arguments: Mapping[str, Json] = field(default_factory=dict)
     whole: bool = False
-    """Whether there may be no other arguments."""
+    """Whether other arguments are not allowed."""
     failing: str | bool | None = None
-    """Whether the call must have failed, or with which code; ``None`` where either is well."""
+    """Whether the call must fail, or its error code; ``None`` accepts both."""
 
     def exactly(self) -> Self:
-        """The same call, without any further argument."""
+        """The same call, without other arguments."""
         return replace(self, whole=True)
 
     def that_worked(self) -> Self:
-        """The same call, and the tool was content with it."""
+        """The same call, which must succeed."""
         return replace(self, failing=False)
 
     def that_failed(self, code: str | None = None) -> Self:
-        """The same call, and it failed: with this code, if one is given."""
+        """The same call, which must fail, with this code if given."""
         return replace(self, failing=True if code is None else code)
 
     def with_arguments(self, arguments: Mapping[str, Json]) -> Self:
@@ -128,19 +128,19 @@ class ExpectedCall:
         return replace(self, arguments={**self.arguments, **arguments})
 
     def fits(self, made: CallMade) -> bool:
-        """Whether a call is what is expected."""
+        """Whether a call matches."""
         return made.name == self.name and not self.against(made)
 
     def against(self, made: CallMade) -> str:
-        """What speaks against a call, in a few words; empty if nothing does."""
+        """Why a call does not match; empty if it does."""
         if made.name != self.name:
             return f"expected {self.name}, got {made.name}"
         return self._of_arguments(made) or self._of_result(made)
 
     def _of_arguments(self, made: CallMade) -> str:
         if not isinstance(made.arguments, Mapping):
-            wanted = self.arguments or self.whole
-            return f"expected arguments, got the text {made.arguments!r}" if wanted else ""
+            has_expectation = self.arguments or self.whole
+            return f"expected arguments, got the text {made.arguments!r}" if has_expectation else ""
         for name, value in self.arguments.items():
             if name not in made.arguments:
                 return f"{name}: expected {canonical(value)}, got {ABSENT}"
@@ -163,7 +163,7 @@ class ExpectedCall:
                 return "" if code in made.failed else f"expected it to fail with {code}, {got}"
 
     def __str__(self) -> str:
-        """The call in one line; an ellipsis stands for further arguments.
+        """The call in one line; an ellipsis means other arguments.
 
         >>> print(call("add", a=1), call("add", a=1).exactly())
         add(a=1, …) add(a=1)
@@ -188,7 +188,7 @@ def call(name: str, /, **arguments: Json) -> ExpectedCall:
 
 
 def fits_in_order(expected: Sequence[ExpectedCall], made: Sequence[CallMade]) -> tuple[int, ...]:
-    """The places of the calls that fit the expected ones one after another, as far as there are some.
+    """Indexes of calls that match the expected ones in order, as many as there are.
 
     >>> fits_in_order([call("a"), call("b")], [CallMade("a", {}), CallMade("c", {}), CallMade("b", {})])
     (0, 2)
@@ -201,30 +201,31 @@ def fits_in_order(expected: Sequence[ExpectedCall], made: Sequence[CallMade]) ->
 
 
 def fits_in_any_order(expected: Sequence[ExpectedCall], made: Sequence[CallMade]) -> dict[int, int]:
-    """Which call fits which expected one, by their places, in as many pairs as can be made.
+    """A maximum matching of calls and expected calls, by index.
 
-    One that fits several gives way to one that fits nothing else:
+    A call that matches several expectations yields to one that matches nothing else:
 
     >>> fits_in_any_order([call("a"), call("a", n=1)], [CallMade("a", {"n": 1}), CallMade("a", {})])
     {0: 1, 1: 0}
     """
-    taken: dict[int, int] = {}
+    matched: dict[int, int] = {}
 
+    # Kuhn's algorithm: an expectation takes a call, and the former owner looks for another one.
     def place(number: int, tried: set[int]) -> bool:
         for at in (at for at, one in enumerate(made) if expected[number].fits(one) and at not in tried):
             tried.add(at)
-            if at not in taken or place(taken[at], tried):
-                taken[at] = number
+            if at not in matched or place(matched[at], tried):
+                matched[at] = number
                 return True
         return False
 
     for number in range(len(expected)):
         place(number, set())
-    return dict(sorted(taken.items()))
+    return dict(sorted(matched.items()))
 
 
 def _sorted(value: Json) -> Json:
-    """The value with its keys in order, since a test need not know how a model orders them."""
+    """The value with sorted keys, because their order is up to the model."""
     match value:
         case Mapping():
             return {key: _sorted(value[key]) for key in sorted(value)}

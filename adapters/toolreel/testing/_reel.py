@@ -1,8 +1,8 @@
-"""A reel: the recording of one test, being replayed or made.
+"""A reel: the recording of one test, which is replayed or recorded.
 
 The pytest plugin gives one to every test that asks for it (:mod:`toolreel.testing._pytest_plugin`).
-Everything that the test asks a model goes through the reel, be it by :meth:`Reel.run`, by an
-endpoint, or by a transport in somebody else's HTTP client.
+All requests to models go through the reel: with :meth:`Reel.run`, an endpoint, or a transport for another
+HTTP client.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ __all__ = ["Reel", "rerun"]
 
 
 class Reel(ReelTape):
-    """One test's recording: a tape, and the journal of each run."""
+    """The recording of one test: a cassette, and a journal per run."""
 
     def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
         super().__init__(files, live, recording=recording)
         self._journals: list[ReelJournal] = []
 
     def journal(self, plan: Plan) -> ReelJournal:
-        """The journal of the test's next run, for a driver of your own; checked when the test is over."""
+        """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
         self.check_there()
         recorded = read_journal(path) if not self.recording and path.exists() else None
@@ -66,13 +66,12 @@ class Reel(ReelTape):
         observe: Observer | None = None,
         tools_in_replay: bool = True,
     ) -> Run:
-        """Run a plan: against the live side while recording, else against what was recorded.
+        """Run a plan against the live server while recording, otherwise against the recording.
 
-        :param tools: a host, or functions; without any, the journal answers for them in a replay
-        :param approver: decides while recording; in a replay the journal does
-        :param tools_in_replay: whether a replay runs the tools too; for those with effects, let the journal
-            answer
-        :raises toolreel.ReplayMismatch: if the run is not the recorded one
+        :param tools: a host, or functions; without any, a replay takes results from the journal
+        :param approver: approves calls while recording; a replay takes decisions from the journal
+        :param tools_in_replay: whether a replay executes tools; use false for tools with side effects
+        :raises toolreel.ReplayMismatch: if the run differs from the recording
         """
         _check_tools(plan, tools, recording=self.recording)
         host = PythonTools(tools) if isinstance(tools, Iterable) else tools
@@ -101,7 +100,7 @@ class Reel(ReelTape):
         observe: Observer | None = None,
         tools_in_replay: bool = True,
     ) -> Run:
-        """The same as :meth:`run`, awaited, on asyncio and trio."""
+        """The async version of :meth:`run`, for asyncio and trio."""
         _check_tools(plan, tools, recording=self.recording)
         host = _awaited(tools)
         journal = self.journal(plan)
@@ -123,7 +122,7 @@ class Reel(ReelTape):
         return done
 
     def finish(self) -> None:
-        """Say that the test is over; what was recorded must have happened again, and nothing else.
+        """End the test: fail if the replay differs from the recording, or did not use all of it.
 
         :raises toolreel.ReplayMismatch: while replaying; names the first difference
         """
@@ -135,9 +134,9 @@ class Reel(ReelTape):
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
 
     def save(self) -> tuple[Path, ...]:
-        """Write what was recorded, all of it or nothing, and say where.
+        """Write the recording completely or not at all; return the paths.
 
-        :raises SecretFound: if it would hold a secret; nothing is written
+        :raises SecretFound: if it would contain a secret; nothing is written
         """
         for journal in self._journals:
             journal.refuse_secrets(self.live.secrets)
@@ -150,10 +149,10 @@ class Reel(ReelTape):
 
 
 def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:
-    """Run a plan without a network; the journal answers for tools and approvals.
+    """Run a plan against a recording, without network; tool results and approvals come from the journal.
 
-    :raises toolreel.ReplayMismatch: if the run is not the recorded one
-    :raises AdapterError: if nothing is recorded, or it cannot be read
+    :raises toolreel.ReplayMismatch: if the run differs from the recording
+    :raises AdapterError: if there is no recording, or it cannot be read
     """
     reel = Reel(files)
     match driver:
@@ -173,7 +172,7 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
 
 
 class _ThreadedTools:
-    """A host of tools that block, awaited."""
+    """Async wrapper of a blocking tool host."""
 
     def __init__(self, tools: PythonTools) -> None:
         self._tools = tools

@@ -23,7 +23,7 @@ def union(choices: Sequence[JsonType]) -> JsonType:
         if not found:
             deepest = max(complaints, key=lambda error: len(error.path))
             raise deepest if deepest.path or len(choices) == 1 else complaints[0]
-        # A value that needs no conversion wins, so that "7" for `date | str` stays text if it can.
+        # A value that needs no conversion wins, so that "7" for `int | str` stays text.
         return next((result for result in found if type(result) is type(value)), found[0])
 
     schemas = [choice.schema for choice in choices]
