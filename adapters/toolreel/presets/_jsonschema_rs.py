@@ -2,8 +2,8 @@
 
 It is used only for schemas that :mod:`toolreel_core._schema.compiled` does not support, with keywords for
 which it cannot disagree with jsonschema, and only to accept values: see
-:mod:`toolreel_core._schema.validators`. jsonschema still checks rarer keywords, references (another recursion limit), regular expressions (another
-dialect) and ``multipleOf`` (another division).
+:mod:`toolreel_core._schema.validators`. jsonschema still checks rarer keywords, references (another
+recursion limit), regular expressions (another dialect) and ``multipleOf`` (another division).
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Claims:
     # Calls.
 
     def called(self, name: Call, /, **arguments: Json) -> Self:
-        """Assert that the tool was called with at least these arguments; ``then`` continues from that call."""
+        """Assert that the tool was called with at least these arguments; ``then`` continues there."""
         __tracebackhide__ = True
         return self._found(_expected(name, arguments), 0)
 

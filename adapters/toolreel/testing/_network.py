@@ -46,8 +46,8 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
 def _is_not_duplicate(record: logging.LogRecord) -> bool:
     """Filter out log records that only repeat the failure of a test.
 
-    asyncio logs a traceback when a task with an unretrieved exception is collected: after the test, in the log
-    of another one.
+    asyncio logs a traceback when a task with an unretrieved exception is collected: after the test, in the
+    log of another one.
     """
     return not (record.exc_info and isinstance(record.exc_info[1], NetworkBlocked))
 

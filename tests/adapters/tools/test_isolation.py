@@ -179,7 +179,7 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
 
 
 HANGING = """
-from tests.adapters import isolated_things as things
+from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.python.test_host import call
 from toolreel.tools._python.host import PythonTools, Tool
 tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)

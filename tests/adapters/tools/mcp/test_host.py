@@ -251,7 +251,7 @@ def test_a_server_that_is_killed_in_a_call_costs_that_call_and_is_started_anew()
         failed = tools.run(called("mcp_good_hang"))
         assert codes(failed) == ["TOOL_UNAVAILABLE"]
         assert message(failed) == (
-            "mcp_good_hang: the MCP server 'good' exited: it was ended by SIGKILL. "
+            "mcp_good_hang: the MCP server 'good' went away: it was ended by SIGKILL. "
             "It may have had effects. Check before you call it again."
         )
         second = int(data(tools.run(called("mcp_good_pid")))["value"])
