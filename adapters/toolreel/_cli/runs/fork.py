@@ -123,8 +123,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     have differed. --tool-result replaces event N. What follows is new, and you choose who answers:
     --base-url (a live server), --from (another recording) or --recorded (FILE itself).
 
-    `toolreel diff` lists the events of a recording with their numbers where two runs differ;
-    `toolreel cassettes journal` prints all of them.
+    `toolreel cassettes journal FILE` prints the events with their numbers.
 
     \b
     toolreel fork cassettes/workspace/local--qwen2.5-coder-1.5b --at 4 \\
