@@ -123,7 +123,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     have differed. --tool-result replaces event N. What follows is new, and you choose who answers:
     --base-url (a live server), --from (another recording) or --recorded (FILE itself).
 
-    `toolreel cassettes journal FILE` prints the events with their numbers.
+    Event N is line N + 1 of the journal (NAME.journal.jsonl), whose first line is the plan.
 
     \b
     toolreel fork cassettes/workspace/local--qwen2.5-coder-1.5b --at 4 \\
