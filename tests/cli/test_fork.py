@@ -236,7 +236,7 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
 
 MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "nobody who answers": (("--at", "1"), ("--base-url URL", "--from OTHER", "--recorded")),
-    "two who answer": (("--at", "1", "--recorded", "--from", SESSION), ("say who answers", "by one of")),
+    "two who answer": (("--at", "1", "--recorded", "--from", SESSION), ("choose who answers", "with one of")),
     "no place": (("--recorded",), ("Missing option '--at'",)),
     "a place that is not there": (
         ("--at", "9", "--recorded"),

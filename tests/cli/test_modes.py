@@ -110,7 +110,7 @@ def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     nameless = command(DOWN, "--mode", "replay")
     missing = command(DOWN, "--record", "kept", "--mode", "replay")
     first, second, third = said_by_each([both, nameless, missing], tmp_path)
-    assert "--overwrite and --mode auto both say" in first.stderr
+    assert "--overwrite and --mode auto contradict each other" in first.stderr
     assert "--mode replay needs a recording: --record NAME" in second.stderr
     assert "kept.yaml: there is no recording" in third.stderr
     assert {first.code, second.code, third.code} == {2}

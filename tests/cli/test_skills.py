@@ -138,7 +138,7 @@ def test_mistakes_are_told(here: Path) -> None:
     assert_mistake(bad, "name: 'zap' is not the name of its folder, 'zip'; rename one of the two")
     assert_mistake(pattern, "--skills-allow-script pdf-forms/say.sh: no skill has a file of that name")
     assert_mistake(alone, "--skills-allow-script needs --skills FOLDER")
-    assert_mistake(nothing, "say where the tools come from", "--skills FOLDER")
+    assert_mistake(nothing, "name the source of the tools", "--skills FOLDER")
     assert skipped.code == 0
     assert skipped.stderr.startswith("left out    ")
     assert "name: 'zap' is not the name of its folder" in skipped.stderr

@@ -129,9 +129,9 @@ def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
     [
         (b"\xff\n", ("line 1", "not UTF-8 at byte 0")),
         (b"{\n", ("line 1", "one JSON object to a line")),
-        (b'\n["a"]\n', ("line 2", "no JSON object")),
+        (b'\n["a"]\n', ("line 2", "not a JSON object")),
         (b'{"content": "a", "tool": []}\n', ("line 1", "did you mean 'tools'?")),
-        (b'{"tools": []}\n', ("line 1", '"content" must be there')),
+        (b'{"tools": []}\n', ("line 1", '"content" is required')),
         (b'{"content": "a"}\n', ("line 1", '"tools" must be a list')),
         (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools" must be a list')),
         (b'{"content": "a", "tools": [{"type": "function"}]}\n', ("line 1", '"tools" must be a list')),
