@@ -37,7 +37,7 @@ class CallMade:
         >>> print(CallMade("add", {"a": 1, "b": [2]}))
         add(a=1, b=[2])
         """
-        return f"{self.name}({format_arguments(self.arguments)})"
+        return f"{self.name}({_format_arguments(self.arguments)})"
 
 
 def calls_made(run: Run) -> tuple[CallMade, ...]:
@@ -57,7 +57,7 @@ def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
     return "\n".join(["what happened:", *(lines or ["  no calls"]), f"  {_outcome_line(run)}"])
 
 
-def format_arguments(arguments: Json) -> str:
+def _format_arguments(arguments: Json) -> str:
     """Arguments in the notation of a call."""
     if not isinstance(arguments, Mapping):
         return canonical(arguments)
@@ -168,7 +168,7 @@ class ExpectedCall:
         >>> print(call("add", a=1), call("add", a=1).exactly())
         add(a=1, …) add(a=1)
         """
-        parts = [format_arguments(self.arguments)] if self.arguments else []
+        parts = [_format_arguments(self.arguments)] if self.arguments else []
         ends = {None: "", False: " that worked", True: " that failed"}
         end = f" that failed with {self.failing}" if isinstance(self.failing, str) else ends[self.failing]
         return f"{self.name}({', '.join([*parts, *([] if self.whole else ['…'])])}){end}"
