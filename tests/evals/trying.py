@@ -83,7 +83,7 @@ def evaluated(
     cassettes: bool = True,
     accept_changes: bool = False,
 ) -> Ending:
-    """Run an evaluation that are missing; nobody waits for a provider to recover.
+    """Make the runs of a plan that are missing; nobody waits for a provider to recover.
 
     :param pauses: gets what would have been waited for
     """
