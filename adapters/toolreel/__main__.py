@@ -10,12 +10,13 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say which extra it needs."""
+    """Run the command line, or report the missing extra."""
     try:
         from toolreel._cli.main import toolreel
 
         toolreel()
     except ImportError as error:
+        # Only packages of the extra `cli`: other import errors are bugs, and keep their traceback.
         if error.name not in {"click", "rich", "httpx"}:
             raise
         sys.exit(_without_extra(MissingExtra.of("cli", error.name)))

@@ -1,9 +1,9 @@
-"""Errors that the adapters raise: something around the core cannot be used, read or trusted.
+"""Errors of the adapters: files, servers and settings that cannot be used.
 
 ::
 
     ToolreelError
-    ├── ReplayMismatch            (core) a recording disagrees with the run that replays it
+    ├── ReplayMismatch            (core) a replayed run differs from its recording
     └── AdapterError
         ├── MissingExtra          an optional dependency is not installed
         ├── CassetteError         a cassette cannot be read, trusted or written
@@ -12,22 +12,22 @@
         ├── JournalError          a journal cannot be read, trusted or written
         ├── CatalogueError        a catalogue of presets cannot be read or used
         ├── EvalPlanError         the plan of an evaluation cannot be read or used
-        ├── ForkError             a recorded run cannot be forked where or as it was asked for
+        ├── ForkError             a recorded run cannot be forked at this event or with this change
         ├── ToolModuleError       a module that should hold tools cannot be used
         ├── McpConfigError        a configuration of MCP servers cannot be read or used
-        ├── McpServerError        an MCP server cannot be started, or does not say what it offers
+        ├── McpServerError        an MCP server cannot be started, or does not list its tools
         ├── SkillError            an Agent Skill cannot be used
-        ├── OpenApiError          an OpenAPI document cannot be read, or its operations be called
-        ├── ResultsError          the results of an evaluation cannot be read, gone on with or written
+        ├── OpenApiError          an OpenAPI document cannot be read, or its operations cannot be called
+        ├── ResultsError          the results of an evaluation cannot be read, continued or written
         ├── TokenizerError        a file that should hold a tokenizer cannot be used
         ├── EndpointConfigError   an endpoint's settings are not usable
-        └── BodyError             (bounded) a response body was not taken in
+        └── BodyError             (http) a response body was rejected
             ├── Stalled
             ├── TooLarge
             └── UndecodableBody
 
-Each text names the place and the remedy. A far side that fails is none of these: the HTTP
-adapter turns it into an event.
+Each message names the place and the remedy. Failures of a server are not among them: the HTTP adapter reports
+them as events.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ __all__ = [
 
 
 class AdapterError(ToolreelError):
-    """Anything that an adapter itself raises."""
+    """Base class of all errors that adapters raise."""
 
 
 class MissingExtra(AdapterError, ImportError):
-    """An optional dependency is not installed; the text has the command that installs it."""
+    """An optional dependency is not installed; the message has the command to install it."""
 
     @classmethod
     def of(cls, extra: str, package: str) -> MissingExtra:
-        """The error for one extra of toolreel and the package that was looked for.
+        """The error for a missing package of an extra.
 
         >>> print(MissingExtra.of("record", "vcrpy"))
         vcrpy is not installed: it comes with the extra 'record', pip install 'toolreel[record]'
@@ -78,7 +78,7 @@ class CassetteError(AdapterError):
 
 
 class SecretFound(CassetteError):
-    """A cassette that was not written, because it would hold a secret; says where, never what."""
+    """A cassette was not written, because it would contain a secret; names the place, never the secret."""
 
 
 class SecretRulesError(AdapterError, ValueError):
@@ -98,11 +98,11 @@ class EvalPlanError(AdapterError, ValueError):
 
 
 class ForkError(AdapterError):
-    """A recorded run that cannot be forked where or as it was asked for; says where it can be."""
+    """A recorded run cannot be forked at this event or with this change; says where it can be."""
 
 
 class ToolModuleError(AdapterError):
-    """A module that should hold tools and cannot be imported, or does not hold what was asked for."""
+    """A module of tools that cannot be imported, or lacks the attribute."""
 
 
 class McpConfigError(AdapterError, ValueError):
@@ -110,23 +110,23 @@ class McpConfigError(AdapterError, ValueError):
 
 
 class McpServerError(AdapterError):
-    """An MCP server that cannot be started, or does not say what it offers; names it, and what it said."""
+    """An MCP server that cannot be started, or does not list its tools; has its name and the reason."""
 
 
 class SkillError(AdapterError, ValueError):
-    """An Agent Skill that cannot be read or used; names its folder, and all that is wrong with it."""
+    """An Agent Skill that cannot be read or used; names its folder and all problems."""
 
 
 class OpenApiError(AdapterError, ValueError):
-    """An OpenAPI document that cannot be read, or does not offer what was asked for; names the place."""
+    """An OpenAPI document that cannot be read, or lacks an operation; names the place."""
 
 
 class ResultsError(AdapterError, ValueError):
-    """The results of an evaluation that cannot be read, gone on with or written; names file and line."""
+    """The results of an evaluation that cannot be read, continued or written; names file and line."""
 
 
 class TokenizerError(AdapterError):
-    """A file that should hold a tokenizer, and cannot be read as one; names the file."""
+    """A file that is not a tokenizer; names the file."""
 
 
 class EndpointConfigError(AdapterError, ValueError):

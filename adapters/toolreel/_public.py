@@ -48,8 +48,7 @@ from toolreel._replay.fork import Forked, fork
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.resume import aresume, resume
-from toolreel.tools._call_context import CurrentCall, RunContext, current_call
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.async_host import AsyncPythonTools
 from toolreel.tools._python.host import PythonTools

@@ -27,10 +27,10 @@ def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
         "plan        config.fix_empty_final",
         "            - true",
         "            + false",
-        "parts at    event 6, turn 4: one of the runs goes on, the other does not",
+        "differs at  event 6, turn 4: one run continues, the other ends",
         '            a reply: The result is that the status of the release has been updated to "ready".',
         "            b no event: the run has ended as empty_final",
-        "            other bytes, same meaning in events 1, 3, 5: ids, times, token counts",
+        "            ignored differences in events 1, 3, 5: ids, times, token counts",
     ]
     assert lines[9].split() == ["turn", "a", "b"]
     assert lines[10].startswith('turn 1      → state_get({"path":"/release/status"})')
@@ -45,7 +45,7 @@ def test_a_run_is_the_same_as_itself_by_any_of_its_names(tmp_path: Path) -> None
         [("diff", names[0], names[1]), ("diff", names[1], names[2], "--json")], tmp_path
     )
     assert (shown.code, machine.code) == (0, 0)
-    assert shown.stdout.splitlines()[2:] == ["same        nothing that the loop acts on differs"]
+    assert shown.stdout.splitlines()[2:] == ["same        no difference that the loop acts on"]
     assert machine.data["same"] is True
     assert (machine.data["plan"], machine.data["first"]) == ([], None)
 
@@ -56,7 +56,7 @@ def test_many_changes_are_counted_and_the_first_of_them_shown(tmp_path: Path) ->
     fork = ("fork", str(cassette("chat")), "--at", "1", "--recorded", "--record", "kept")
     _, said = said_by_each([(*fork, *settings, *more), ("diff", str(cassette("chat")), "kept")], tmp_path)
     assert "            and 5 more places" in said.stdout.splitlines()
-    assert "parts at" not in said.stdout
+    assert "differs at" not in said.stdout
 
 
 def test_on_a_terminal_the_columns_fit_its_width(tmp_path: Path) -> None:

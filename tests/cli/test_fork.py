@@ -161,7 +161,7 @@ def test_another_record_answers_from_the_same_place_on(tmp_path: Path) -> None:
     assert (
         "stopped     at event 6: the record has no event 6; the run is in phase AwaitingReply" in back.stdout
     )
-    assert back.stderr.startswith("error: the fork is not over")
+    assert back.stderr.startswith("error: the fork stopped before its end")
     assert "saved       kept/part.journal.jsonl" in back.stdout
     with serving(replying(saying("All done."))) as server:
         live = ("--base-url", server.url, *WORKSPACE, "--json")
@@ -236,7 +236,7 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
 
 MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "nobody who answers": (("--at", "1"), ("--base-url URL", "--from OTHER", "--recorded")),
-    "two who answer": (("--at", "1", "--recorded", "--from", SESSION), ("say who answers", "by one of")),
+    "two who answer": (("--at", "1", "--recorded", "--from", SESSION), ("choose who answers", "with one of")),
     "no place": (("--recorded",), ("Missing option '--at'",)),
     "a place that is not there": (
         ("--at", "9", "--recorded"),

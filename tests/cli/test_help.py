@@ -13,7 +13,7 @@ from tests.cli.commands import assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli.cassettes.group import cassettes_command
 from toolreel._cli.evals.group import eval_command
-from toolreel._cli.lazy import Later
+from toolreel._cli.lazy import LazyCommand
 from toolreel._cli.main import toolreel as toolreel_group
 from toolreel._replay.replay import DRIVERS, companion
 
@@ -48,7 +48,7 @@ def test_a_command_is_told_of_before_it_is_loaded_as_it_tells_of_itself(later: c
 
 
 def loaded(later: click.Command) -> click.Command:
-    assert isinstance(later, Later)
+    assert isinstance(later, LazyCommand)
     return later.load()
 
 
@@ -93,7 +93,7 @@ def test_the_demo_shows_the_session_and_proves_it_on_every_driver(tmp_path: Path
         ("click", "demo", "pip install 'toolreel[cli]'"),
         ("rich", "demo", "pip install 'toolreel[cli]'"),
         ("httpx", "demo", "pip install 'toolreel[record]'"),
-        ("httpx", "run hi --model m --base-url http://127.0.0.1:9", "pip install 'toolreel[http]'"),
+        ("httpx", "run hi --model m --base-url http://127.0.0.1:9", "pip install 'toolreel[record]'"),
         ("vcr", "demo", "pip install 'toolreel[record]'"),
         ("yaml", "demo", "pip install 'toolreel[record]'"),
         ("yaml", "tools --skills .", "pip install 'toolreel[skills]'"),

@@ -63,7 +63,7 @@ def test_other_drivers_reach_the_servers_and_what_happens_to_one_is_told(tmp_pat
         for said in said_by_each([(*base, "--driver", driver) for driver in ("asyncio", "trio")], tmp_path):
             assert (said.code, '← {"value":"done"}' in said.stdout) == (0, True)
             assert "turn 1: mcp_w_do failed: TOOL_UNAVAILABLE" in said.stderr
-            assert "MCP server w went away: it ended with exit code 7" in said.stderr
+            assert "MCP server w exited: it ended with exit code 7" in said.stderr
 
 
 def test_what_was_accepted_is_run_and_what_changed_is_left_out_until_accepted(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     assert not any(name.startswith("state_") for name in names(masked))
     assert_mistake(started, "MCP server 's': it ended with exit code 1", "no such database")
     assert_mistake(missing, "nowhere.json: cannot be read: No such file or directory")
-    assert_mistake(nothing, "say where the tools come from: --tools MODULE:ATTR, ", "--mcp FILE")
-    assert_mistake(unaccepted, "--accept is for MCP tools; say which: --mcp FILE")
+    assert_mistake(nothing, "name the source of the tools: --tools MODULE:ATTR, ", "--mcp FILE")
+    assert_mistake(unaccepted, "--accept needs --mcp FILE")
 
 
 @pytest.mark.parametrize("driver", ["sync", pytest.param("asyncio", marks=pytest.mark.slow)])

@@ -55,7 +55,7 @@ def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -
         (anew,) = said_by_each([record], tmp_path)
     assert (first.code, failed.code, anew.code) == (0, 1, 0)
     assert failed.data["saved"] == []
-    assert "the session was not saved, since it did not complete (--mode record)" in failed.stderr
+    assert "the session was not saved, because the run did not complete (--mode record)" in failed.stderr
     assert "It is a draft." in before["kept.yaml"]
     assert "Another." in kept(tmp_path)["kept.yaml"]
 
@@ -102,7 +102,7 @@ def test_a_journal_alone_cannot_be_extended(tmp_path: Path) -> None:
         said_by_each([command(server.url, "--record", "kept")], tmp_path)
     (tmp_path / "kept.yaml").unlink()
     (said,) = said_by_each([command(DOWN, "--record", "kept", "--mode", "extend")], tmp_path)
-    assert_mistake(said, "kept.yaml: only its journal is there, which cannot be extended: fork it instead")
+    assert_mistake(said, "kept.yaml: there is only a journal, which cannot be extended: use toolreel fork")
 
 
 def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     nameless = command(DOWN, "--mode", "replay")
     missing = command(DOWN, "--record", "kept", "--mode", "replay")
     first, second, third = said_by_each([both, nameless, missing], tmp_path)
-    assert "--overwrite and --mode auto both say" in first.stderr
-    assert "--mode replay says what is done with a recording: name it, --record NAME" in second.stderr
+    assert "--overwrite and --mode auto contradict each other" in first.stderr
+    assert "--mode replay needs a recording: --record NAME" in second.stderr
     assert "kept.yaml: there is no recording" in third.stderr
     assert {first.code, second.code, third.code} == {2}

@@ -160,6 +160,6 @@ def test_a_bad_line_is_named_and_ends_the_command(
 def test_a_mistake_on_the_command_line_is_told(tmp_path: Path) -> None:
     assert_mistake(toolreel("normalize", "nowhere.jsonl", cwd=tmp_path), "nowhere.jsonl")
     option = normalize(tmp_path, GOOD, options=("--set", "temperature=0"))
-    assert_mistake(option, "--set temperature: a reply is read by settings of the loop alone")
+    assert_mistake(option, "--set temperature: only loop settings affect how a reply is parsed")
     unknown = normalize(tmp_path, GOOD, options=("--set", "argument_repairs=all"))
     assert_mistake(unknown, "argument_repairs: expected one of strict, safe, lenient, got 'all'")

@@ -100,9 +100,9 @@ def test_tools_shows_what_there_is_what_is_left_out_and_what_is_wrong(tmp_path: 
     assert {"state_get", "openapi_pets_listPets"} <= set(names(masked))
     assert "openapi_pets_getPet" not in names(masked)
     assert names(fetched) == ["openapi_clock_now"]
-    assert_mistake(old, "old.json: Swagger 2.0 is not read here; convert the document to OpenAPI 3")
+    assert_mistake(old, "old.json: Swagger 2.0 is not supported; convert the document to OpenAPI 3")
     assert_mistake(tag, "there is no tag 'pet'; did you mean 'pets'?")
     assert_mistake(missing, "nowhere.yaml: cannot be read: No such file or directory")
-    assert_mistake(nothing, "say where the tools come from: --tools MODULE:ATTR, ")
-    assert_mistake(lost, "--openapi-… is about a document; say which: --openapi FILE")
+    assert_mistake(nothing, "name the source of the tools: --tools MODULE:ATTR, ")
+    assert_mistake(lost, "the --openapi-… options need a document: --openapi FILE")
     assert_mistake(unset, "the environment variable NO_SUCH_VARIABLE is not set; put the credential into it")

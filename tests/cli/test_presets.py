@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, on_terminal, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, replying, serving
-from toolreel.presets._catalogues import VARIABLE, shipped
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped
 
 OWN: Final = """
 [preset.mine]
@@ -133,7 +133,7 @@ def test_two_presets_are_compared_by_their_values(here: Path) -> None:
             },
         ],
     }
-    assert lines(same) == ["openrouter/ and OpenRouter/unknown-model come to the same"]
+    assert lines(same) == ["openrouter/ and OpenRouter/unknown-model have the same settings"]
 
 
 def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Path) -> None:
@@ -214,11 +214,11 @@ def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> No
         (("show", "depseek"), ("there is no preset 'depseek'", "did you mean 'deepseek'?")),
         (("show", "opnrouter/m"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
         (("show", "--provider", "zzz"), ("there is no provider 'zzz'", "--preset default_tool_calling")),
-        (("show",), ("say which one: NAME, or --provider",)),
+        (("show",), ("name a preset: NAME, or --provider",)),
         (("show", "raw", "--model", "m"), ("--model needs --provider",)),
         (("diff", "raw"), ("Missing argument 'B'",)),
         (("models", "gpt"), ("there is no model 'gpt'",)),
-        (("--json", "show", "raw"), ("options go behind show, not before it",)),
+        (("--json", "show", "raw"), ("put options after show, not before it",)),
         (("--catalogue", "missing.toml"), ("missing.toml: there is no such catalogue", "--catalogue")),
         (
             ("show", "mine", "--catalogue", "broken.toml"),
@@ -280,11 +280,13 @@ def test_the_environment_names_a_catalogue_for_all_commands(here: Path) -> None:
         said = toolreel(
             *("run", "Hi.", "--base-url", server.url, "--model", "m", "--preset", "mine"),
             cwd=here,
-            env={VARIABLE: "own.toml"},
+            env={CATALOGUE_VARIABLE: "own.toml"},
         )
     assert said.code == 0, said
     assert sent(server) == {"model": "m", "temperature": 0}
-    assert_mistake(toolreel("presets", cwd=here, env={VARIABLE: "gone.toml"}), "gone.toml", VARIABLE)
+    assert_mistake(
+        toolreel("presets", cwd=here, env={CATALOGUE_VARIABLE: "gone.toml"}), "gone.toml", CATALOGUE_VARIABLE
+    )
 
 
 RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")

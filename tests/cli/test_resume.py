@@ -17,11 +17,11 @@ from tests.cli.commands import (
 )
 from tests.patience import eventually
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.session import Target, go_live, resume_live
+from toolreel._cli.live.session import LiveTarget, resume_live, run_live
 from toolreel._driver.approvers import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
-from toolreel.tools._python.host import Given, Tool, Toolbox
+from toolreel.tools._python.host import Tool, Toolbox, ToolLike
 from toolreel_core._plan.plan import Plan
 
 
@@ -67,7 +67,7 @@ def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Pa
     assert (tmp_path / "kept.journal.jsonl.cut").exists()
 
 
-def guarded() -> list[Given]:
+def guarded() -> list[ToolLike]:
     return [
         Tool.of(tool.function if isinstance(tool, Tool) else tool, needs_approval=True)
         for tool in workspace()
@@ -78,8 +78,8 @@ def test_the_cassette_of_a_run_that_rested_is_gone_on_with(tmp_path: Path) -> No
     path = tmp_path / "kept.yaml"
     plan = Plan.of(model="m", messages="Which status?", tools=Toolbox(guarded()).surface)
     with serving(replying(LOOKING_UP), replying(READY)) as server:
-        target = Target(server.url)
-        assert go_live(plan, target, guarded(), record=path).saved
+        target = LiveTarget(server.url)
+        assert run_live(plan, target, guarded(), record=path).saved
         resumed = resume_live(path, target, guarded(), approver=Always(), durable=True)
     assert (resumed.before, resumed.after) == (1, 4)
     assert resumed.saved == (path, tmp_path / "kept.journal.jsonl")
@@ -91,8 +91,8 @@ def test_a_cassette_of_another_run_makes_way(tmp_path: Path) -> None:
     path = tmp_path / "kept.yaml"
     plan = Plan.of(model="m", messages="Which status?", tools=Toolbox(guarded()).surface)
     with serving(replying(LOOKING_UP), replying(READY)) as server:
-        target = Target(server.url)
-        go_live(plan, target, guarded(), record=path)
+        target = LiveTarget(server.url)
+        run_live(plan, target, guarded(), record=path)
         path.write_text(path.read_text().replace("Which status?", "What else?"))
         resumed = resume_live(path, target, guarded(), approver=Always())
     assert resumed.saved == (tmp_path / "kept.journal.jsonl",)

@@ -12,7 +12,7 @@ from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_mcp import configured, rude
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.live.session import Target, go_live
+from toolreel._cli.live.session import LiveTarget, run_live
 from toolreel.testing._scripted import calling
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools.skills._host import read_skills, skill_tools
@@ -96,7 +96,7 @@ def test_a_run_that_rests_is_resumed_with_its_skills(here: Path) -> None:
     tools = skill_tools(read_skills(here / "skills"), allow_scripts=["*"])
     plan = Plan.of(model="m", messages="Fill it.", tools=Toolbox(tools).surface)
     with serving(replying(RUNNING), replying(READY)) as server:
-        go_live(plan, Target(server.url), tools, record=here / "kept.yaml")
+        run_live(plan, LiveTarget(server.url), tools, record=here / "kept.yaml")
         base = ("resume", "kept", "--base-url", server.url, "--approve", "always")
         other, said = said_by_each([(*base, "--skills", "skills"), (*base, *ALLOWED)], here)
     assert other.code == 3
@@ -137,8 +137,8 @@ def test_mistakes_are_told(here: Path) -> None:
     assert_mistake(nowhere, "nowhere: there is no such folder")
     assert_mistake(bad, "name: 'zap' is not the name of its folder, 'zip'; rename one of the two")
     assert_mistake(pattern, "--skills-allow-script pdf-forms/say.sh: no skill has a file of that name")
-    assert_mistake(alone, "--skills-allow-script is for skills; say which: --skills FOLDER")
-    assert_mistake(nothing, "say where the tools come from", "--skills FOLDER")
+    assert_mistake(alone, "--skills-allow-script needs --skills FOLDER")
+    assert_mistake(nothing, "name the source of the tools", "--skills FOLDER")
     assert skipped.code == 0
     assert skipped.stderr.startswith("left out    ")
     assert "name: 'zap' is not the name of its folder" in skipped.stderr

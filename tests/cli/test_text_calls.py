@@ -95,15 +95,15 @@ def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
     told = done.stderr.splitlines()
     assert told[:4] == [
         'line 1, characters 4-7: "`x`"',
-        "    code, a comment, reasoning or another quotation; no call is read there",
+        "    code, a comment, reasoning or another quotation; calls in it are ignored",
         "line 1, characters 23-79: " + json.dumps(PING)[:57] + "…",
         "    read as ping (hermes_json)",
     ]
     assert "    rejected as malformed: looks like a call, but cannot be read as one" in told
-    assert "    a marker that no call follows; it is text" in told
+    assert "    a marker without a call; it is text" in told
     assert "line 3: no call" in told
     assert "line 4: more than 256 KiB of text; it was not searched" in told
-    assert "    the frame of a message; it is not shown" in told
+    assert "    message framing; it is not part of the content" in told
     assert any("rejected as builtin_recipient" in line for line in told)
 
 
@@ -130,9 +130,9 @@ def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
     [
         (b"\xff\n", ("line 1", "not UTF-8 at byte 0")),
         (b"{\n", ("line 1", "one JSON object to a line")),
-        (b'\n["a"]\n', ("line 2", "no JSON object")),
+        (b'\n["a"]\n', ("line 2", "not a JSON object")),
         (b'{"content": "a", "tool": []}\n', ("line 1", "did you mean 'tools'?")),
-        (b'{"tools": []}\n', ("line 1", '"content" must be there')),
+        (b'{"tools": []}\n', ("line 1", '"content" is required')),
         (b'{"content": "a"}\n', ("line 1", '"tools" must be a list')),
         (b'{"content": "a", "tools": [1]}\n', ("line 1", '"tools" must be a list')),
         (b'{"content": "a", "tools": [{"type": "function"}]}\n', ("line 1", '"tools" must be a list')),

@@ -27,7 +27,7 @@ def test_swallowed():
     result.stdout.fnmatch_lines(
         [
             "test_agent.py:10: there is no network in a replay, but this test wants to look up ex*.invalid.",
-            "Let it go through the reel (*); for a tool, let the journal answer (tools_in_replay=False);",
+            "Send it through the reel (*); for a tool, replay its result (tools_in_replay=False);",
             "or allow the host with the ini option reel_allowed_hosts.",
             "To record: pytest test_agent.py::test_name --reel=record --reel-live-url URL",
             "test_agent.py:14: * wants to connect to 192.0.2.1.",

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.live.session import Target, go_live, resume_live
+from toolreel._cli.live.session import LiveTarget, resume_live, run_live
 from toolreel.tools._call_context import current_call
-from toolreel.tools._python.host import Given, Toolbox
+from toolreel.tools._python.host import Toolbox, ToolLike
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.config import LoopConfig
 
@@ -41,7 +41,7 @@ def act(folder: Path) -> None:
         os.fsync(file.fileno())
 
 
-def tools(folder: Path) -> list[Given]:
+def tools(folder: Path) -> list[ToolLike]:
     """A tool for each thing that can be booked."""
 
     def book(room: int) -> dict[str, object]:
@@ -59,14 +59,14 @@ def tools(folder: Path) -> list[Given]:
 
 def hold(mode: str, folder: Path, url: str) -> None:
     """Begin the run, or go on with it."""
-    given, path, target = tools(folder), folder / f"{NAME}.yaml", Target(url)
+    given, path, target = tools(folder), folder / f"{NAME}.yaml", LiveTarget(url)
     if mode == "resume":
         resume_live(path, target, given)
         return
     plan = Plan.of(
         model="m", messages="Book five rooms.", tools=Toolbox(given).surface, config=LoopConfig(max_turns=20)
     )
-    go_live(plan, target, given, record=path)
+    run_live(plan, target, given, record=path)
 
 
 @contextmanager

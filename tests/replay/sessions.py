@@ -24,7 +24,7 @@ from toolreel.demo._workspace import workspace
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import Given, PythonTools
+from toolreel.tools._python.host import PythonTools, ToolLike
 
 __all__ = [
     "ADOPTED",
@@ -69,7 +69,7 @@ def cassette(scenario: str) -> Path:
     return path
 
 
-def held(path: Path, tools: Iterable[Given] | None = None) -> Held:
+def held(path: Path, tools: Iterable[ToolLike] | None = None) -> Held:
     """Hold a session on the sync driver; only its plan is taken from the journal."""
     plan = read_journal(companion(path)).plan
     journal = MemoryJournal(plan)

@@ -1,3 +1,3 @@
-"""The command line: what each command does, and how it shows it."""
+"""The command line."""
 
 __all__: list[str] = []

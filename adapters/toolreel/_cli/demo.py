@@ -1,4 +1,4 @@
-"""``toolreel demo``: a recorded session of a real model, replayed."""
+"""``toolreel demo``: replay a recorded session of a real model."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ __all__ = ["demo_command"]
 
 @click.command("demo", epilog=EPILOG)
 @click.option(
-    "--driver", type=click.Choice(DRIVERS), help="Only this driver; all that are installed by default."
+    "--driver",
+    type=click.Choice(DRIVERS),
+    help="Replay on this driver only; by default on all that are installed.",
 )
 @json_option
 @reporting
 def demo_command(driver: Driver | None, as_machine: bool) -> int:
     """Replay a recorded session of a real model: no network, no key.
 
-    The session was recorded from Qwen2.5-Coder-1.5B on a local llama.cpp server. Its replies come
-    from the cassette, its tools run for real, and the replay must equal the recorded journal.
+    The session was recorded with Qwen2.5-Coder-1.5B on a local llama.cpp server. The replies come from
+    the cassette, the tools are executed, and every event must equal the recorded journal.
     """
     cassette = demo_cassette()
     chosen: list[Driver] = [driver] if driver else demo_drivers()

@@ -1,8 +1,7 @@
-"""Commands that are loaded when they are invoked.
+"""Commands whose modules are imported when they are invoked.
 
-A group knows the names of its commands and a line about each, which is all that its own help, its
-completion and its hint at a misspelt name are made of. Whatever a command imports is paid for by
-who runs that command, or asks for its help.
+A group knows the name and one line of help of each command. That is enough for its own ``--help``, for
+completion and for suggestions after a typo, so ``toolreel --help`` imports no command.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from importlib import import_module
 
 import click
 
-__all__ = ["Later", "LazyGroup"]
+__all__ = ["LazyCommand", "LazyGroup"]
 
 
-class Later(click.Command):
-    """What a group shows in the place of a command that nobody has needed yet."""
+class LazyCommand(click.Command):
+    """A placeholder for a command whose module has not been imported."""
 
     def __init__(self, name: str, home: str, short_help: str) -> None:
-        """Stand for the command ``home``, written ``module:attribute``, of a module beside this one."""
+        """Stand for the command at ``home``: ``module:attribute``, relative to this package."""
         super().__init__(name, short_help=short_help)
         self.home = home
 
     def load(self) -> click.Command:
-        """The command itself.
+        """Import the command.
 
         :raises ImportError: if it needs a package that is not installed
         """
@@ -33,11 +32,11 @@ class Later(click.Command):
 
 
 class LazyGroup(click.Group):
-    """A group that loads a command on the way to invoking it."""
+    """A group that imports a command when it is invoked."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments begin with, and the rest of them."""
+        """The command that the arguments name, imported, and the remaining arguments."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, Later) else command, rest
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest

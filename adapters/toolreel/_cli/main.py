@@ -1,4 +1,4 @@
-"""The commands: where each is, and what ``toolreel --help`` says of it."""
+"""The ``toolreel`` command group: the module of each command, and its line in ``toolreel --help``."""
 
 from __future__ import annotations
 
@@ -8,30 +8,38 @@ from typing import Final
 
 import click
 
-from toolreel._cli.lazy import Later, LazyGroup
+from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._cli.output.errors import EPILOG
 
 __all__ = ["toolreel"]
 
 _COMMANDS: Final = (
-    Later(
+    LazyCommand(
         "cassettes",
         "cassettes.group:cassettes_command",
         "Check recordings, import and export those of vcrpy, tell their journals.",
     ),
-    Later("demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."),
-    Later("diff", "diff:diff_command", "Show where two recorded runs part."),
-    Later("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
-    Later("fork", "fork:fork_command", "Go on from any event of a recorded run, with a change."),
-    Later("normalize", "normalize:normalize_command", "Show what replies of any shape mean."),
-    Later("presets", "presets:presets_command", "Show what presets change, and why."),
-    Later("replay", "replay:replay_command", "Replay a recorded run, and check that it is the same."),
-    Later("resume", "resume:resume_command", "Go on with a recorded run that was killed."),
-    Later("run", "run:run_command", "Run a tool loop against a live server, and record it."),
-    Later("text-calls", "text_calls:text_calls_command", "Find tool calls that a model wrote as text."),
-    Later("tools", "tools:tools_command", "Show the tools that a run would have."),
+    LazyCommand(
+        "demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."
+    ),
+    LazyCommand("diff", "runs.diff:diff_command", "Show where two recorded runs differ."),
+    LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
+    LazyCommand("fork", "runs.fork:fork_command", "Continue a recorded run from any event, with a change."),
+    LazyCommand(
+        "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."
+    ),
+    LazyCommand("presets", "presets.group:presets_command", "Show what presets change, and why."),
+    LazyCommand(
+        "replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is identical."
+    ),
+    LazyCommand("resume", "runs.resume:resume_command", "Finish a recorded run that was killed."),
+    LazyCommand("run", "runs.run:run_command", "Run a tool loop against a live server, and record it."),
+    LazyCommand(
+        "text-calls", "replies.text_calls:text_calls_command", "Find tool calls that a model wrote as text."
+    ),
+    LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
 )
-"""Each line is that of the command itself, which a test compares."""
+"""A test checks that each line equals the short help of the command itself."""
 
 
 @click.group(
@@ -42,11 +50,12 @@ _COMMANDS: Final = (
 )
 @click.version_option(package_name="toolreel", prog_name="toolreel")
 def toolreel() -> None:
-    """Tool loops that can be recorded, replayed and explained.
+    """Record, replay and explain the tool loops of language models.
 
-    Try `toolreel demo`: it replays a recorded session of a real model, without network or key.
+    Start with `toolreel demo`, which replays a recorded session of a real model, without network or key.
+    `toolreel run` runs a loop against your own server. Each command's --help has an example.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What an encoding cannot write is spelt out, instead of failing on it.
+            # Escape characters that the terminal's encoding lacks, instead of raising UnicodeEncodeError.
             stream.reconfigure(errors="backslashreplace")

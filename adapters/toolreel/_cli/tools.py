@@ -1,4 +1,4 @@
-"""``toolreel tools``: the surface that a run would have, tool by tool."""
+"""``toolreel tools``: show the tools of a run."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ allow_option = click.option(
     "--allow",
     multiple=True,
     metavar="NAME",
-    help="Only these tools may be called; * stands for any text; may be repeated.",
+    help="Offer only these tools; * matches any text. Repeatable.",
 )
 deny_option = click.option(
     "--deny",
     multiple=True,
     metavar="NAME",
-    help="These tools may not be called, whatever --allow says; * stands for any text; may be repeated.",
+    help="Never offer these tools, even if --allow matches; * matches any text. Repeatable.",
 )
 
 
-@click.command("tools", epilog=EPILOG, short_help="Show the tools that a run would have.")
+@click.command("tools", epilog=EPILOG, short_help="Show the tools of a run: names, sizes, flags.")
 @source_options
 @accept_option
-@click.option("--by-size", is_flag=True, help="Show what is sent, the largest tools first.")
+@click.option(
+    "--by-size", is_flag=True, help="Show only tools that are sent to the model, the largest first."
+)
 @allow_option
 @deny_option
 @json_option
@@ -52,18 +54,21 @@ def tools_command(
     deny: tuple[str, ...],
     as_machine: bool,
 ) -> int:
-    """Show the tools that a run would have: where they come from, their size, and how they are run.
+    """Show the tools of a run: their names, sources, flags, and sizes in the request.
+
+    Use it to check what the model will see before you run a loop, to find the largest definitions, and
+    to accept the tools of MCP servers. Exits with 2 if the tools exceed the limits of a run.
 
     \b
     toolreel tools --tools toolreel.demo:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
     toolreel tools --openapi pets.yaml --openapi-tag pets
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    if not sources.made:
+    if not sources.any_named:
         known = "--tools MODULE:ATTR, --skills FOLDER, --mcp FILE, or --openapi FILE"
-        raise click.UsageError(f"say where the tools come from: {known}")
-    with redirect_stdout(sys.stderr), sources.opened(accept=accept) as given:
-        surface = given.surface(allow, deny)
+        raise click.UsageError(f"name the source of the tools: {known}")
+    with redirect_stdout(sys.stderr), sources.open(accept=accept) as available:
+        surface = available.surface(allow, deny)
     if as_machine:
         click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
     else:
@@ -106,7 +111,7 @@ def _flags(tool: ToolDefinition) -> list[str]:
         f"args at most {tool.max_args_bytes} bytes": tool.max_args_bytes is not None,
         f"output at most {tool.max_output_bytes} bytes": tool.max_output_bytes is not None,
     }
-    return [name for name, there in flags.items() if there]
+    return [name for name, is_set in flags.items() if is_set]
 
 
 def _tree(surface: ToolSurface) -> Mapping[str, Json]:

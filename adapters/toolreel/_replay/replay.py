@@ -19,7 +19,7 @@ from toolreel._errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.record import MemoryJournal, Recorded, read_journal
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
-from toolreel.tools._python.host import Given, PythonTools
+from toolreel.tools._python.host import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
@@ -44,7 +44,7 @@ __all__ = [
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
 
-Toolset: TypeAlias = Callable[[], Iterable[Given]]
+Toolset: TypeAlias = Callable[[], Iterable[ToolLike]]
 """Makes the tools of a run anew, since tools may keep state."""
 
 
@@ -162,7 +162,7 @@ def _endpoint(tape: Recording) -> TapedEndpoint:
     return TapedEndpoint(tape)
 
 
-def _async_tools(tools: Iterable[Given]) -> AsyncPythonTools:
+def _async_tools(tools: Iterable[ToolLike]) -> AsyncPythonTools:
     from toolreel.tools._python.async_host import AsyncPythonTools
 
     return AsyncPythonTools(tools)

@@ -1,4 +1,4 @@
-"""The demo's tools, for trying things out: ``--tools toolreel.demo:TOOLS``."""
+"""Example tools of the demo, to try toolreel: ``--tools toolreel.demo:TOOLS``."""
 
 from toolreel.demo._workspace import TOOLS, Workspace, workspace
 

@@ -1,4 +1,4 @@
-"""Where the demo's recorded session is, and on which drivers it can be replayed here."""
+"""The recorded session of the demo, and the drivers that can replay it here."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _HERE: Final = Path(__file__).parent
 
 
 def demo_cassette() -> Path:
-    """The cassette: package data in an installed wheel, under ``cassettes/`` in a checkout.
+    """The cassette of the demo: package data of the wheel, or under ``cassettes/`` in a checkout.
 
-    :raises CassetteError: if it is in neither place
+    :raises CassetteError: if it is missing
     """
     places = (_HERE / "session" / _NAME, _HERE.parents[2] / "cassettes" / "workspace" / _NAME)
     for place in places:

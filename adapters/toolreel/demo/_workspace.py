@@ -1,4 +1,4 @@
-"""A small workspace and the two tools on it: what the recorded sessions use, and a first set to try.
+"""A small workspace with two tools, as in the recorded sessions.
 
 ``toolreel run … --tools toolreel.demo:TOOLS``
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Final, TypeAlias
 
-from toolreel.tools._python.host import Given, ToolError
+from toolreel.tools._python.host import ToolError, ToolLike
 
 __all__ = ["TOOLS", "Workspace", "workspace"]
 
@@ -22,7 +22,7 @@ START: Final[dict[str, Section]] = {
 
 
 class Workspace:
-    """Two sections of values, and a version that counts the changes."""
+    """Two sections of values, and a version that counts changes."""
 
     def __init__(self) -> None:
         self.sections = copy.deepcopy(START)
@@ -68,7 +68,7 @@ class Workspace:
 
 
 def _like(present: Value, value: str) -> Value:
-    """The new value, of the kind that the present one is."""
+    """The new value, converted to the type of the current one."""
     if isinstance(present, str):
         return value
     if not value.removeprefix("-").isdecimal():
@@ -79,11 +79,11 @@ def _like(present: Value, value: str) -> Value:
     return int(value)
 
 
-def workspace() -> list[Given]:
+def workspace() -> list[ToolLike]:
     """The tools of a new workspace."""
     state = Workspace()
     return [state.state_get, state.state_patch]
 
 
 TOOLS: Final = workspace()
-"""The tools of one workspace that lives as long as the process."""
+"""Tools of a workspace that lives as long as the process."""

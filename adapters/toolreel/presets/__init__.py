@@ -1,4 +1,4 @@
-"""Preset catalogues from files, and a model's own tokenizer."""
+"""Preset catalogues from files, and exact token counts with a model's tokenizer."""
 
 from typing import TYPE_CHECKING
 

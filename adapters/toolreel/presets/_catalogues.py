@@ -1,7 +1,7 @@
-"""Catalogues of presets, models and sampling profiles: the shipped one, and the user's own over it.
+"""Catalogues of presets, models and sampling profiles: the shipped one, extended by your own.
 
 A catalogue is a TOML file with tables ``[preset.NAME]``, ``[model."NAME"]`` and ``[sampling.NAME]``.
-One of the same name replaces the shipped one, any other is added.
+An entry replaces a shipped one of the same name.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._errors import CatalogueError
-from toolreel.presets._toml import read_text, read_toml
+from toolreel.presets._toml import read_file, read_toml
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._settings.config import LoopConfig
 
-__all__ = ["VARIABLE", "configured", "shipped", "with_files"]
+__all__ = ["CATALOGUE_VARIABLE", "config_from_presets", "shipped", "with_files"]
 
-VARIABLE: Final = "TOOLREEL_CATALOGUE"
-"""The environment variable with the user's own catalogues, separated as in ``PATH``."""
+CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
+"""Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
 
 _SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml")
 
@@ -39,20 +39,20 @@ def shipped() -> Presets:
 
 
 def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = None) -> Presets:
-    """The shipped collection with files over it, those that the environment names first.
+    """The shipped collection, extended by the files of the environment, then by ``paths``.
 
-    :param environ: the environment; this process's own by default
+    :param environ: environment variables; by default those of this process
     :raises CatalogueError: if a file cannot be read or used; names the file, the line and the place
     """
-    named = (os.environ if environ is None else environ).get(VARIABLE, "")
+    named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
     first = [Path(name) for name in named.split(os.pathsep) if name]
     return reduce(_extended, ((str(path), _text(path)) for path in (*first, *paths)), shipped())
 
 
-def configured(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
-    """The configuration that shipped presets, applied in order, and then ``changes`` lead to.
+def config_from_presets(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
+    """The configuration of shipped presets, applied in order, and then of ``changes``.
 
-    >>> configured(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
+    >>> config_from_presets(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
     ('llama_json', 'json_fenced')
     """
     preset = shipped().merged(names)
@@ -60,10 +60,10 @@ def configured(names: Iterable[str], changes: Mapping[str, Any] | None = None) -
 
 
 def _text(path: Path) -> str:
-    missing = f"there is no such catalogue; correct --catalogue or {VARIABLE}"
-    return read_text(path, CatalogueError, missing)
+    missing = f"there is no such catalogue; correct --catalogue or {CATALOGUE_VARIABLE}"
+    return read_file(path, CatalogueError, missing)
 
 
 def _extended(presets: Presets, source: tuple[str, str]) -> Presets:
-    """The collection with one catalogue over it, given by name and text."""
+    """The collection, extended by one catalogue, given as name and text."""
     return read_toml(*source, lambda tree: presets.extended(Presets.of(tree)), CatalogueError)

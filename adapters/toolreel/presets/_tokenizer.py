@@ -1,4 +1,4 @@
-"""Counting tokens exactly: a model's ``tokenizer.json`` as a token estimator, by Hugging Face tokenizers."""
+"""Count tokens exactly: use a model's ``tokenizer.json`` as a token estimator."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["register_tokenizer"]
 
 
 def register_tokenizer(name: str, path: Path | str) -> None:
-    """Give a model's tokenizer a name among :mod:`toolreel_core._settings.token_estimates`.
+    """Register a model's tokenizer as a token estimator under a name.
 
-    A plan holds the name only: where its run is replayed, the name has to mean the same file.
+    A plan stores only the name. To replay its runs, register the same file under this name.
 
-    :param path: the ``tokenizer.json`` that lies beside a model's weights
-    :raises TokenizerError: if the file is not there, or is no tokenizer
-    :raises ConfigError: if the name is taken, or is none
+    :param path: the ``tokenizer.json`` next to a model's weights
+    :raises TokenizerError: if the file is missing, or is not a tokenizer
+    :raises ConfigError: if the name is invalid, or registered already
     """
     tokenizer = _loaded(Path(path))
 
     def tokens(text: str) -> int:
         try:
             return len(tokenizer.encode(sound(text), add_special_tokens=False).ids)
-        except Exception:  # noqa: BLE001 - of no class of its own: a text with a part that has no token
+        except Exception:  # noqa: BLE001 - tokenizers raises plain Exception: the text has a part without a token
             return bytes_per_4(text)
 
     register_estimator(name, tokens, about=f"Counted with {Path(path).name}.")
@@ -41,9 +41,9 @@ def _loaded(path: Path) -> Tokenizer:
         tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
     except OSError as error:
         raise TokenizerError(f"{path}: cannot be read: {error.strerror}") from None
-    except Exception as error:  # noqa: BLE001 - tokenizers raises nothing more exact
+    except Exception as error:  # noqa: BLE001 - tokenizers raises plain Exception
         raise TokenizerError(f"{path}: no tokenizer.json of a model: {error}") from None
-    # A file may ask for a fixed length, which is about training and would make every long text equal.
+    # A file can set truncation and padding for training, which would give all long texts the same count.
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

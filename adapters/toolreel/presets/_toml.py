@@ -1,4 +1,4 @@
-"""Files in TOML that somebody wrote: what is wrong in one is said with file, line and place."""
+"""Read TOML files of the user; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from typing import Any, Final, TypeVar
 from toolreel._errors import AdapterError
 from toolreel_core._internal.tables import PlaceError
 
-__all__ = ["line_of", "read_text", "read_toml"]
+__all__ = ["line_at", "read_file", "read_toml"]
 
 _Built = TypeVar("_Built")
 
 _TITLE: Final = re.compile(r"\s*\[[^\]]")
+# A key, bare, quoted or dotted, before the equals sign.
 _KEY: Final = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\s-])+?)\s*=""")
 _AT: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
-def read_text(path: Path, kind: type[AdapterError], missing: str) -> str:
-    """The text of a file.
+def read_file(path: Path, kind: type[AdapterError], missing: str) -> str:
+    """Read a text file.
 
-    :param missing: what is wrong, and what to do, if there is none
-    :raises AdapterError: of that kind, if it cannot be read
+    :param missing: error text if the file does not exist
+    :raises AdapterError: of class ``kind``, if it cannot be read
     """
     try:
         return path.read_text(encoding="utf-8")
@@ -40,11 +41,11 @@ def read_text(path: Path, kind: type[AdapterError], missing: str) -> str:
 def read_toml(
     name: str, text: str, build: Callable[[dict[str, Any]], _Built], kind: type[AdapterError]
 ) -> _Built:
-    """What is built of a file's tree; its days are texts.
+    """Parse TOML, and build a value from it; dates become strings.
 
-    :param name: of the file, for complaints
-    :param build: raises :class:`~toolreel_core._internal.tables.PlaceError` at what is wrong
-    :raises AdapterError: of that kind, with the line
+    :param name: name of the file, for errors
+    :param build: raises :class:`~toolreel_core._internal.tables.PlaceError` for invalid places
+    :raises AdapterError: of class ``kind``, with the line
     """
     try:
         return build(_dated(tomllib.loads(text)))
@@ -54,13 +55,13 @@ def read_toml(
         what = str(error).partition(" (at ")[0]
         raise kind(f"{name}, line {line}: not TOML: {what[:1].lower()}{what[1:]}") from None
     except PlaceError as error:
-        raise kind(f"{name}, line {line_of(text, error.place)}: {error}") from None
+        raise kind(f"{name}, line {line_at(text, error.place)}: {error}") from None
     except RecursionError:
         raise kind(f"{name}: nested too deep; it needs only a few levels") from None
 
 
-def line_of(text: str, place: tuple[str, ...]) -> int:
-    """The line where a place stands, or else the table around it."""
+def line_at(text: str, place: tuple[str, ...]) -> int:
+    """The line of a key, or else of the table around it."""
     table: tuple[str, ...] = ()
     longest, found = 0, 1
     for number, row in enumerate(text.splitlines(), 1):
@@ -76,7 +77,7 @@ def line_of(text: str, place: tuple[str, ...]) -> int:
 
 
 def _dated(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
-    """The tree with days as texts: TOML has days of its own, and JSON has none."""
+    """The tree with dates as strings, since JSON has no dates."""
     if isinstance(tree, dict):
         return {key: _dated(value) for key, value in tree.items()}
     return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree

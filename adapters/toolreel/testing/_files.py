@@ -1,4 +1,4 @@
-"""Where a test's recording lives, and what it is called."""
+"""Paths and names of a test's recording."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from toolreel._errors import CassetteError
 from toolreel._replay.replay import companion
 from toolreel_core._jsontext.digest import digest
 
-__all__ = ["ReelFiles", "named", "of_test"]
+__all__ = ["ReelFiles", "files_by_name", "files_of_test"]
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-_LONGEST: Final = 80
+_MAX_LENGTH: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
 class ReelFiles:
-    """A cassette, and the journals of the runs that were recorded with it."""
+    """A cassette, and the journals of its runs."""
 
     cassette: Path
 
     def journal(self, number: int) -> Path:
-        """The journal of a test's first run, its second, and so on; no name of a recording has a plus.
+        """The journal of a test's first run, its second, and so on; names of recordings have no plus.
 
         >>> ReelFiles(Path("reels/status.yaml")).journal(2).as_posix()
         'reels/status+2.journal.jsonl'
@@ -38,7 +38,7 @@ class ReelFiles:
 
     @property
     def journals(self) -> tuple[Path, ...]:
-        """The journals that there are."""
+        """The existing journals."""
         found: list[Path] = []
         while (path := self.journal(len(found) + 1)).exists():
             found.append(path)
@@ -46,17 +46,17 @@ class ReelFiles:
 
     @property
     def exist(self) -> bool:
-        """Whether anything was recorded; a run that was stopped at its first request has a journal alone."""
+        """Whether there is a recording; a run that stopped at its first request has only a journal."""
         return self.cassette.exists() or bool(self.journals)
 
 
-def named(folder: Path, name: str) -> ReelFiles:
+def files_by_name(folder: Path, name: str) -> ReelFiles:
     """The recording of a name that somebody chose.
 
-    >>> named(Path("reels"), "status/local--qwen").cassette.as_posix()
+    >>> files_by_name(Path("reels"), "status/local--qwen").cassette.as_posix()
     'reels/status/local--qwen.yaml'
 
-    :raises CassetteError: if the name leaves the folder, or would not be a file's name everywhere
+    :raises CassetteError: if the name is outside the folder, or not a valid file name on every system
     """
     parts = PurePosixPath(name.removesuffix(".yaml")).parts
     if not parts or not all(_PART.fullmatch(part) for part in parts):
@@ -66,13 +66,13 @@ def named(folder: Path, name: str) -> ReelFiles:
     return ReelFiles(folder.joinpath(*parts[:-1], parts[-1] + ".yaml"))
 
 
-def of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
+def files_of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
     """The recording of a test, by its own name.
 
-    >>> of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
+    >>> files_of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
     'reels/test_agent/TestStatus.test_get-small.yaml'
 
-    :param path: the names of the classes that it is in, and its own with its parameters
+    :param path: names of the test's classes, and its own name with parameters
     """
     *classes, last = path
     name, _, parameters = last.partition("[")
@@ -83,13 +83,13 @@ def of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
 
 
 def _safe(text: str) -> str:
-    """The text as a part of a file's name; what cannot stand there is told apart by a digest.
+    """The text as part of a file name; a digest distinguishes texts with replaced characters.
 
-    Capitals are too, since some file systems take them for small letters.
+    Upper case gets a digest too, because some file systems ignore case.
 
     >>> _safe("gpt-4o"), _safe("a b/c")
     ('gpt-4o', 'a-b-c-539138d5')
     """
-    if _PLAIN.fullmatch(text) and len(text) <= _LONGEST:
+    if _PLAIN.fullmatch(text) and len(text) <= _MAX_LENGTH:
         return text
-    return f"{_UNSAFE.sub('-', text)[:_LONGEST].strip('-')}-{digest(text)[:8]}"
+    return f"{_UNSAFE.sub('-', text)[:_MAX_LENGTH].strip('-')}-{digest(text)[:8]}"

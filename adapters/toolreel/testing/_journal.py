@@ -1,4 +1,4 @@
-"""The journal of one run in a test: held against the record, or written in its stead."""
+"""The journal of one run in a test: compared with the recorded one, or replacing it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["ReelJournal"]
 
 
 class ReelJournal:
-    """Keeps the events of a run.
+    """Collects the events of a run.
 
-    :param path: where it is written
-    :param recorded: what stands there, if the run is a replay
+    :param path: where it is saved
+    :param recorded: the recorded journal, if the run is a replay
     """
 
     def __init__(self, plan: Plan, path: Path, recorded: Recorded | None) -> None:
@@ -35,18 +35,18 @@ class ReelJournal:
 
     @property
     def text(self) -> str:
-        """The journal as a file would hold it."""
+        """The content of the journal file."""
         return self._memory.text
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        """Keep an event and the effect that it answered."""
+        """Record an event and the effect that it answers."""
         self._kept.append((effect, event))
         self._memory.record(effect, event)
 
     def check(self) -> None:
-        """Fail if the events are not the recorded ones.
+        """Fail if the events differ from the recorded ones.
 
-        The plan is no part of it: a limit that was changed and changes nothing is no drift.
+        The plan is not compared: a changed limit that has no effect is not a difference.
 
         :raises ReplayMismatch: at the first difference
         """
@@ -58,15 +58,15 @@ class ReelJournal:
                 raise ReplayMismatch(f"{self.path}: {_difference(number, old, new)}")
 
     def refuse_secrets(self, known: Mapping[str, str]) -> None:
-        """Fail if a secret stands in it.
+        """Fail if it contains a secret.
 
-        :raises SecretFound: says where, never what
+        :raises SecretFound: names the place, never the secret
         """
         for number, line in enumerate(self._memory.lines, 1):
             refuse_secrets_in_line(line, known, f"{self.path}, line {number}")
 
     def save(self, known: Mapping[str, str]) -> None:
-        """Write it in the place of what stands there."""
+        """Write it, replacing an existing file."""
         with FileJournal(self.path, self._plan, known_secrets=known, overwrite=True) as file:
             for effect, event in self._kept:
                 file.record(effect, event)
@@ -74,9 +74,9 @@ class ReelJournal:
 
 def _difference(number: int, old: str | None, new: str | None) -> str:
     if old is None:
-        return f"the run went on after the {number - 1} events that were recorded"
+        return f"the run continued after the {number - 1} recorded events"
     if new is None:
-        return f"the run ended before event {number} of the record"
+        return f"the run ended before recorded event {number}"
     change = first_change(parse(JsonText(old)), parse(JsonText(new)))
     place, was, now = (change.place, change.old, change.new) if change else ("", old, new)
     return (

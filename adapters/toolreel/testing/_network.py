@@ -1,4 +1,4 @@
-"""No network while a test replays: sockets refuse to leave this machine, whatever library asks them to."""
+"""Block the network while a test replays: sockets of any library may only connect to this machine."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from unittest.mock import patch
 __all__ = ["LOOPBACK", "NetworkBlocked", "network_blocked"]
 
 LOOPBACK: Final = "loopback"
-"""Stands for this machine, among the hosts that are allowed."""
+"""Name for this machine among the allowed hosts."""
 
 _LOOKUPS: Final = ("getaddrinfo", "gethostbyaddr", "gethostbyname", "gethostbyname_ex")
-_CONTACTS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
+_SENDING_METHODS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
 
 
 class NetworkBlocked(BaseException):
-    """A test wanted to leave this machine; no ``Exception``, so that nobody takes it for a failed request."""
+    """A test tried to use the network; not an ``Exception``, so that HTTP clients do not retry or hide it."""
 
 
 @contextmanager
 def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]:
-    """Sockets refuse every host that is not allowed; gives a list of what was refused, as it grows.
+    """Block all hosts that are not allowed; yields the list of blocked attempts, which grows.
 
-    :param allowed: names or addresses, with ``*`` for any text, and :data:`LOOPBACK`
+    :param allowed: names or addresses, where ``*`` matches any text, and :data:`LOOPBACK`
     """
     guard = _Guard(allowed, remedy)
-    logging.getLogger("asyncio").addFilter(_is_news)
+    logging.getLogger("asyncio").addFilter(_is_not_duplicate)
     with ExitStack() as stack:
         for name in _LOOKUPS:
             guarded = guard.lookup(getattr(socket, name))
             stack.enter_context(patch.object(socket, name, guarded))
-        for name in _CONTACTS:
+        for name in _SENDING_METHODS:
             if hasattr(socket.socket, name):  # Windows has no sendmsg
                 guarded = guard.contact(name, getattr(socket.socket, name))
                 stack.enter_context(patch.object(socket.socket, name, guarded))
         yield guard.refused
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a log line tells more than the failed test does.
+def _is_not_duplicate(record: logging.LogRecord) -> bool:
+    """Filter out log records that only repeat the failure of a test.
 
-    asyncio writes a traceback when a task goes whose exception nobody took out of it: some time after the
-    test, and in another one's log.
+    asyncio logs a traceback when a task with an unretrieved exception is collected: after the test, in the
+    log of another one.
     """
     return not (record.exc_info and isinstance(record.exc_info[1], NetworkBlocked))
 
 
 class _Guard:
-    """Functions that stand before those of :mod:`socket`."""
+    """Replacements for functions of :mod:`socket` that check the host first."""
 
     def __init__(self, allowed: Sequence[str], remedy: str) -> None:
         self.refused: list[str] = []
         self._allowed = allowed
         self._remedy = remedy
         self._found: set[str] = set()
-        """Addresses of names that are allowed."""
+        """Resolved addresses of allowed names."""
 
     def lookup(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def looked_up(host: object, *arguments: object, **options: object) -> object:
             name = _text(host)
-            if not _parsed(name):  # an address is no question to anybody
+            if not _parsed(name):  # an address needs no DNS query
                 self._check("look up", name)
             answer = real(host, *arguments, **options)
             if self._allows(name):
@@ -81,7 +81,7 @@ class _Guard:
                 try:
                     self._check("connect to", _text(address[0]))
                 except NetworkBlocked:
-                    sock.close()  # whoever opened it counts on an OSError, and would leave it open
+                    sock.close()  # clients close it only after an OSError
                     raise
             return real(sock, *arguments)
 
@@ -105,7 +105,7 @@ def _text(host: object) -> str:
 
 
 def _addresses(answer: object) -> Iterator[str]:
-    """Every address in what a look-up gave, in whatever shape."""
+    """All addresses in the result of a lookup, which has a different shape per function."""
     if isinstance(answer, str) and _parsed(answer):
         yield answer
     elif isinstance(answer, tuple | list):
@@ -114,7 +114,7 @@ def _addresses(answer: object) -> Iterator[str]:
 
 
 def _address(name: str, arguments: Sequence[object]) -> object:
-    """The address among the arguments of a socket's method; data that goes where it is connected has none."""
+    """The address among the arguments of a socket method; None if the socket is connected."""
     match name:
         case "sendmsg":
             return arguments[3] if len(arguments) > 3 else None
@@ -123,7 +123,7 @@ def _address(name: str, arguments: Sequence[object]) -> object:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a name or an address means this machine.
+    """Whether a name or an address is this machine.
 
     >>> _is_loopback("127.0.0.1"), _is_loopback("::1"), _is_loopback("db.test")
     (True, True, False)
@@ -133,7 +133,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _parsed(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is, unless it is a name."""
+    """The IP address of a host; ``None`` if the host is a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

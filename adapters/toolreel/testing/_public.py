@@ -1,7 +1,7 @@
 """The public names of ``toolreel.testing``."""
 
 from toolreel.testing._assertions import Claims, assert_reel
-from toolreel.testing._expected_calls import ExpectedCall, call
+from toolreel.testing._calls import ExpectedCall, call
 from toolreel.testing._reel import Reel
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
 

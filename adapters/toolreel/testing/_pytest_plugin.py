@@ -1,30 +1,29 @@
-"""The pytest plugin: a recording for each test that asks for one, by the test's name.
+"""The pytest plugin: the fixture ``reel`` records the model's replies of a test, and replays them.
 
-It is there wherever toolreel is installed with its extra ``pytest``::
+pytest loads it by itself if toolreel is installed with the extra ``pytest``::
 
     def test_status(reel):
         run = reel.run(plan, tools)
         assert_reel(run).called("state_get", path="/release/status").completed()
 
 
-    @pytest.mark.reel("status/local--qwen")  # a name of your own, and no network in any case
+    @pytest.mark.reel("status/local--qwen")  # a recording with an explicit name
     async def test_the_same(reel):
         run = await reel.arun(plan, tools)
 
 ============================  =======================================================================
-``--reel=replay``             the default: no network, and whatever differs from the record fails
-``--reel=record``             record anew; what was there is replaced only when the test has passed
-``--reel=auto``               record what is missing, replay what is there
-``--reel-live-url URL``       where to record, or the environment variable ``TOOLREEL_LIVE_URL``
-``--reel-live-key-env NAME``  the variable that holds the key, or ``TOOLREEL_LIVE_KEY_ENV``
-``reel_dir``                  (ini) folder of all recordings; else ``reels`` beside each test's file
-``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; ``loopback`` by default
+``--reel=replay``             the default: no network; a difference from the recording fails the test
+``--reel=record``             record again; the old recording is replaced only if the test passes
+``--reel=auto``               record missing recordings, replay the others
+``--reel-live-url URL``       server to record from; or set ``TOOLREEL_LIVE_URL``
+``--reel-live-key-env NAME``  variable that holds the API key; or set ``TOOLREEL_LIVE_KEY_ENV``
+``reel_dir``                  (ini) folder of all recordings; default: ``reels`` next to the test file
+``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; default: ``loopback``
 ============================  =======================================================================
 
-Tests may share a name: the first that passes records, the others replay what it has recorded.
+Tests can share a recording by name: the first that passes records it, the others replay it.
 
-This module is loaded by every pytest, so everything that a reel needs is imported when the first
-test asks for one.
+Every pytest session loads this module, so the rest is imported when the first test uses a reel.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ __all__ = [
 ]
 
 _GIVEN: Final = pytest.StashKey[bool]()
-"""Whether a test has been given a reel, perhaps to one of its fixtures."""
+"""Whether a test uses a reel, directly or through a fixture."""
 
-_MARK: Final = "reel(name): the test's recording has this name instead of the test's own"
+_MARK: Final = "reel(name): use a recording with this name instead of the name of the test"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,36 +62,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--reel",
         choices=("replay", "record", "auto"),
         default="replay",
-        help="replay recordings (the default), record them anew, or record those that are missing",
+        help="replay recordings (the default), record them again, or record only missing ones",
     )
     group.addoption(
         "--reel-live-url",
         metavar="URL",
         default=os.environ.get("TOOLREEL_LIVE_URL"),
-        help="the server to record from; by default what TOOLREEL_LIVE_URL says",
+        help="server to record from (default: TOOLREEL_LIVE_URL)",
     )
     group.addoption(
         "--reel-live-key-env",
         metavar="NAME",
         default=os.environ.get("TOOLREEL_LIVE_KEY_ENV"),
-        help="the environment variable with its key; by default the one that TOOLREEL_LIVE_KEY_ENV names",
+        help="name of the environment variable with its API key (default: TOOLREEL_LIVE_KEY_ENV)",
     )
-    parser.addini("reel_dir", "folder of all recordings; 'reels' beside each test's file if not set")
+    parser.addini("reel_dir", "folder of all recordings (default: reels next to each test file)")
     parser.addini(
         "reel_allowed_hosts",
-        "hosts that replaying tests may reach: names with * for any text, and 'loopback'",
+        "hosts that replaying tests may reach: names, * matches any text, and 'loopback'",
         type="args",
         default=["loopback"],
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARK)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A test that is marked has a reel, even if it does not take it as an argument."""
+    """Give every marked test a reel, even without the fixture argument."""
     if isinstance(item, pytest.Function) and item.get_closest_marker("reel") and not _uses_reel(item):
         item.fixturenames.append("reel")
 
@@ -109,7 +108,7 @@ def reel(request: pytest.FixtureRequest) -> Generator[Reel]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """What is wrong with a recording is told without a stack trace."""
+    """Report errors of a recording without a stack trace."""
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_session as reel_session
@@ -120,7 +119,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """The same; and a test that did not ask for all that was recorded has failed."""
+    """The same; also fail a test that did not use the whole recording."""
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_session as reel_session
@@ -131,7 +130,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """The same; here recordings are written."""
+    """The same; recordings are written here."""
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_session as reel_session
@@ -142,7 +141,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember whether the test has passed, for only then its recording is kept."""
+    """Remember whether the test passed: only then is its recording saved."""
     report = yield
     if report.when == "call" and _uses_reel(item):
         from toolreel.testing import _pytest_session as reel_session
@@ -152,7 +151,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which files were written."""
+    """Print which files were written."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     ended = [report for report in reports if getattr(report, "when", "") == "teardown"]
     written = [value for report in ended for name, value in report.user_properties if name == "reel_recorded"]

@@ -1,14 +1,16 @@
-"""A reel: the recording of one test, being replayed or made.
+"""A reel: the recording of one test, which is replayed or recorded.
 
 The pytest plugin gives one to every test that asks for it (:mod:`toolreel.testing._pytest_plugin`).
-Everything that the test asks a model goes through the reel, be it by :meth:`Reel.run`, by an
-endpoint, or by a transport in somebody else's HTTP client.
+All requests to models go through the reel: with :meth:`Reel.run`, an endpoint, or a transport for another
+HTTP client.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 from toolreel._driver.aio import arun
 from toolreel._driver.approvers import AsyncLater, Later
@@ -20,12 +22,13 @@ from toolreel._driver.sync import run
 from toolreel._driver.sync_as_async import ImmediateClock, ImmediateEndpoint
 from toolreel._errors import MissingExtra
 from toolreel._journal.record import read_journal
+from toolreel._replay.replay import Driver, load_trio
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
 from toolreel.testing._tape import LiveSide, ReelTape
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import Given, PythonTools
+from toolreel.tools._python.host import PythonTools, ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool
@@ -36,18 +39,18 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "anyio") from None
 
-__all__ = ["Reel"]
+__all__ = ["Reel", "rerun"]
 
 
 class Reel(ReelTape):
-    """One test's recording: a tape, and the journal of each run."""
+    """The recording of one test: a cassette, and a journal per run."""
 
     def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
         super().__init__(files, live, recording=recording)
         self._journals: list[ReelJournal] = []
 
     def journal(self, plan: Plan) -> ReelJournal:
-        """The journal of the test's next run, for a driver of your own; checked when the test is over."""
+        """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
         self.check_there()
         recorded = read_journal(path) if not self.recording and path.exists() else None
@@ -57,19 +60,18 @@ class Reel(ReelTape):
     def run(
         self,
         plan: Plan,
-        tools: ToolHost | Iterable[Given] | None = None,
+        tools: ToolHost | Iterable[ToolLike] | None = None,
         *,
         approver: Approver | None = None,
         observe: Observer | None = None,
         tools_in_replay: bool = True,
     ) -> Run:
-        """Run a plan: against the live side while recording, else against what was recorded.
+        """Run a plan against the live server while recording, otherwise against the recording.
 
-        :param tools: a host, or functions; without any, the journal answers for them in a replay
-        :param approver: decides while recording; in a replay the journal does
-        :param tools_in_replay: whether a replay runs the tools too; for those with effects, let the journal
-            answer
-        :raises toolreel.ReplayMismatch: if the run is not the recorded one
+        :param tools: a host, or functions; without any, a replay takes results from the journal
+        :param approver: approves calls while recording; a replay takes decisions from the journal
+        :param tools_in_replay: whether a replay executes tools; use false for tools with side effects
+        :raises toolreel.ReplayMismatch: if the run differs from the recording
         """
         _check_tools(plan, tools, recording=self.recording)
         host = PythonTools(tools) if isinstance(tools, Iterable) else tools
@@ -92,13 +94,13 @@ class Reel(ReelTape):
     async def arun(
         self,
         plan: Plan,
-        tools: AsyncToolHost | PythonTools | Iterable[Given] | None = None,
+        tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None = None,
         *,
         approver: AsyncApprover | None = None,
         observe: Observer | None = None,
         tools_in_replay: bool = True,
     ) -> Run:
-        """The same as :meth:`run`, awaited, on asyncio and trio."""
+        """The async version of :meth:`run`, for asyncio and trio."""
         _check_tools(plan, tools, recording=self.recording)
         host = _awaited(tools)
         journal = self.journal(plan)
@@ -120,7 +122,7 @@ class Reel(ReelTape):
         return done
 
     def finish(self) -> None:
-        """Say that the test is over; what was recorded must have happened again, and nothing else.
+        """End the test: fail if the replay differs from the recording, or did not use all of it.
 
         :raises toolreel.ReplayMismatch: while replaying; names the first difference
         """
@@ -132,9 +134,9 @@ class Reel(ReelTape):
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
 
     def save(self) -> tuple[Path, ...]:
-        """Write what was recorded, all of it or nothing, and say where.
+        """Write the recording completely or not at all; return the paths.
 
-        :raises SecretFound: if it would hold a secret; nothing is written
+        :raises SecretFound: if it would contain a secret; nothing is written
         """
         for journal in self._journals:
             journal.refuse_secrets(self.live.secrets)
@@ -146,8 +148,31 @@ class Reel(ReelTape):
         return (*tape, *(journal.path for journal in self._journals))
 
 
-class _InThread:
-    """A host of tools that block, awaited."""
+def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:
+    """Run a plan against a recording, without network; tool results and approvals come from the journal.
+
+    :raises toolreel.ReplayMismatch: if the run differs from the recording
+    :raises AdapterError: if there is no recording, or it cannot be read
+    """
+    reel = Reel(files)
+    match driver:
+        case "sync":
+            done = reel.run(plan, observe=observe)
+        case "asyncio":
+            import asyncio
+
+            done = asyncio.run(reel.arun(plan, observe=observe))
+        case "trio":
+            done = load_trio().run(partial(reel.arun, plan, observe=observe))
+        case _:
+            assert_never(driver)
+    reel.finish()
+    reel.close()
+    return done
+
+
+class _ThreadedTools:
+    """Async wrapper of a blocking tool host."""
 
     def __init__(self, tools: PythonTools) -> None:
         self._tools = tools
@@ -156,9 +181,9 @@ class _InThread:
         return await anyio.to_thread.run_sync(self._tools.run, effect)
 
 
-def _awaited(tools: AsyncToolHost | PythonTools | Iterable[Given] | None) -> AsyncToolHost | None:
+def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
     if isinstance(tools, PythonTools):
-        return _InThread(tools)
+        return _ThreadedTools(tools)
     return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
 
 

@@ -1,7 +1,7 @@
-"""Scripted fakes of the ports, for the tests of whoever builds on toolreel.
+"""Scripted endpoints and tools, for your tests.
 
-A script fails when it is asked for more than it holds, and :meth:`finish` fails when something
-in it was never asked for: a test that passes has used its script up.
+A script raises when it has no more answers, and :meth:`finish` raises when some were not used: a test that
+passes has used its whole script.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Lost", "ScriptedEndpoint", "ScriptedTools", "calling", "saying", "st
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A request that fails, as an item of a script."""
+    """A failed request, as an item of a script."""
 
     failure: FailureKind
     message: str
@@ -33,11 +33,11 @@ class Lost:
 
 
 Line: TypeAlias = str | Mapping[str, Json] | Lost
-"""A reply body as text or as a tree, or a failure."""
+"""A reply body as text or JSON, or a failure."""
 
 
 def saying(content: str, finish: str = "stop") -> Mapping[str, Json]:
-    """The body of a reply that is a text.
+    """The body of a reply with text content.
 
     >>> saying("Done.")["choices"][0]["message"]
     {'role': 'assistant', 'content': 'Done.'}
@@ -46,7 +46,7 @@ def saying(content: str, finish: str = "stop") -> Mapping[str, Json]:
 
 
 def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> Mapping[str, Json]:
-    """The body of a reply that calls tools, each given by name and arguments; ids are ``call_a``, …."""
+    """The body of a reply with tool calls, given as name and arguments; ids are ``call_a``, …."""
     entries: list[Json] = [
         {
             "id": f"call_{chr(ord('a') + index)}",
@@ -59,7 +59,7 @@ def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> 
 
 
 def streaming(*pieces: str, finish: str = "stop") -> str:
-    r"""The body of a reply that is a text in pieces, as a server streams it; a finish of "" leaves it cut.
+    r"""The body of a streamed reply with text in chunks; ``finish=""`` truncates it.
 
     >>> print(streaming("Hi.").partition("\n")[0])
     data: {"choices":[{"index":0,"delta":{"content":"Hi."}}]}
@@ -78,27 +78,27 @@ def _body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
 
 
 class ScriptedEndpoint:
-    """Answers requests from a script, in order, and keeps what it was asked.
+    """An endpoint that answers requests from a script, in order; ``asked`` has the requests.
 
-    :param on_delta: is shown the pieces of each reply that is streamed, or was to be
+    :param on_delta: callback for the chunks of streamed replies
     """
 
     def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
-        self._left = deque(script)
+        self._remaining = deque(script)
         self._on_delta = on_delta
         self.asked: list[SendRequest] = []
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """The next line of the script.
+        """The next answer of the script.
 
-        :raises toolreel.ReplayMismatch: if the script is over
+        :raises toolreel.ReplayMismatch: if none is left
         """
         self.asked.append(effect)
-        if not self._left:
+        if not self._remaining:
             raise ReplayMismatch(
                 f"request {len(self.asked)} was sent, but the script has no reply left for it"
             )
-        line = self._left.popleft()
+        line = self._remaining.popleft()
         match line:
             case Lost():
                 return RequestFailed(effect.ref, line.failure, line.message, line.status)
@@ -112,25 +112,25 @@ class ScriptedEndpoint:
         return ReplyReceived(effect.ref, 200, body)
 
     def finish(self) -> None:
-        """Fail if a line of the script was never asked for."""
-        if self._left:
-            raise ReplayMismatch(f"{len(self._left)} replies of the script were never asked for")
+        """Fail if an answer was not used."""
+        if self._remaining:
+            raise ReplayMismatch(f"{len(self._remaining)} replies of the script were never asked for")
 
 
 class ScriptedTools:
-    """Answers tool calls from a script of outputs by tool name, and keeps what it was asked."""
+    """A tool host that answers from a script of outputs by tool name; ``ran`` has the calls."""
 
     def __init__(self, script: Mapping[str, Iterable[Json]]) -> None:
-        self._left = {name: deque(outputs) for name, outputs in script.items()}
+        self._remaining = {name: deque(outputs) for name, outputs in script.items()}
         self.ran: list[RunTool] = []
 
     def run(self, effect: RunTool) -> ToolReturned:
         """The tool's next output.
 
-        :raises toolreel.ReplayMismatch: if the script has none
+        :raises toolreel.ReplayMismatch: if none is left
         """
         self.ran.append(effect)
-        outputs = self._left.get(effect.name)
+        outputs = self._remaining.get(effect.name)
         if not outputs:
             raise ReplayMismatch(
                 f"{effect.name}({effect.arguments}) was called, but the script has no output for it"
@@ -138,7 +138,7 @@ class ScriptedTools:
         return ToolReturned(effect.ref, canonical(outputs.popleft()))
 
     def finish(self) -> None:
-        """Fail if an output of the script was never asked for."""
-        if over := {name: len(outputs) for name, outputs in self._left.items() if outputs}:
+        """Fail if an output was not used."""
+        if over := {name: len(outputs) for name, outputs in self._remaining.items() if outputs}:
             left = ", ".join(f"{count} of {name}" for name, count in over.items())
             raise ReplayMismatch(f"outputs of the script were never asked for: {left}")

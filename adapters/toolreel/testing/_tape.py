@@ -1,4 +1,4 @@
-"""The tape of one test: a cassette that is replayed or made, behind HTTP clients of any kind."""
+"""The cassette of one test, replayed or recorded through HTTP clients of any kind."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveSide", "ReelTape"]
 
-_NOWHERE: Final = "http://replay.invalid/v1"
+_REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSide:
-    """Where a session is recorded."""
+    """The server to record from."""
 
     base_url: str | None = None
     api_key_env: str | None = None
@@ -51,15 +51,15 @@ class LiveSide:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """What must not be written."""
+        """Values to keep out of recordings."""
         own = {str(self.api_key_env): self.api_key} if self.api_key else {}
         return known_secrets(os.environ) | own
 
 
 class ReelTape:
-    """What a test's HTTP clients are given instead of the network.
+    """Endpoints and transports for a test, which record or replay its cassette.
 
-    :param recording: whether the tape is made now; else it is replayed
+    :param recording: whether to record; otherwise the cassette is replayed
     """
 
     def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
@@ -71,12 +71,12 @@ class ReelTape:
 
     @property
     def base_url(self) -> str:
-        """What a client is to be told: the live side's, or one that does not exist while replaying.
+        """Base URL for a client: the live server's, or an invalid one while replaying.
 
-        :raises EndpointConfigError: while recording, if nobody has said where
+        :raises EndpointConfigError: while recording, if no server is configured
         """
         if not self.recording:
-            return _NOWHERE
+            return _REPLAY_URL
         if not self.live.base_url:
             raise EndpointConfigError(
                 "recording needs a model: name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"
@@ -85,7 +85,7 @@ class ReelTape:
 
     @property
     def api_key(self) -> str:
-        """What a client is to be told: the live side's key, or one that opens nothing; never recorded."""
+        """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
         return (self.live.api_key if self.recording else "") or "none"
 
     @property
@@ -118,7 +118,7 @@ class ReelTape:
 
     @property
     def endpoint(self) -> HttpEndpoint:
-        """The model's side of a run, for a driver of your own; closed when the test is over."""
+        """An endpoint for a driver of your own; closed at the end of the test."""
         if self._endpoint is None:
             key = self.live.api_key_env if self.recording else None
             self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
@@ -126,31 +126,31 @@ class ReelTape:
 
     @property
     def taped(self) -> TapedEndpoint | None:
-        """What answers a replayed run's requests, if any was recorded; nothing of HTTP is in between."""
+        """An endpoint that replays the cassette without HTTP; ``None`` if there is no cassette."""
         return TapedEndpoint(self._loaded()) if self.files.cassette.exists() else None
 
     @property
     def breaks(self) -> Breaks:
-        """Which requests are answered by an exchange that broke off when it was recorded."""
+        """The requests whose recorded exchange failed."""
         return breaks_in(self._loaded() if self.files.cassette.exists() else None)
 
     def async_endpoint(self) -> AsyncHttpEndpoint:
-        """The same, awaited: ``async with reel.async_endpoint() as endpoint``."""
+        """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
         key = self.live.api_key_env if self.recording else None
         return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
 
     def finish(self) -> None:
-        """Say that the test is over; what was recorded must have been asked for, and nothing else.
+        """End the test: fail if the cassette was not used completely.
 
-        :raises toolreel.ReplayMismatch: while replaying; names what was not asked for, or not recorded
+        :raises toolreel.ReplayMismatch: while replaying; names the unused or unrecorded requests
         """
         if not self.recording and (self._tape or self.files.cassette.exists()):
             self._loaded().finish()
 
     def save(self) -> tuple[Path, ...]:
-        """Write what was recorded, if anything was, and say where.
+        """Write the cassette if there were requests; return its path.
 
-        :raises SecretFound: if it would hold a secret; nothing is written
+        :raises SecretFound: if it would contain a secret; nothing is written
         """
         if self._tape is None or not self._tape.total:
             self.files.cassette.unlink(missing_ok=True)
@@ -159,14 +159,14 @@ class ReelTape:
         return (self.files.cassette,)
 
     def close(self) -> None:
-        """Let go of the endpoint's connections."""
+        """Close the connections of the endpoint."""
         if self._endpoint is not None:
             self._endpoint.close()
 
     def check_there(self) -> None:
-        """Fail unless there is something to replay, or it is made now.
+        """Fail if there is nothing to replay.
 
-        :raises CassetteError: names the file
+        :raises CassetteError: if the recording is missing; names the file
         """
         if not self.recording and not self.files.exist:
             raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")

@@ -1,7 +1,7 @@
-"""Run a process with a deadline, bounded output and a certain end.
+"""Run a process with a deadline and bounded output, and kill its whole process group.
 
-Isolated Python tools and the scripts of skills run on it. It blocks its thread; async hosts call it in a
-thread of their own and use :meth:`BoundedProcess.kill` to cancel.
+Isolated Python tools and scripts of skills use it. It blocks its thread; async hosts call it in a separate
+thread and cancel it with :meth:`BoundedProcess.kill`.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-__all__ = ["BoundedProcess", "Ended", "Output", "inherited_environment"]
+__all__ = ["BoundedProcess", "Output", "ProcessResult", "inherited_environment"]
 
-_PIECE: Final = 64 * 1024
+_CHUNK_SIZE: Final = 64 * 1024
 _GRACE: Final = 1.0
-"""Seconds in which output is still read once the process is gone: a descendant that has left the process
+"""Seconds to read output after the process has exited. Limited, because a descendant that left the process
 group may hold the pipe open for ever."""
 
 
 class Output(NamedTuple):
-    """What a process wrote to one of its streams."""
+    """Output of a process on one stream."""
 
     kept: bytes = b""
-    """The beginning, up to the limit."""
+    """The first bytes, up to the limit."""
     size: int = 0
-    """Bytes written in all."""
+    """Total number of bytes written."""
 
     @property
     def text(self) -> str:
-        """What was kept, with a mark for each part that is not UTF-8."""
+        """The kept bytes as text; invalid UTF-8 is replaced."""
         return self.kept.decode("utf-8", "replace")
 
 
-class Ended(NamedTuple):
-    """How a process ended, and what it wrote."""
+class ProcessResult(NamedTuple):
+    """Exit code and output of a process."""
 
     exit_code: int | None
-    """Negative if a signal ended it; ``None`` if it was killed here, at its deadline or by ``kill``."""
+    """Negative if a signal ended it; ``None`` if we killed it, at its deadline or by ``kill``."""
     stdout: Output = Output()
     stderr: Output = Output()
 
 
 def inherited_environment(names: Sequence[str]) -> dict[str, str]:
-    """The variables of this process that a child process may see, as far as they are set."""
+    """The named environment variables of this process that are set."""
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 class BoundedProcess:
-    """A process that can run once, and that any thread can kill at any time.
+    """A process that runs once, and that any thread can kill at any time.
 
-    It runs in a process group of its own, and the whole group is killed as soon as the process ends, reaches
-    its deadline or is killed. A descendant that leaves the group stays alive.
+    It runs in a new process group. The whole group is killed when the process exits, reaches its deadline or
+    is killed. A descendant that leaves the group stays alive.
 
-    :param environment: all variables that it sees
-    :param limit: bytes of each output stream that are kept; the rest is read, counted and thrown away, so
-        that the process is never blocked by a full pipe
+    :param environment: all its environment variables
+    :param limit: bytes of each output stream that are kept; the rest is read and counted, so that
+        the process never blocks on a full pipe
     """
 
     def __init__(
@@ -75,30 +75,31 @@ class BoundedProcess:
         self._killed = threading.Event()
 
     def run(
-        self, given: bytes | None = None, *, deadline: float | None = None, shares_stderr: bool = False
-    ) -> Ended:
+        self, stdin: bytes | None = None, *, deadline: float | None = None, inherit_stderr: bool = False
+    ) -> ProcessResult:
         """Run the process to its end.
 
-        :param given: its stdin; empty by default
+        :param stdin: its input; empty by default
         :param deadline: seconds after which it is killed
-        :param shares_stderr: whether it writes to this process's own stderr
+        :param inherit_stderr: whether it writes to the stderr of this process
         :raises OSError: if it cannot be started
         :raises ValueError: if an argument holds NUL or a lone surrogate
         """
-        stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
+        pipe_or_null = subprocess.DEVNULL if stdin is None else subprocess.PIPE
         with self._lock:
             if self._killed.is_set():
-                return Ended(None)
+                return ProcessResult(None)
             process = self._process = subprocess.Popen(  # noqa: S603 - callers decide what may run
                 self._command,
                 cwd=self._cwd,
                 env=self._environment,
-                stdin=stdin,
+                stdin=pipe_or_null,
                 stdout=subprocess.PIPE,
-                stderr=None if shares_stderr else subprocess.PIPE,
+                stderr=None if inherit_stderr else subprocess.PIPE,
                 start_new_session=True,
             )
-        # The waiting thread may be a daemon thread, which the end of the program leaves behind.
+        # The waiting thread may be a daemon thread, which is abandoned when the interpreter exits:
+        # without this, the child process would survive.
         atexit.register(self.kill)
         timer = threading.Timer(threading.TIMEOUT_MAX if deadline is None else deadline, self.kill)
         timer.daemon = True
@@ -107,20 +108,20 @@ class BoundedProcess:
         try:
             if process.stdin is not None:
                 with suppress(BrokenPipeError), process.stdin as pipe:
-                    pipe.write(given or b"")
+                    pipe.write(stdin or b"")
             _wait_without_reaping(process)
         finally:
             with self._lock:
                 killed = self._killed.is_set()
                 _kill_group(process)
                 exit_code = process.wait()
-                self._process = None  # from now on its id may belong to another process
+                self._process = None  # once reaped, its id may be reused by another process
             timer.cancel()
             atexit.unregister(self.kill)
-        return Ended(None if killed else exit_code, *(reader.output() for reader in readers))
+        return ProcessResult(None if killed else exit_code, *(reader.output() for reader in readers))
 
     def kill(self) -> None:
-        """Kill the process and its group; one that has not started yet never will."""
+        """Kill the process and its group; if it has not started, it never will."""
         with self._lock:
             self._killed.set()
             if self._process is not None:
@@ -128,7 +129,7 @@ class BoundedProcess:
 
 
 class _Reader(threading.Thread):
-    """Reads a stream to its end and keeps the beginning."""
+    """Reads a stream to its end and keeps the first bytes."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         super().__init__(daemon=True)
@@ -140,9 +141,9 @@ class _Reader(threading.Thread):
 
     def run(self) -> None:
         with self._pipe:
-            while piece := os.read(self._pipe.fileno(), _PIECE):
-                self._size += len(piece)
-                self._kept += piece[: self._limit - len(self._kept)]
+            while chunk := os.read(self._pipe.fileno(), _CHUNK_SIZE):
+                self._size += len(chunk)
+                self._kept += chunk[: self._limit - len(self._kept)]
 
     def output(self) -> Output:
         self.join(_GRACE)
@@ -150,7 +151,7 @@ class _Reader(threading.Thread):
 
 
 def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has ended; until it is reaped, its group can be killed safely.
+    """Wait until a process has exited, without reaping it, so that its group id cannot be reused yet.
 
     macOS has ``waitid`` since Python 3.13, and Windows has neither it nor process groups to kill.
     """

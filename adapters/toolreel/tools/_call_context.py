@@ -1,9 +1,9 @@
-"""What a tool may know of the call that it is running: :class:`RunContext`, and :func:`current_call`.
+"""What a tool function can use: :class:`RunContext`, :func:`current_call` and :class:`ToolError`.
 
-A parameter that is annotated as ``RunContext[Deps]`` is given by the host and never told to the model.
+The host fills a parameter that is annotated as ``RunContext[Deps]``; the model does not see it.
 
-The key names the call for ever: a tool that hands it on (as ``Idempotency-Key``, or as the key of a row)
-acts once, even if the call is made again after a crash.
+The key of a call is an idempotency key: a tool that passes it on (as ``Idempotency-Key``, or as the key of a
+row) acts once, even if the call is repeated after a crash.
 """
 
 from __future__ import annotations
@@ -16,12 +16,35 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from toolreel._errors import AdapterError
+from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
 
-__all__ = ["CurrentCall", "Deps", "Progress", "ProgressListener", "RunContext", "current_call", "running"]
+__all__ = [
+    "CurrentCall",
+    "Deps",
+    "Progress",
+    "ProgressListener",
+    "RunContext",
+    "ToolError",
+    "current_call",
+    "running",
+]
 
 Deps = TypeVar("Deps")
-"""What the tools of a host share: a database, a client, the user on whose behalf a run acts."""
+"""Type of the dependencies that the tools of a host share: a database, a client, the current user."""
+
+
+class ToolError(Exception):
+    """Raise it in a tool to return an error to the model; the message should say what to do.
+
+    :param code: error code, for the model and for statistics; any text
+    :param data: details as JSON
+    """
+
+    def __init__(self, message: str, code: str = "ARGUMENT_ERROR", data: Json = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,122 +54,122 @@ class CurrentCall:
     name: str
     """The tool's inner name."""
     call_id: str
-    """The id that the model's provider gave; it may come again in another run."""
+    """The id from the provider; it can recur in another run."""
     key: str
-    """Depends only on the plan, the turn and the place of the call in it."""
+    """Idempotency key: depends only on the plan, the turn and the position of the call in it."""
     turn: int = 0
-    """The turn of the run that the call belongs to, from 1 on; 0 if nobody said."""
+    """Turn of the run, counted from 1; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a call has come, as its tool reports it."""
+    """Progress of a call, as reported by its tool."""
 
     call: CurrentCall
     message: str
     done: float | None = None
-    """How much is done, in units of the tool's own."""
+    """Amount done, in any unit."""
     total: float | None = None
-    """How much there is to do, if it is known."""
+    """Total amount, if known."""
 
 
 ProgressListener: TypeAlias = Callable[[Progress], None]
-"""Is shown what tools report; it may be called from several threads."""
+"""Callback for progress of tools; it may be called from several threads."""
 
 
-def _nobody(_: Progress) -> None:
-    """Nobody wants to know."""
+def _ignore(_: Progress) -> None:
+    """The default callback."""
 
 
 @dataclass(slots=True)
-class _Ending:
-    """Written once, by the host, and read by the thread in which the tool runs; nobody sleeps on it."""
+class _CallEnd:
+    """Whether a call is over: set once by the host, polled by the thread of the tool."""
 
-    has_come: bool = False
+    is_over: bool = False
     listeners: list[Callable[[], object]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext(Generic[Deps]):
-    """What a host gives to a tool that asks for it by a parameter of this type.
+    """Context of a call, passed to tools that have a parameter of this type.
 
     >>> RunContext(["shelf"], CurrentCall("count", "call_a", "")).deps
     ['shelf']
     """
 
     deps: Deps
-    """What the host was given as ``deps``; ``None`` if it was given nothing."""
+    """The ``deps`` of the host; ``None`` by default."""
     call: CurrentCall
-    """Which call this is."""
+    """The current call."""
     deadline: float | None = None
-    """When nobody waits any longer, on ``time.monotonic``; ``None`` for never."""
-    on_progress: ProgressListener = _nobody
-    _ending: _Ending = field(default_factory=_Ending, compare=False, repr=False)
+    """When the call times out, on ``time.monotonic``; ``None`` for never."""
+    on_progress: ProgressListener = _ignore
+    _end: _CallEnd = field(default_factory=_CallEnd, compare=False, repr=False)
 
     @property
     def key(self) -> str:
-        """The key of the call, the same whenever it is made again."""
+        """Idempotency key of the call, equal when the call is repeated."""
         return self.call.key
 
     @property
     def turn(self) -> int:
-        """The turn that the call belongs to."""
+        """Turn of the run, counted from 1."""
         return self.call.turn
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until nobody waits any longer; ``None`` where there is no deadline."""
+        """Seconds until the deadline; ``None`` if there is none."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the result any longer; a tool that takes long looks at it now and then."""
-        return self._ending.has_come
+        """Whether the call timed out or was cancelled; a slow tool should check it now and then."""
+        return self._end.is_over
 
     def progress(self, message: str = "", *, done: float | None = None, total: float | None = None) -> None:
-        """Report how far the call has come; what comes after its end is not heard."""
+        """Report progress; ignored once the call is over."""
         if not self.cancelled:
             self.on_progress(Progress(self.call, message, done, total))
 
     def on_end(self, listener: Callable[[], object]) -> None:
-        """Call back when the call is over: returned, timed out or cancelled.
+        """Register a callback for the end of the call: returned, timed out or cancelled.
 
         The callback may run in another thread, and must not raise.
         """
-        self._ending.listeners.append(listener)
-        if self._ending.has_come:  # asked after appending, so that none is forgotten in between
+        self._end.listeners.append(listener)
+        if self._end.is_over:  # checked after appending: otherwise end() could run in between and miss it
             self.end()
 
     def end(self) -> None:
-        """Let the tool know that nobody waits any longer; the host does it."""
-        self._ending.has_come = True
-        with suppress(IndexError):  # another thread may take the last one first
-            while self._ending.listeners:
-                self._ending.listeners.pop()()
+        """Mark the call as over, and run the callbacks; called by the host."""
+        self._end.is_over = True
+        with suppress(IndexError):  # another thread may pop the last callback first
+            while self._end.listeners:
+                self._end.listeners.pop()()
 
 
 _CURRENT: Final[ContextVar[RunContext[Any]]] = ContextVar("toolreel_current_call")
 
 
 def current_call() -> CurrentCall:
-    """The call that is being run here, in this thread or task.
+    """The call that this thread or task is running.
 
-    A thread that a tool starts by itself knows of it only if the tool hands it its context.
+    A thread that a tool starts sees it only if the tool runs it in a copy of its context.
 
-    :raises AdapterError: outside of a tool that a host is running
+    :raises AdapterError: outside of a tool call
     """
     context = _CURRENT.get(None)
     if context is None:
         raise AdapterError(
-            "current_call: no call is being run here; ask inside a tool that PythonTools or AsyncPythonTools "
-            "runs, and hand contextvars.copy_context() to threads of your own"
+            "current_call: no tool call is running here; call it inside a tool that PythonTools or "
+            "AsyncPythonTools runs, and run your own threads in contextvars.copy_context()"
         )
     return context.call
 
 
 @contextmanager
 def running(context: RunContext[Any] | RunTool) -> Generator[None, None, None]:
-    """Make the call known to the tool that runs it."""
+    """Set the current call while its tool runs."""
     if isinstance(context, RunTool):
         context = RunContext(None, CurrentCall(context.name, context.call_id, context.key, context.turn))
     token = _CURRENT.set(context)

@@ -1,29 +1,29 @@
-"""What a call comes to, as the event that answers it."""
+"""Results of tool calls as the events that report them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, cast
 
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
 from toolreel.tools._python.types.results import plain
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
-__all__ = ["failure", "keywords", "late", "succeeded", "timed_out"]
+__all__ = ["failure", "keywords", "succeeded", "timed_out", "timeout_event"]
 
 _REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
 
 
 def keywords(effect: RunTool) -> Mapping[str, Json]:
-    """The arguments of a call, as keyword arguments for a function that takes JSON."""
+    """The arguments of a call as keyword arguments of JSON values."""
     return cast("Mapping[str, Json]", parse(effect.arguments))
 
 
 def succeeded(effect: RunTool, value: object) -> ToolReturned:
-    """The event for a tool that returned a value, which may turn out not to be JSON."""
+    """The event for a returned value, or for one that JSON cannot represent."""
     try:
         return ToolReturned(effect.ref, canonical(plain(value)))
     except (TypeError, ValueError, RecursionError) as error:
@@ -33,15 +33,17 @@ def succeeded(effect: RunTool, value: object) -> ToolReturned:
 
 
 def failure(effect: RunTool, error: Exception) -> ToolReturned:
-    """The event for a tool that raised: in its own words, if they are meant for the model.
+    """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
 
-    The text of any other exception may hold what nobody outside should read, so only its class is told.
+    Messages of other exceptions are not shown to the model, because they may contain secrets.
     """
     match error:
         case ToolError():
             return _failed(effect, error.code, str(error), error.data)
         case Crash():
-            return _failed(effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.why}. {_REMEDY}")
+            return _failed(
+                effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.reason}. {_REMEDY}"
+            )
         case _:
             why = f"{effect.name} failed with an unexpected {type(error).__name__}"
             return _failed(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
@@ -49,16 +51,16 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
 
 def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
     """The event for a tool that was still running at its deadline."""
-    return late(
-        effect, f"did not return within {deadline:g} s; it may still have effects", again_is_harmless=False
+    return timeout_event(
+        effect, f"did not return within {deadline:g} s; it may still have effects", safe_to_repeat=False
     )
 
 
-def late(effect: RunTool, how: str, *, again_is_harmless: bool) -> ToolReturned:
-    """The event for a tool that took too long, and what the model may do about it."""
-    harmless = "Calling it again with the same arguments does no harm."
-    rest = harmless if again_is_harmless else "Check before you call it again."
-    return _failed(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {rest}")
+def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolReturned:
+    """The event for a tool that took too long, with advice for the model."""
+    repeat = "Calling it again with the same arguments does no harm."
+    advice = repeat if safe_to_repeat else "Check before you call it again."
+    return _failed(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {advice}")
 
 
 def _failed(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:

@@ -1,6 +1,6 @@
-"""The process of an isolated tool: imports the function, calls it once, and hands back what came of it.
+"""Main program of the process of an isolated tool: import the function, call it once, return the result.
 
-What the tool prints goes to stderr, since stdout carries the answer.
+Output of the tool goes to stderr, because stdout carries the response.
 """
 
 from __future__ import annotations
@@ -16,50 +16,51 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from toolreel.tools._call_context import running
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import ToolError, running
 from toolreel.tools._events import failure, keywords, succeeded
 from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._protocol.effects import RunTool
 
-__all__ = ["answer_to", "main"]
+__all__ = ["run_request", "serve_request"]
 
 
-def main() -> None:
-    """Answer the question that comes on stdin."""
+def serve_request() -> None:
+    """Read a request from stdin, run it, and write the response to stdout."""
+    # Keep stdout for the response and point descriptor 1 at stderr, so that output of the tool, even of C
+    # extensions and child processes, cannot mix with it.
     channel = os.dup(1)
     os.dup2(2, 1)
-    question = json.loads(sys.stdin.buffer.read())
-    _limit(question["memory_bytes"])
-    answer = json.dumps(answer_to(question)).encode()
+    request = json.loads(sys.stdin.buffer.read())
+    _limit_memory(request["memory_bytes"])
+    response = json.dumps(run_request(request)).encode()
     sys.stdout.flush()
     sys.stderr.flush()
     with os.fdopen(channel, "wb") as out:
-        out.write(answer)
-    os._exit(0)  # not `return`, which would wait for threads that the tool has left running
+        out.write(response)
+    os._exit(0)  # returning would wait for threads that the tool left running
 
 
-def answer_to(question: Mapping[str, Any]) -> Mapping[str, Json]:
-    """The output of the call that a question tells of, and the trace of what it raised, if it did."""
-    told = (question["name"], JsonText(question["arguments"]), question["key"], question["turn"])
-    effect = RunTool(0, question["call_id"], *told)
+def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
+    """The output of the requested call, and the traceback of an unexpected exception."""
+    details = (request["name"], JsonText(request["arguments"]), request["key"], request["turn"])
+    effect = RunTool(0, request["call_id"], *details)
     try:
         with running(effect):
-            return {"output": succeeded(effect, _called(question, effect)).output}
+            return {"output": succeeded(effect, _call(request, effect)).output}
     except ToolError as error:
         return {"output": failure(effect, error).output}
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises is told
+    except Exception as error:  # noqa: BLE001 - every exception of a tool is reported
         trace = "".join(traceback.format_exception(error))
         return {"output": failure(effect, error).output, "trace": trace}
 
 
-def _called(question: Mapping[str, Any], effect: RunTool) -> object:
-    module, _, name = question["target"].partition(":")
+def _call(request: Mapping[str, Any], effect: RunTool) -> object:
+    module, _, name = request["target"].partition(":")
     function: Any = importlib.import_module(module)
     for part in name.split("."):
         function = getattr(function, part)
-    if question["typed"]:
+    if request["typed"]:
         arguments = signature_of(function, effect.name).arguments
     else:
         arguments = untyped_arguments(function)
@@ -67,7 +68,7 @@ def _called(question: Mapping[str, Any], effect: RunTool) -> object:
     return asyncio.run(value) if inspect.iscoroutine(value) else value
 
 
-def _limit(memory_bytes: int | None) -> None:
+def _limit_memory(memory_bytes: int | None) -> None:
     if memory_bytes is None:
         return
     with suppress(ImportError, ValueError, OSError):

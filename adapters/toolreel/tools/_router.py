@@ -1,4 +1,4 @@
-"""One tool host out of several: a call goes to the host whose prefix of the tool's name is the longest."""
+"""Combine several tool hosts: a call goes to the host with the longest matching name prefix."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ _Host = TypeVar("_Host")
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """A tool host that hands each call on; one that nobody takes is told to the model as such.
+    """A tool host that passes each call to the host with the longest matching prefix.
 
-    ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; make the plan's surface out of the
-    hosts' with :func:`toolreel_core._tools.sources.compose`.
+    ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; combine the surfaces of
+    the hosts with :func:`toolreel_core._tools.sources.compose`.
 
-    :raises ConfigError: if a prefix has a ``*``, as patterns of masks do
+    :raises ConfigError: if a prefix contains ``*``
     """
 
     hosts: Mapping[str, ToolHost]
-    """By the prefix of the inner names that they take, such as ``files.``; they see the whole name."""
+    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
     default: ToolHost | None = None
-    """Who takes what no prefix fits."""
+    """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
 
     def __post_init__(self) -> None:
         _check_prefixes(self.hosts)
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Have the tool run by its host; what goes wrong there is the host's own affair."""
+        """Run the tool on its host."""
         host = _host(effect.name, self.hosts, self.default)
         return _not_implemented(effect) if host is None else host.run(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncRouter:
-    """The same as :class:`Router`, awaited."""
+    """The async version of :class:`Router`."""
 
     hosts: Mapping[str, AsyncToolHost]
-    """By the prefix of the inner names that they take, such as ``files.``; they see the whole name."""
+    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
     default: AsyncToolHost | None = None
-    """Who takes what no prefix fits."""
+    """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
 
     def __post_init__(self) -> None:
         _check_prefixes(self.hosts)
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Have the tool run by its host; what goes wrong there is the host's own affair."""
+        """Run the tool on its host."""
         host = _host(effect.name, self.hosts, self.default)
         return _not_implemented(effect) if host is None else await host.run(effect)
 
@@ -68,8 +68,8 @@ def _check_prefixes(hosts: Mapping[str, object]) -> None:
 
 
 def _host(name: str, hosts: Mapping[str, _Host], default: _Host | None) -> _Host | None:
-    fitting = [prefix for prefix in hosts if name.startswith(prefix)]
-    return hosts[max(fitting, key=len)] if fitting else default
+    matching = [prefix for prefix in hosts if name.startswith(prefix)]
+    return hosts[max(matching, key=len)] if matching else default
 
 
 def _not_implemented(effect: RunTool) -> ToolReturned:

@@ -1,7 +1,7 @@
 """Run a blocking call in a daemon thread, and await it on asyncio or trio.
 
-Not in a worker thread of anyio: on asyncio, one that hangs keeps the process from ending. Synchronous
-programs import this module too, so the async libraries are imported where they are needed.
+We do not use anyio's worker threads, because on asyncio a hanging one keeps the process from exiting.
+Synchronous programs import this module too, so async libraries are imported inside functions.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _Result = TypeVar("_Result")
 
 
 def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
-    """Start a call in a daemon thread, which does not keep the process from ending.
+    """Start a call in a daemon thread, which does not keep the process from exiting.
 
-    The call sees the caller's context variables; what it raises is raised by the future.
+    The call sees the context variables of the caller; its exception is raised by the future.
     """
     from concurrent.futures import Future
 
@@ -40,7 +40,7 @@ def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
     def work() -> None:
         try:
             returned.set_result(context.run(call))
-        except BaseException as error:  # noqa: BLE001 - a SystemExit belongs to the caller, not to this thread
+        except BaseException as error:  # noqa: BLE001 - a SystemExit is for the caller, not for this thread
             returned.set_exception(error)
 
     threading.Thread(target=work, name=name, daemon=True).start()
@@ -49,7 +49,7 @@ def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
 
 @dataclass(frozen=True, slots=True)
 class ThreadedTools:
-    """A blocking tool host, awaited: each call has a thread, which is left behind when it is cancelled."""
+    """Async wrapper of a blocking tool host: each call has a thread, which a cancellation abandons."""
 
     tools: ToolHost
 
@@ -59,7 +59,7 @@ class ThreadedTools:
 
 
 async def awaited(returned: Future[_Result]) -> _Result:
-    """The result of a call that runs in a thread.
+    """Await the result of a call that runs in a thread.
 
     :raises MissingExtra: if anyio is not installed
     """
@@ -74,7 +74,7 @@ async def awaited(returned: Future[_Result]) -> _Result:
 
 
 def _waker(wake: Callable[[], object]) -> Callable[[object], None]:
-    """Calls ``wake`` in the event loop from another thread, if the loop is still there by then."""
+    """A callback that runs ``wake`` in the current event loop from another thread."""
     import asyncio
 
     later: Callable[[Callable[[], object]], object]
@@ -86,7 +86,7 @@ def _waker(wake: Callable[[], object]) -> Callable[[object], None]:
         later = trio.lowlevel.current_trio_token().run_sync_soon
 
     def from_thread(_: object) -> None:
-        with suppress(RuntimeError):
+        with suppress(RuntimeError):  # the loop may be closed by then
             later(wake)
 
     return from_thread

@@ -11,7 +11,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._errors import CatalogueError
-from toolreel.presets._catalogues import VARIABLE, configured, shipped, with_files
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE, config_from_presets, shipped, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._settings.config import LoopConfig
@@ -53,7 +53,7 @@ def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(tmp_p
     paths = [tmp_path / f"{turns}.toml" for turns in (1, 2, 3)]
     for turns, path in enumerate(paths, 1):
         path.write_text(f"[preset.mine.config]\nmax_turns = {turns}\n")
-    environ = {VARIABLE: os.pathsep.join(map(str, paths[:2]))}
+    environ = {CATALOGUE_VARIABLE: os.pathsep.join(map(str, paths[:2]))}
     found = [with_files(given, environ).get("mine").config for given in ([], [paths[2]])]
     assert found == ['{"max_turns":2}', '{"max_turns":3}']
 
@@ -61,7 +61,7 @@ def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(tmp_p
 def test_the_environment_of_the_process_counts_unless_another_is_given(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(own))
+    monkeypatch.setenv(CATALOGUE_VARIABLE, str(own))
     assert "mine" in with_files().names
     assert "mine" not in with_files(environ={}).names
 
@@ -72,13 +72,15 @@ def test_the_shipped_collection_is_read_once() -> None:
 
 
 def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
-    assert configured([]) == LoopConfig()
-    assert configured(["content_tag_tool_call_fallback", "qwen2_5_coder"], {"max_turns": 4}) == LoopConfig(
-        text_dialects=("marked", "llama_json", "json_fenced"), max_turns=4
-    )
-    changed = configured(["qwen2_5_coder"], {"text_dialects": ["json_fenced"]})
+    assert config_from_presets([]) == LoopConfig()
+    assert config_from_presets(
+        ["content_tag_tool_call_fallback", "qwen2_5_coder"], {"max_turns": 4}
+    ) == LoopConfig(text_dialects=("marked", "llama_json", "json_fenced"), max_turns=4)
+    changed = config_from_presets(["qwen2_5_coder"], {"text_dialects": ["json_fenced"]})
     assert changed.text_dialects == ("json_fenced",)
-    assert "did you mean 'qwen2_5_coder'?" in complaint(ConfigError, lambda: configured(["qwen2_5_codr"]))
+    assert "did you mean 'qwen2_5_coder'?" in complaint(
+        ConfigError, lambda: config_from_presets(["qwen2_5_codr"])
+    )
 
 
 MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
@@ -220,7 +222,7 @@ def test_a_file_that_cannot_be_read_is_told_with_the_remedy(tmp_path: Path) -> N
     missing, latin = tmp_path / "missing.toml", tmp_path / "latin.toml"
     latin.write_bytes(b"# caf\xe9\n")
     assert complaint(CatalogueError, lambda: with_files([missing], {})) == (
-        f"{missing}: there is no such catalogue; correct --catalogue or {VARIABLE}"
+        f"{missing}: there is no such catalogue; correct --catalogue or {CATALOGUE_VARIABLE}"
     )
     assert complaint(CatalogueError, lambda: with_files([latin], {})) == (
         f"{latin}: not UTF-8 at byte 5; save it as UTF-8"

@@ -13,7 +13,7 @@ from toolreel._driver.ports import Approver
 from toolreel._driver.sync import run
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import Given, PythonTools, Tool
+from toolreel.tools._python.host import PythonTools, Tool, ToolLike
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 
@@ -35,7 +35,7 @@ def adding(**settings: Json) -> Plan:
     return replace(ADDING, config=ADDING.config.of(settings))
 
 
-def asking_first() -> list[Given]:
+def asking_first() -> list[ToolLike]:
     """The adding machine as a tool that needs approval."""
     return [Tool.of(add, needs_approval=True)]
 
@@ -47,7 +47,7 @@ def recorded(
     script: Iterable[str | Mapping[str, Json] | Lost] = SUM,
     plan: Plan = ADDING,
     *,
-    tools: Iterable[Given] = (add,),
+    tools: Iterable[ToolLike] = (add,),
     approver: Approver | None = None,
     source: str = "here",
 ) -> Recorded:

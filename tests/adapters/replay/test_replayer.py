@@ -7,7 +7,7 @@ import pytest
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.session import Target, go_live
+from toolreel._cli.live.session import LiveTarget, run_live
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import Ports
 from toolreel._driver.run import retold
@@ -211,7 +211,7 @@ ONCE_MORE = Plan.of(model="m", messages="hi", config=LoopConfig(retry_base_ms=0)
 def broken_session(folder: Path) -> tuple[Path, str]:
     """A run whose first request broke off, with its cassette; and the text of its journal."""
     with serving(Answer(raw=b""), replying(saying("hello"))) as server:
-        live = go_live(ONCE_MORE, Target(server.url), record=folder / "kept.yaml")
+        live = run_live(ONCE_MORE, LiveTarget(server.url), record=folder / "kept.yaml")
     assert live.run.completed
     return folder / "kept.yaml", (folder / "kept.journal.jsonl").read_text()
 

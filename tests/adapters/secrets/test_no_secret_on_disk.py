@@ -16,7 +16,7 @@ from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
-from toolreel._cli.live.session import Live, Target, go_live
+from toolreel._cli.live.session import LiveRun, LiveTarget, run_live
 from toolreel._errors import SecretFound
 from toolreel._secrets.known_values import spellings
 from toolreel.cassette._transports import RecordTransport, recording
@@ -188,10 +188,10 @@ def shell(output: str) -> Tool:
     return Tool.of(run, name="shell", description="Run a command.")
 
 
-def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> Live:
+def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> LiveRun:
     tool = shell(output)
     plan = Plan.of(model="m", messages=prompt, tools=[tool.definition])
-    return go_live(plan, Target(server.url), [tool], record=path)
+    return run_live(plan, LiveTarget(server.url), [tool], record=path)
 
 
 @each_kind

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolreel._errors import CassetteError
-from toolreel.testing._files import ReelFiles, named, of_test
+from toolreel.testing._files import ReelFiles, files_by_name, files_of_test
 
 REELS = Path("reels")
 
@@ -13,16 +13,16 @@ REELS = Path("reels")
 @pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../b", "a b", ".hidden"])
 def test_a_name_that_is_no_file_in_the_folder_is_refused(name: str) -> None:
     with pytest.raises(CassetteError, match="the reel's name"):
-        named(REELS, name)
+        files_by_name(REELS, name)
 
 
 def test_a_name_may_have_its_ending() -> None:
-    assert named(REELS, "status/local--m.yaml") == named(REELS, "status/local--m")
+    assert files_by_name(REELS, "status/local--m.yaml") == files_by_name(REELS, "status/local--m")
 
 
 @pytest.mark.parametrize("parameters", ["GPT-4o", "a/b", "x" * 300, "é", "", " ", "a]b"])
 def test_every_parameter_makes_a_name_of_its_own(parameters: str) -> None:
-    names = {of_test(REELS, [f"test[{text}]"]).cassette for text in ("gpt-4o", "a-b", "e", parameters)}
+    names = {files_of_test(REELS, [f"test[{text}]"]).cassette for text in ("gpt-4o", "a-b", "e", parameters)}
     assert len(names) == 4
     assert all(len(path.name) < 120 and path.parent == REELS for path in names)
 
@@ -38,6 +38,6 @@ def test_there_is_a_recording_if_there_is_a_cassette_or_a_journal(tmp_path: Path
 
 
 def test_the_second_journal_of_one_recording_is_never_the_first_of_another() -> None:
-    assert named(REELS, "llama3").journal(2) != named(REELS, "llama3.2").journal(1)
+    assert files_by_name(REELS, "llama3").journal(2) != files_by_name(REELS, "llama3.2").journal(1)
     with pytest.raises(CassetteError):
-        named(REELS, "llama3+2")
+        files_by_name(REELS, "llama3+2")

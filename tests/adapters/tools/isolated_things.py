@@ -12,8 +12,7 @@ import time
 from datetime import date, timedelta
 from pathlib import Path
 
-from toolreel.tools._call_context import RunContext, current_call
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import RunContext, ToolError, current_call
 from toolreel.tools._python.tool import tool
 
 

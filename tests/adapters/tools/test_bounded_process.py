@@ -13,7 +13,7 @@ from threading import Timer
 import pytest
 
 from tests.patience import HANG
-from toolreel.tools._bounded_process import BoundedProcess, Ended, Output, inherited_environment
+from toolreel.tools._bounded_process import BoundedProcess, Output, ProcessResult, inherited_environment
 
 
 def process(program: str, *args: str, cwd: Path, limit: int = 1000) -> BoundedProcess:
@@ -23,7 +23,7 @@ def process(program: str, *args: str, cwd: Path, limit: int = 1000) -> BoundedPr
 
 def ran(
     tmp_path: Path, program: str, *args: str, deadline: float = HANG, given: bytes | None = None
-) -> Ended:
+) -> ProcessResult:
     return process(program, *args, cwd=tmp_path).run(given, deadline=deadline)
 
 
@@ -45,7 +45,7 @@ def gone(pid: int) -> bool:
 
 def test_what_is_written_and_how_it_ended_is_told(tmp_path: Path) -> None:
     ended = ran(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
-    assert ended == Ended(7, Output(b"out\n", 4), Output(b"err\n", 4))
+    assert ended == ProcessResult(7, Output(b"out\n", 4), Output(b"err\n", 4))
 
 
 def test_it_runs_in_its_folder_and_has_no_input(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_it_sees_no_variables_but_those_that_it_is_given(
 
 def test_stderr_can_be_shared(capfd: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-c", "import sys; print('to all', file=sys.stderr)"]
-    assert BoundedProcess(command, {}, 10).run(shares_stderr=True) == Ended(0, Output(), Output())
+    assert BoundedProcess(command, {}, 10).run(inherit_stderr=True) == ProcessResult(0, Output(), Output())
     assert capfd.readouterr().err == "to all\n"
 
 
@@ -127,7 +127,7 @@ def test_another_thread_can_kill_it_with_all_that_it_has_started(tmp_path: Path)
 def test_one_that_was_killed_before_it_started_never_starts(tmp_path: Path) -> None:
     unstarted = process("open('marker', 'w')", cwd=tmp_path)
     unstarted.kill()
-    assert unstarted.run() == Ended(None)
+    assert unstarted.run() == ProcessResult(None)
     assert [*tmp_path.iterdir()] == []
 
 

@@ -17,7 +17,7 @@ def effect(name: str) -> RunTool:
 
 
 def test_outside_of_a_call_there_is_none() -> None:
-    assert complaint(AdapterError, current_call).startswith("current_call: no call is being run here;")
+    assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
 
 
 def test_inside_of_a_call_it_is_known_and_afterwards_the_one_before() -> None:

@@ -176,7 +176,7 @@ def test_being_stopped_is_no_error_of_the_tool() -> None:
 def test_a_call_that_is_over_starts_no_process() -> None:
     over = IsolatedCall(Isolation())
     over.kill()
-    assert complaint(Crash, lambda: over.ask({})) == "it gave no answer: its process was stopped"
+    assert complaint(Crash, lambda: over.run({})) == "it gave no answer: its process was stopped"
 
 
 def test_a_function_that_another_process_cannot_import_is_refused() -> None:
@@ -189,13 +189,13 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
             "put it at the top level of a module that is not the main program"
         )
     assert complaint(ConfigError, lambda: apart(things.with_context)) == (
-        "tool 'with_context': a RunContext does not reach another process; ask current_call() for the key, "
+        "tool 'with_context': an isolated tool cannot have a RunContext; call current_call() for the key, "
         "or do not isolate it"
     )
 
 
 HANGING = """
-from tests.adapters import isolated_things as things
+from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.python.test_host import call
 from toolreel.tools._python.host import PythonTools, Tool
 tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)

@@ -83,12 +83,12 @@ def test_scripted_models_need_no_network_and_no_key() -> None:
 
     again = evaluating("replay", "my results", failed[1])
     assert (again.code, again.stderr) == (0, "")
-    assert again.stdout.splitlines()[-1] == "1 runs replayed, all of them as recorded"
+    assert again.stdout.splitlines()[-1] == "1 runs replayed, all as recorded"
     assert again.stdout.startswith(f"{failed[1]}  scripted:bad production happy_path trial 1  fail  task.")
 
     done = evaluating("run", *SCRIPTED, "--out", "my results")
-    assert (done.code, done.stderr) == (0, "4 of 4 runs have ended before\n")
-    assert done.stdout.splitlines()[0] == "Nothing was left to be run."
+    assert (done.code, done.stderr) == (0, "4 of 4 runs exist already\n")
+    assert done.stdout.splitlines()[0] == "All runs exist already."
 
 
 def test_json_says_how_it_ended_in_one_object() -> None:
@@ -182,7 +182,7 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 3
-    assert "Stopping: what is under way still ends; Ctrl-C again gives it up." in stderr
+    assert "Stopping: runs in progress will be finished; press Ctrl-C again to abort them." in stderr
     assert "Incomplete: " in stderr
     assert "Traceback" not in stderr
     made = len(Results.open(tmp_path / "results"))
@@ -212,7 +212,7 @@ def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: 
         stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert stdout == ""
-    assert "Given up; every run that had ended is kept." in stderr
+    assert "Aborted; all finished runs are kept." in stderr
     assert "Traceback" not in stderr
     kept = len(Results.open(tmp_path / "results"))
     far.pace = 0.0
@@ -223,19 +223,19 @@ def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: 
 def test_a_recorded_run_that_would_go_another_way_is_drift(far: Provider, tmp_path: Path) -> None:
     assert evaluating(*at(far)).code == 0
     as_recorded = evaluating("replay", "results", "--check")
-    assert (as_recorded.code, as_recorded.stdout) == (0, "6 runs replayed, all of them as recorded\n")
+    assert (as_recorded.code, as_recorded.stdout) == (0, "6 runs replayed, all as recorded\n")
     header = tmp_path / "results" / "header.json"
     tree: Any = json.loads(header.read_text())
     tree["plan"]["options"]["loop"] = {"max_turns": 7}
     header.write_text(json.dumps(tree))
     said = evaluating("replay", "results", "--check")
     assert said.code == 3
-    assert said.stdout.splitlines()[-1] == "6 runs replayed, 6 of them not as recorded"
+    assert said.stdout.splitlines()[-1] == "6 runs replayed, 6 differ from the recording"
     assert "another configuration: config.max_turns: (default) -> 7" in said.stderr
 
 
 def test_a_key_that_no_run_has_is_a_mistake() -> None:
     evaluating("run", *SCRIPTED, "--out", "results")
     said = evaluating("replay", "results", "zzz")
-    assert_mistake(said, "no run has a key that begins with zzz")
+    assert_mistake(said, "no run has a key that starts with zzz")
     assert_mistake(evaluating("replay", "."), "header.json: there is no evaluation")

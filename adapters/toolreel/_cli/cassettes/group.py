@@ -6,16 +6,18 @@ from typing import Final
 
 import click
 
-from toolreel._cli.lazy import Later, LazyGroup
+from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._cli.output.errors import EPILOG
 
 __all__ = ["cassettes_command"]
 
 _COMMANDS: Final = (
-    Later("check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."),
-    Later("export", "cassettes.export:export_command", "Make a cassette into one of stock vcrpy."),
-    Later("import", "cassettes.import_:import_command", "Make cassettes of stock vcrpy into ours."),
-    Later(
+    LazyCommand(
+        "check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."
+    ),
+    LazyCommand("export", "cassettes.export:export_command", "Make a cassette into one of stock vcrpy."),
+    LazyCommand("import", "cassettes.import_:import_command", "Make cassettes of stock vcrpy into ours."),
+    LazyCommand(
         "journal", "cassettes.journal:journal_command", "Make the journal of a cassette, whoever recorded it."
     ),
 )

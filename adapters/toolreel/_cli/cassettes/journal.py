@@ -14,7 +14,7 @@ import click
 from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.presets import (
     catalogue_option,
-    composed,
+    composed_preset,
     preset_option,
     provider_option,
     sampling_option,
@@ -118,7 +118,9 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
             plans=plans,
             tools=PythonTools(tools) if tools else None,
             compare=compare,
-            preset=composed(with_files(catalogues), provider=provider, names=presets, sampling=sampling),
+            preset=composed_preset(
+                with_files(catalogues), provider=provider, names=presets, sampling=sampling
+            ),
             settings={**chosen.config, **chosen.provider},
         )
     for was, now in zip(beside, told, strict=False):

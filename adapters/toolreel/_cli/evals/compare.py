@@ -1,4 +1,4 @@
-"""``toolreel eval compare``: two evaluations beside each other, or two values of one axis of one."""
+"""``toolreel eval compare``: compare two evaluations, or two values of one axis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.evals.tables import (
-    EPILOG,
+    RESULTS_EPILOG,
     exit_code,
     judged_trees,
     output_options,
@@ -20,10 +20,12 @@ from toolreel._cli.output.errors import json_option, reporting, say
 __all__ = ["compare_command"]
 
 _SHOWN = 20
-"""Flips of each kind that the console lists."""
+"""Flips of each kind that the console lists; files have all."""
 
 
-@click.command("compare", epilog=EPILOG, short_help="Compare two evaluations, or two strategies of one.")
+@click.command(
+    "compare", epilog=RESULTS_EPILOG, short_help="Compare two evaluations, or two strategies of one."
+)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True)
 @click.option(

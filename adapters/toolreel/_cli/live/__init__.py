@@ -1,1 +1,1 @@
-"""Live sessions on the command line: ``run``, ``resume`` and ``fork`` against a server."""
+"""Live runs against a server, for ``run``, ``resume`` and ``fork``."""

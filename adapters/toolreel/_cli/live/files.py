@@ -23,15 +23,15 @@ from toolreel_core._protocol.events import Event
 __all__ = ["Keeping", "RecordedFiles", "ResumedFiles"]
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
-"""What becomes of a recording. ``new`` and ``overwrite`` keep a run whatever came of it, the one where
-there is no file of that name yet, the other in its place. ``record`` and ``extend`` keep a run that has
-completed or rests, and else leave the files as they were; ``extend`` replays them first."""
+"""When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
+``record`` and ``extend`` save a run that completes or waits, and otherwise leave the files unchanged;
+``extend`` replays the existing recording first."""
 
 
 class RecordedFiles:
-    """What a recorded run leaves on disk: a cassette and its journal, both or neither.
+    """A cassette and its journal, of which both are written or neither.
 
-    The run goes on when they may not be written; then what stood there before stays as it was.
+    If a file cannot be written during the run, the run continues and existing files stay unchanged.
 
     :raises AdapterError: if the files exist already, or cannot be written
     """
@@ -47,14 +47,14 @@ class RecordedFiles:
     ) -> None:
         self._path = path
         self._journal_path = companion(path)
-        for taken in (path, self._journal_path):
-            if taken.exists() and keeping == "new":
+        for existing in (path, self._journal_path):
+            if existing.exists() and keeping == "new":
                 raise CassetteError(
-                    f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
+                    f"{existing} exists already: record under another name, or replace it with --overwrite"
                 )
         self._secrets = secrets
         self.before = _extended(path) if keeping == "extend" else None
-        """The run that is gone on with."""
+        """The recorded run that is extended."""
         self.tape = Session.of(path, "extend" if self.before else "record")
         self._journal = FileJournal(
             self._journal_path, plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
@@ -62,7 +62,7 @@ class RecordedFiles:
         self.refused: AdapterError | None = None
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event, until one may not be written."""
+        """Write an event; after the first failure, none is written."""
         if self.refused:
             return
         try:
@@ -71,9 +71,9 @@ class RecordedFiles:
             self.refused = error
 
     def close(self, *, keep: bool) -> tuple[Path, ...]:
-        """Leave both files, and say which there are; or neither.
+        """Save both files and return their paths, or discard both.
 
-        A run that was stopped before its first reply has a journal and no cassette.
+        A run that was stopped before its first reply has a journal but no cassette.
         """
         if keep and not self.refused:
             try:
@@ -91,15 +91,15 @@ class RecordedFiles:
 
 
 class ResumedFiles:
-    """What stands on disk of a run that goes on.
+    """The files of a run that is resumed.
 
-    The journal is gone on with. So is the cassette of a run that rested, whose exchanges are all in it.
-    That of a killed run was never written, and what was not heard is not made up: then the journal alone
-    is the record, and a cassette that stands there is of another run and makes way to ``<name>.yaml.old``.
+    The journal is continued, and so is the cassette of a run that waited, because it has all exchanges.
+    A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
+    the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
 
-    :param cassette: the path of the cassette, whether there is one or not
+    :param cassette: the path of the cassette, which need not exist
     :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
-    :raises toolreel.ReplayMismatch: if an event of the journal answers something else than it did
+    :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
     """
 
     def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
@@ -118,9 +118,9 @@ class ResumedFiles:
         self.journal.record(effect, event)
 
     def close(self) -> tuple[Path, ...]:
-        """Leave the files, and say which there are.
+        """Close the files, and return their paths.
 
-        :raises AdapterError: if one cannot be written; the journal stands nevertheless
+        :raises AdapterError: if the cassette cannot be written; the journal is complete nevertheless
         """
         self.journal.close()
         if self.tape:
@@ -132,19 +132,19 @@ class ResumedFiles:
 
 
 def _extended(path: Path) -> Recorded | None:
-    """The run that stands there, up to where it was stopped; ``None`` where there is none.
+    """The recorded run without its cancellation; ``None`` if there is no recording.
 
-    :raises AdapterError: if half of it is missing, or it cannot be read
+    :raises AdapterError: if the cassette or the journal is missing, or cannot be read
     """
     if path.exists():
         return uncancelled(read_journal(recording_files(path)[1]))
     if companion(path).exists():
-        raise CassetteError(f"{path}: only its journal is there, which cannot be extended: fork it instead")
+        raise CassetteError(f"{path}: there is only a journal, which cannot be extended: use toolreel fork")
     return None
 
 
 def _continued(path: Path, trace: Trace) -> Session | None:
-    """The session on a cassette, played as far as it goes, if it holds just the exchanges of a run so far."""
+    """A session after the recorded exchanges, if the cassette holds exactly those of the journal."""
     if not path.exists():
         return None
     try:

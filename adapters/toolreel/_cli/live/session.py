@@ -1,4 +1,4 @@
-"""A live run against an endpoint, recorded if wanted, on any driver; Ctrl-C loses nothing of it."""
+"""Run a plan against a live endpoint on any driver, and record it; Ctrl-C keeps what was recorded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from toolreel.cassette._session import Session
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import Given, PythonTools, Toolbox
+from toolreel.tools._python.host import PythonTools, Toolbox, ToolLike
 from toolreel.tools._router import AsyncRouter, Router
 from toolreel.tools._threads_async import ThreadedTools
 from toolreel_core._loop.reducer import fold
@@ -43,50 +43,50 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["Keeping", "Live", "Resumed", "Target", "go_live", "resume_live"]
+__all__ = ["Keeping", "LiveRun", "LiveTarget", "Resumed", "resume_live", "run_live"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where a live run goes."""
+class LiveTarget:
+    """The server of a live run."""
 
     base_url: str
     api_key_env: str | None = None
     timeout: float = 300.0
-    """Seconds to wait for a reply, or for the next piece of one that is streamed."""
+    """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
     withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What else must not be written, such as the credentials of tools, each by a name."""
+    """Further secrets to keep out of recordings, such as credentials of tools, by name."""
 
     @property
     def secrets(self) -> dict[str, str]:
-        """What must not be written: the key, whatever its variable is called, and what looks like one."""
+        """Values to keep out of recordings: the API key, and variables that look like secrets."""
         key = os.environ.get(self.api_key_env or "", "").strip()
         named = {str(self.api_key_env): key} if key else {}
         return known_secrets(os.environ) | named | dict(self.withheld)
 
     @property
-    def patience(self) -> httpx.Timeout:
-        """The timeouts of one exchange."""
+    def timeouts(self) -> httpx.Timeout:
+        """The timeouts of one HTTP exchange."""
         return httpx.Timeout(min(30.0, self.timeout), read=self.timeout)
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
-    """A live run that has ended, and what was kept of it."""
+class LiveRun:
+    """A live run that has ended, and its files."""
 
     run: Run
     saved: tuple[Path, ...] = ()
     """The files that were written."""
     refused: AdapterError | None = None
-    """Why nothing was, although the run was to be recorded."""
+    """Why the recording could not be written."""
     dropped: bool = False
-    """Whether nothing was because the run did not complete."""
+    """Whether the recording was discarded because the run did not complete."""
 
 
-def go_live(  # noqa: PLR0913 - every choice about a run has its name
+def run_live(  # noqa: PLR0913 - every choice about a run has its name
     plan: Plan,
-    target: Target,
-    tools: Sequence[Given] = (),
+    target: LiveTarget,
+    tools: Sequence[ToolLike] = (),
     *,
     hosts: Mapping[str, ToolHost] | None = None,
     driver: Driver = "sync",
@@ -97,27 +97,27 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
     on_delta: Listener | None = None,
     earlier: Sequence[Answered] = (),
     durable: bool = False,
-) -> Live:
+) -> LiveRun:
     """Run a plan against an endpoint.
 
-    :param hosts: run the tools whose names begin so, such as ``mcp_``; they may be called from any thread
-    :param approver: decides about tools that need approval; without one, the run rests there
-    :param record: the cassette to write, ``<name>.yaml``; its journal goes beside it
-    :param on_delta: is shown each piece of a streamed reply as it comes
-    :param keeping: when it is written, and whether files of that name may be replaced
-    :param earlier: what a fork keeps; the run goes on from there, and is recorded as a journal alone, since
-        the requests before were never sent
-    :param durable: whether each event is on the disk before the run goes on, not with the system alone
+    :param hosts: tool hosts by name prefix, such as ``mcp_``; they may be called from any thread
+    :param approver: decides about tools that need approval; without one, the run waits there
+    :param record: the cassette to write, ``<name>.yaml``; its journal goes next to it
+    :param on_delta: receives each chunk of a streamed reply
+    :param keeping: when the recording is written, and whether it may replace existing files
+    :param earlier: the events that a fork keeps; the run continues after them, and is recorded as a journal
+        only, because the requests before were never sent
+    :param durable: fsync each event before the run continues
     :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
-    :raises toolreel.ReplayMismatch: if the run is not the recorded one that it was to extend
+    :raises toolreel.ReplayMismatch: if the run differs from the recorded one that it extends
     """
     files = RecordedFiles(record, plan, target.secrets, keeping, durable=durable) if record else None
-    heard = _Heard(files)
+    log = _EventLog(files)
     tape = files.tape if files and not earlier else None
     before = files.before if files else None
     worth = keeping in {"new", "overwrite"}
     try:
-        begun = _retold(plan, earlier, heard, observe) if earlier else None
+        begun = _recorded_beginning(plan, earlier, log, observe) if earlier else None
         session = _Session(
             plan,
             target,
@@ -125,37 +125,37 @@ def go_live(  # noqa: PLR0913 - every choice about a run has its name
             hosts or {},
             approver or Later(),
             tape,
-            heard,
+            log,
             observe,
             on_delta,
             begun,
             before,
         )
-        ended = _ended(session, heard, driver)
+        ended = _run_session(session, log, driver)
         worth = worth or isinstance(outcome_of(ended), Completed | None)
     finally:
-        saved = files.close(keep=worth and bool(heard.events)) if files else ()
-    return Live(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
+        saved = files.close(keep=worth and bool(log.events)) if files else ()
+    return LiveRun(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A live run that was gone on with."""
+    """A recorded run that was continued live."""
 
     run: Run
     before: int
-    """How many events there were before."""
+    """Number of recorded events."""
     after: int
-    """How many there are now; as many, if the run had ended."""
+    """Number of events now; equal to ``before`` if the run had already ended."""
     saved: tuple[Path, ...]
     cut: Path | None
-    """Where the last line of the journal was put, if it was cut when the process died."""
+    """Where an incomplete last line of the journal was moved, if there was one."""
 
 
 def resume_live(  # noqa: PLR0913 - every choice about a run has its name
     cassette: Path,
-    target: Target,
-    tools: Sequence[Given] = (),
+    target: LiveTarget,
+    tools: Sequence[ToolLike] = (),
     *,
     others: Sequence[ToolDefinition] = (),
     hosts: Mapping[str, ToolHost] | None = None,
@@ -165,53 +165,53 @@ def resume_live(  # noqa: PLR0913 - every choice about a run has its name
     on_delta: Listener | None = None,
     durable: bool = False,
 ) -> Resumed:
-    """Go on with a recorded run that was killed or rests, under the plan of its journal.
+    """Continue a recorded run that was killed or waits, under the plan of its journal.
 
-    :param cassette: the path of its cassette, whether there is one or not; the journal stands beside it
-    :param tools: have to be what the model was shown
-    :param others: so have these, which are run by ``hosts``, as for :func:`go_live`
-    :raises AdapterError: if the journal cannot be gone on with, or not be written
-    :raises toolreel.ReplayMismatch: if the journal or the tools are not what they were
+    :param cassette: the path of its cassette, which need not exist; the journal is next to it
+    :param tools: must equal the tools of the recorded run
+    :param others: tools that ``hosts`` run, as for :func:`run_live`
+    :raises AdapterError: if the journal cannot be continued or written
+    :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
     """
     files = ResumedFiles(cassette, target.secrets, durable=durable)
     recorded, state = files.journal.recorded, files.trace.run.state
-    heard = _Heard(files, recorded.events)
+    log = _EventLog(files, recorded.events)
     try:
         if not isinstance(state.phase, Settled):
             if recorded.plan.sends_tools:
                 check_surface(recorded, ToolSurface((*Toolbox(tools).surface.definitions, *others)))
             plan, decider, given = recorded.plan, approver or Later(), hosts or {}
-            session = _Session(
-                plan, target, tools, given, decider, files.tape, heard, observe, on_delta, state
-            )
-            _ended(session, heard, driver)
+            session = _Session(plan, target, tools, given, decider, files.tape, log, observe, on_delta, state)
+            _run_session(session, log, driver)
     finally:
         saved = files.close()
-    run = retold(recorded.plan, heard.events)
-    return Resumed(run, len(recorded.records), len(heard.events), saved, files.journal.cut)
+    run = retold(recorded.plan, log.events)
+    return Resumed(run, len(recorded.records), len(log.events), saved, files.journal.cut)
 
 
-def _retold(plan: Plan, earlier: Sequence[Answered], heard: Journal, observe: Observer | None) -> State:
-    """The run after what it was told before, which goes into its journal."""
+def _recorded_beginning(
+    plan: Plan, earlier: Sequence[Answered], log: Journal, observe: Observer | None
+) -> State:
+    """The state after the kept events, which are written to the journal."""
     for effect, event in earlier:
-        heard.record(effect, event)
+        log.record(effect, event)
     at = fold(plan, (event for _, event in earlier))
     tell(observe, at.notes)
     return at.state
 
 
-def _ended(session: _Session, heard: _Heard, driver: Driver) -> Run:
-    """The run that came of a session; an interruption stands in its records unless it had ended before."""
+def _run_session(session: _Session, log: _EventLog, driver: Driver) -> Run:
+    """Run a session; Ctrl-C is recorded as a cancellation, unless the run has already ended."""
     try:
         session.on(driver)
-    except* KeyboardInterrupt:  # which trio hands over in a group when it comes while connecting
-        if not isinstance(retold(session.plan, heard.events).state.phase, Settled):
-            heard.record(None, CancelRequested("interrupted from the keyboard"))
-    return retold(session.plan, heard.events)
+    except* KeyboardInterrupt:  # trio raises it in a group if it arrives while connecting
+        if not isinstance(retold(session.plan, log.events).state.phase, Settled):
+            log.record(None, CancelRequested("interrupted from the keyboard"))
+    return retold(session.plan, log.events)
 
 
-class _Heard:
-    """A journal that keeps the events themselves, and hands them on to the files."""
+class _EventLog:
+    """A journal that keeps the events in memory, and passes them on to the files."""
 
     def __init__(self, files: RecordedFiles | ResumedFiles | None, before: Sequence[Event] = ()) -> None:
         self.events = [*before]
@@ -228,8 +228,8 @@ class _Session:
     """One run, ready for any driver."""
 
     plan: Plan
-    target: Target
-    tools: Sequence[Given]
+    target: LiveTarget
+    tools: Sequence[ToolLike]
     hosts: Mapping[str, ToolHost]
     approver: Approver
     tape: Session | None
@@ -237,9 +237,9 @@ class _Session:
     observe: Observer | None
     on_delta: Listener | None
     begun: State | None
-    """Where the run goes on, if it does not begin."""
+    """The state from which the run continues; ``None`` for a new run."""
     before: Recorded | None = None
-    """The record that is replayed first, if one is extended."""
+    """The recording that is replayed first, if it is extended."""
 
     def on(self, driver: Driver) -> Run:
         match driver:
@@ -261,7 +261,7 @@ class _Session:
         with HttpEndpoint(
             target.base_url,
             api_key_env=target.api_key_env,
-            timeout=target.patience,
+            timeout=target.timeouts,
             stall_timeout=target.timeout,
             on_delta=self.on_delta,
             transport=transport,
@@ -285,7 +285,7 @@ class _Session:
         async with AsyncHttpEndpoint(
             target.base_url,
             api_key_env=target.api_key_env,
-            timeout=target.patience,
+            timeout=target.timeouts,
             stall_timeout=target.timeout,
             on_delta=self.on_delta,
             transport=transport,

@@ -1,4 +1,4 @@
-"""``--set key=value``: settings of loop and provider, and options of the request, told apart by name."""
+"""Parse ``--set KEY=VALUE``: the key decides whether it is a loop, provider or request setting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
-__all__ = ["OPTIONS", "Settings", "parse_settings"]
+__all__ = ["OPTIONS", "SetOptions", "parse_settings"]
 
 OPTIONS: Final = (
     "frequency_penalty",
@@ -32,16 +32,16 @@ OPTIONS: Final = (
     "top_k",
     "top_p",
 )
-"""Options of chat-completions requests that need no prefix; any other is written ``body.<key>``."""
+"""Request options that need no prefix; other keys of the body are written ``body.<key>``."""
 
 
-_WORDS: Final = frozenset({"tool_turn_content"})
-"""Settings of which ``null`` is a word, and no JSON."""
+_TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
+"""Settings whose value is always text: ``null`` is a choice of theirs, not JSON null."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What was set."""
+class SetOptions:
+    """Parsed ``--set`` options."""
 
     config: dict[str, Json]
     """Keys of :class:`~toolreel_core._settings.config.LoopConfig`."""
@@ -51,8 +51,8 @@ class Settings:
     """Keys of :class:`~toolreel_core._settings.provider.Provider`."""
 
 
-def parse_settings(items: Iterable[str]) -> Settings:
-    """Read ``key=value`` items; a value is JSON where it can be, else text.
+def parse_settings(items: Iterable[str]) -> SetOptions:
+    """Parse ``key=value`` items; a value is parsed as JSON if possible, else it is text.
 
     >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
     Settings(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})
@@ -70,7 +70,7 @@ def parse_settings(items: Iterable[str]) -> Settings:
         key, equals, text = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {item}: expected key=value, for example temperature=0")
-        value = text if key in _WORDS else read(text).value_or(text)
+        value = text if key in _TEXT_SETTINGS else read(text).value_or(text)
         if key in known:
             config[key] = value
         elif key in traits:
@@ -83,4 +83,4 @@ def parse_settings(items: Iterable[str]) -> Settings:
             hint = unknown_name("setting", key, [*known, *traits, *OPTIONS])
             stop = "" if hint.endswith("?") else "."
             raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
-    return Settings(config, options, provider)
+    return SetOptions(config, options, provider)

@@ -1,4 +1,4 @@
-"""``--mcp FILE``: the servers of a file for as long as a command needs them, and what is not as it was."""
+"""``--mcp FILE`` and ``--accept``: MCP servers that run while a command needs them."""
 
 from __future__ import annotations
 
@@ -17,50 +17,52 @@ from toolreel.tools.mcp._config_file import read_mcp_servers
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["Connected", "accept_option", "accepted", "connected", "mcp_option"]
+__all__ = ["McpToolset", "accept_option", "mcp_option", "mcp_tools", "save_pins"]
 
 mcp_option = click.option(
     "--mcp",
     "mcp_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="MCP servers, in the mcpServers JSON that other clients use; their tools are mcp_SERVER_TOOL.",
+    help="Configuration of MCP servers, in the mcpServers JSON of other clients. Their tools are named "
+    "mcp_SERVER_TOOL.",
 )
 accept_option = click.option(
     "--accept",
     is_flag=True,
-    help="Accept the definitions of the MCP tools as they are now: kept in FILE's .pins.json, from then on "
-    "tools that are new or defined otherwise are left out.",
+    help="Accept the current definitions of the MCP tools. Their fingerprints are kept next to FILE in "
+    ".pins.json; from then on, new and changed tools are left out until you accept them.",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
-    """What the servers of a file offer, and who runs it."""
+class McpToolset:
+    """The tools of MCP servers, and the host that runs them."""
 
     definitions: tuple[ToolDefinition, ...] = ()
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """By the prefix of the names of their tools."""
+    """Tool hosts by the prefix of the tool names that they run."""
 
 
 @contextmanager
-def connected(
+def mcp_tools(
     file: Path | None, listen: McpListener | None = None, *, accept: bool = False
-) -> Generator[Connected]:
-    """Start the servers of a file, if there is one, and end them when the context is left.
+) -> Generator[McpToolset]:
+    """Start the servers of a configuration file; end them when the context exits.
 
-    :param accept: offer all tools, whatever was accepted before
+    :param accept: offer all tools, whether they were accepted before or not
     :raises AdapterError: if the file cannot be used, or a server cannot be started
     """
     if file is None:
-        yield Connected()
+        yield McpToolset()
         return
     servers = read_mcp_servers(file)
-    from toolreel.tools.mcp._definitions import PREFIX
+    from toolreel.tools.mcp._definitions import MCP_PREFIX
     from toolreel.tools.mcp._host import McpTools
     from toolreel.tools.mcp._pins import pins_beside, read_pins
 
-    # The SDK logs what it stumbles over; whatever matters of that comes back as an answer or as news.
+    # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
+    # reach the user as an error or as an event.
     logging.getLogger().addHandler(logging.NullHandler())
     pins = None if accept else read_pins(pins_beside(file))
     with McpTools(servers, pins=pins, listen=listen) as tools:
@@ -69,20 +71,20 @@ def connected(
                 each.remedy
             )
             err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
-        yield Connected(tools.surface.definitions, {f"{PREFIX}_": tools})
+        yield McpToolset(tools.surface.definitions, {f"{MCP_PREFIX}_": tools})
 
 
-def accepted(file: Path | None, found: Connected, *, accept: bool) -> None:
-    """Keep the definitions as they are now, if that is wanted.
+def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
+    """Write the pins of the tools, if ``--accept`` was given.
 
-    :raises click.UsageError: if there is no file that they would belong to
+    :raises click.UsageError: if ``--accept`` was given without ``--mcp``
     """
     if not accept:
         return
     if file is None:
-        raise click.UsageError("--accept is for MCP tools; say which: --mcp FILE")
+        raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
     from toolreel.tools.mcp._pins import pins_beside, pins_of, write_pins
 
     pins = pins_beside(file)
-    write_pins(pins, pins_of(ToolSurface(found.definitions)))
-    err.print(printable(f"accepted    {len(found.definitions)} tools, kept in {pins}"))
+    write_pins(pins, pins_of(ToolSurface(toolset.definitions)))
+    err.print(printable(f"accepted    {len(toolset.definitions)} tools, kept in {pins}"))

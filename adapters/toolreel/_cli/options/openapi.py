@@ -1,4 +1,4 @@
-"""``--openapi FILE``: the operations of a document as tools, for as long as a command needs them."""
+"""``--openapi FILE``: operations of an OpenAPI document as tools."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from toolreel._cli.output.console import err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["OpenApiChoice", "Opened", "openapi_options", "opened"]
+__all__ = ["OpenApiChoice", "OpenApiToolset", "openapi_options", "openapi_tools"]
 
 _OPTIONS: Final = (
     click.option(
         "--openapi",
         "openapi_file",
         metavar="FILE",
-        help="An OpenAPI document (3.0 or 3.1, JSON or YAML), or the URL of one; its operations are tools "
-        "called openapi_NAME_OPERATION.",
+        help="File or URL of an OpenAPI document (3.0 or 3.1, JSON or YAML). Its operations become tools "
+        "named openapi_NAME_OPERATION.",
     ),
     click.option(
-        "--openapi-name", metavar="NAME", help="What stands for NAME there, rather than the file's name."
+        "--openapi-name", metavar="NAME", help="NAME in the tool names; by default the name of the file."
     ),
     click.option(
         "--openapi-tag",
         "openapi_tags",
         multiple=True,
         metavar="TAG",
-        help="Only operations with this tag; may be repeated.",
+        help="Use only operations with this tag. Repeatable.",
     ),
     click.option(
         "--openapi-operation",
         "openapi_operations",
         multiple=True,
         metavar="ID",
-        help="Only the operation with this operationId, beside those of tags; may be repeated.",
+        help="Use only the operation with this operationId, and those of --openapi-tag. Repeatable.",
     ),
     click.option(
-        "--openapi-base-url", metavar="URL", help="Where calls go, rather than to the document's server."
+        "--openapi-base-url", metavar="URL", help="Server for the calls; by default the one in the document."
     ),
     click.option(
         "--openapi-auth-env",
         "openapi_auth",
         multiple=True,
         metavar="[SCHEME=]VAR",
-        help="The environment variable with the credential for a security scheme of the document, or for "
-        "all of them; may be repeated.",
+        help="Environment variable with the credential for a security scheme of the document; without "
+        "SCHEME=, for all schemes. Repeatable.",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class OpenApiChoice:
-    """What was said on the command line about a document."""
+    """The values of the ``--openapi`` options."""
 
     file: str | None
     name: str | None
@@ -70,17 +70,17 @@ class OpenApiChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """What a document offers, and who runs it."""
+class OpenApiToolset:
+    """The tools of a document, and the host that runs them."""
 
     definitions: tuple[ToolDefinition, ...] = ()
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """By the prefix of the names of their tools."""
+    """Tool hosts by the prefix of the tool names that they run."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def openapi_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options about a document, as one argument called ``openapi``."""
+    """Add the ``--openapi`` options to a command, which receives them as one argument ``openapi``."""
 
     @wraps(command)
     def bundled(
@@ -93,25 +93,25 @@ def openapi_options(command: Callable[..., None]) -> Callable[..., None]:
         openapi_auth: tuple[str, ...],
         **others: object,
     ) -> None:
-        said = (openapi_name, openapi_tags, openapi_operations, openapi_base_url, openapi_auth)
-        if openapi_file is None and any(said):
-            raise click.UsageError("--openapi-… is about a document; say which: --openapi FILE")
-        command(openapi=OpenApiChoice(openapi_file, *said), **others)
+        details = (openapi_name, openapi_tags, openapi_operations, openapi_base_url, openapi_auth)
+        if openapi_file is None and any(details):
+            raise click.UsageError("the --openapi-… options need a document: --openapi FILE")
+        command(openapi=OpenApiChoice(openapi_file, *details), **others)
 
-    given: Callable[..., None] = bundled
-    for option in reversed(_OPTIONS):
-        given = option(given)
-    return given
+    decorated: Callable[..., None] = bundled
+    for option in reversed(_OPTIONS):  # the decorator applied last comes first in the help
+        decorated = option(decorated)
+    return decorated
 
 
 @contextmanager
-def opened(choice: OpenApiChoice) -> Generator[Opened]:
-    """Read a document, if there is one, and keep its connections until the context is left.
+def openapi_tools(choice: OpenApiChoice) -> Generator[OpenApiToolset]:
+    """Read the chosen document; close its connections when the context exits.
 
     :raises AdapterError: if the document cannot be used
     """
     if choice.file is None:
-        yield Opened()
+        yield OpenApiToolset()
         return
     import os
 
@@ -119,7 +119,7 @@ def opened(choice: OpenApiChoice) -> Generator[Opened]:
     from toolreel.tools.openapi._document.fetch import fetched_document
     from toolreel.tools.openapi._host import OpenApiTools
     from toolreel.tools.openapi._request.security import Credentials
-    from toolreel.tools.openapi._source import PREFIX, OpenApiSource
+    from toolreel.tools.openapi._source import OPENAPI_PREFIX, OpenApiSource
 
     remote = urlsplit(choice.file).scheme in {"http", "https"}
     document = fetched_document(choice.file) if remote else read_document(choice.file)
@@ -135,9 +135,9 @@ def opened(choice: OpenApiChoice) -> Generator[Opened]:
     with OpenApiTools([source]) as tools:
         for each in tools.left_out:
             err.print(printable(f"left out    {each.name}: {each.why}"), style="yellow")
-        yield Opened(tools.surface.definitions, {f"{PREFIX}_": tools}, tools.secrets)
+        yield OpenApiToolset(tools.surface.definitions, {f"{OPENAPI_PREFIX}_": tools}, tools.secrets)
 
 
-def _scheme_and_variable(said: str) -> tuple[str, str]:
-    scheme, equals, variable = said.rpartition("=")
+def _scheme_and_variable(option: str) -> tuple[str, str]:
+    scheme, equals, variable = option.rpartition("=")
     return (scheme if equals else "*"), variable

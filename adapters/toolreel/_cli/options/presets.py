@@ -1,4 +1,4 @@
-"""Options that name presets, and what they come to."""
+"""Options that select presets, and the preset that they result in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from toolreel.presets._catalogues import VARIABLE
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._plan.presets.collection import Presets
@@ -15,8 +15,8 @@ from toolreel_core._plan.presets.preset import Preset
 
 __all__ = [
     "catalogue_option",
-    "composed",
-    "meant",
+    "composed_preset",
+    "preset_named",
     "preset_option",
     "provider_option",
     "sampling_option",
@@ -28,29 +28,29 @@ catalogue_option = click.option(
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"A TOML file with presets of your own; may be repeated. {VARIABLE} names some for all commands.",
+    help=f"TOML file with presets of your own. Repeatable. {CATALOGUE_VARIABLE} sets files for all commands.",
 )
 provider_option = click.option(
     "--provider",
     metavar="NAME",
-    help="Use the production defaults for a provider and the workarounds for the model; "
-    "see `toolreel presets`.",
+    help="Use the defaults for this provider and the workarounds for the model; `toolreel presets` lists "
+    "them.",
 )
 preset_option = click.option(
     "--preset",
     "presets",
     multiple=True,
     metavar="NAME",
-    help="A named set of settings, see `toolreel presets`; goes over --provider; may be repeated.",
+    help="Apply a named preset on top of --provider; `toolreel presets` lists them. Repeatable.",
 )
 sampling_option = click.option(
     "--sampling",
     metavar="PROFILE",
-    help="Named sampling options, see `toolreel presets sampling`; they go over presets.",
+    help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
 )
 
 
-def composed(
+def composed_preset(
     collection: Presets,
     *,
     provider: str | None = None,
@@ -58,7 +58,7 @@ def composed(
     names: Sequence[str] = (),
     sampling: str | None = None,
 ) -> Preset:
-    """What a command's options ask for: the provider's, then named presets, then a sampling profile.
+    """The provider's preset, then named presets, then a sampling profile: later ones override earlier ones.
 
     :raises ConfigError: if one of them does not exist
     """
@@ -67,8 +67,8 @@ def composed(
     return preset.merged(collection.profile(sampling).preset) if sampling else preset
 
 
-def meant(collection: Presets, name: str) -> Preset:
-    """A preset by its name, or what a model needs at a provider by ``PROVIDER/MODEL``."""
+def preset_named(collection: Presets, name: str) -> Preset:
+    """A preset by name, or the combined preset of a model at a provider by ``PROVIDER/MODEL``."""
     provider, slash, model = name.partition("/")
     if slash and name not in collection.names:
         return _at_provider(collection, provider, model)

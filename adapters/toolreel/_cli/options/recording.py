@@ -1,4 +1,4 @@
-"""What ``--record``, ``--mode`` and ``--durable`` mean, and keeping a fork that was not held live."""
+"""``--record``, ``--mode`` and ``--durable``, and saving a fork of a recording."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
 
 __all__ = [
-    "Mode",
+    "RecordMode",
     "cassette_path",
     "check_free",
     "durable_option",
@@ -29,36 +29,36 @@ __all__ = [
     "save_fork",
 ]
 
-Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
+RecordMode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 
-_MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
+_MODES: Final[tuple[RecordMode, ...]] = ("replay", "record", "auto", "extend")
 
 durable_option = click.option(
     "--durable",
     is_flag=True,
-    help="Have each event on the disk before the run goes on: it then outlives a power cut, too.",
+    help="Survive power loss: fsync each event before the run continues.",
 )
 
 mode_option = click.option(
     "--mode",
     type=click.Choice(_MODES),
-    help="What --record does with a recording of that name. replay: nothing is live. record: made anew, and "
-    "replaced if the run completes. auto: replay, or record where there is none. extend: replayed, gone on "
-    "with live where it ends, and kept if the run completes. Without --mode, there must be none.",
+    help="What to do if the recording exists. replay: use it, never the server. record: run live, and "
+    "replace it if the run completes. auto: replay it, or record it if it is missing. extend: replay it, "
+    "continue live after its end, and save it if the run completes. Without --mode it is an error.",
 )
 
 
-def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
-    """What a run does with the recording of its name; a path is one that is only replayed.
+def keeping_of(mode: RecordMode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
+    """How a run treats an existing recording; a path means that it is replayed.
 
-    :raises click.UsageError: if the options do not go together
+    :raises click.UsageError: if the options contradict each other
     """
     if mode is None:
         return "overwrite" if overwrite else "new"
     if cassette is None:
-        raise click.UsageError(f"--mode {mode} says what is done with a recording: name it, --record NAME")
+        raise click.UsageError(f"--mode {mode} needs a recording: --record NAME")
     if overwrite:
-        raise click.UsageError(f"--overwrite and --mode {mode} both say what becomes of the files: give one")
+        raise click.UsageError(f"--overwrite and --mode {mode} contradict each other: give one of them")
     match mode:
         case "record":
             return "record"
@@ -73,19 +73,20 @@ def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> 
 
 
 def cassette_path(name: str | None) -> Path | None:
-    """The cassette that ``--record`` means."""
+    """The path of the cassette for ``--record NAME``."""
     if name is None:
         return None
     path = Path(name.removesuffix(".yaml") + ".yaml")
     if path.name == ".yaml":
         raise click.BadParameter(
-            f"{name!r} names no file, such as cassettes/notes/local--qwen", param_hint="--record"
+            f"{name!r} names no file; expected a path such as cassettes/notes/local--qwen",
+            param_hint="--record",
         )
     return path
 
 
 def resumed_path(file: Path) -> Path:
-    """The cassette, whether there is one or not, of the run that FILE names by it, its journal or neither.
+    """The path of a run's cassette (which may not exist), from its name, its cassette or its journal.
 
     >>> resumed_path(Path("runs/chat.journal.jsonl.part")).name
     'chat.yaml'
@@ -95,21 +96,21 @@ def resumed_path(file: Path) -> Path:
 
 
 def check_free(cassette: Path, *, overwrite: bool) -> None:
-    """Whether a recording of that name may be written.
+    """Fail if a recording exists and must not be replaced.
 
-    :raises CassetteError: if there is one already, and it may not be replaced
+    :raises CassetteError: if one exists and ``overwrite`` is false
     """
-    for taken in (cassette, companion(cassette)):
-        if taken.exists() and not overwrite:
+    for existing in (cassette, companion(cassette)):
+        if existing.exists() and not overwrite:
             raise CassetteError(
-                f"{taken} exists already: record under another name, or overwrite it (--overwrite)"
+                f"{existing} exists already: record under another name, or replace it with --overwrite"
             )
 
 
 def save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write the journal of a fork, and say where; a cassette of that name no longer belongs to it.
+    """Write the journal of a fork, and return its path; delete a stale cassette of that name.
 
-    :raises AdapterError: if it may not be written; then what stood there before stays as it was
+    :raises AdapterError: if it cannot be written; existing files are then unchanged
     """
     path, secrets = companion(cassette), known_secrets(os.environ)
     for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):

@@ -1,4 +1,4 @@
-"""The option ``--secrets``: a project's own rules on what is a secret."""
+"""``--secrets FILE``: a project's own rules for detecting secrets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ secrets_option = click.option(
     "secret_rules",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A TOML file of rules on what is a secret: allow, variables, patterns, emails; by default the one "
-    "that TOOLREEL_SECRETS names.",
+    help="TOML file with rules for detecting secrets (allow, variables, patterns, emails); by default the "
+    "file in TOOLREEL_SECRETS.",
 )
 
 
 def rules_of(path: Path | None) -> SecretRules:
-    """The rules that hold for a command.
+    """The rules for a command: those in the file, else those of the environment.
 
     :raises SecretRulesError: if the file cannot be used
     """

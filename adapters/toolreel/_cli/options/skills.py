@@ -1,4 +1,4 @@
-"""``--skills FOLDER``: the tools by which a model uses skills, and what it is told of them from the start."""
+"""``--skills FOLDER``: Agent Skills as tools, and their part of the system message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from toolreel._cli.output.console import err, printable
-from toolreel.tools._python.host import Given
+from toolreel.tools._python.host import ToolLike
 
 __all__ = ["ChosenSkills", "SkillChoice", "skill_options"]
 
@@ -19,22 +19,22 @@ _OPTIONS: Final = (
         "--skills-skip-invalid",
         "skip_invalid",
         is_flag=True,
-        help="Leave out skills that cannot be used, and say so, instead of stopping.",
+        help="Warn about invalid skills and leave them out, instead of stopping.",
     ),
     click.option(
         "--skills-allow-script",
         "scripts",
         multiple=True,
         metavar="SKILL/FILE",
-        help="A script of a skill that may be run once it is approved, for example pdf-forms/scripts/*.py; "
-        "none may without it; may be repeated.",
+        help="Allow the model to run a script of a skill, such as pdf-forms/scripts/*.py; each call needs "
+        "approval. By default no script is allowed. Repeatable.",
     ),
     click.option(
         "--skills",
         "folders",
         multiple=True,
         metavar="FOLDER",
-        help="An Agent Skill (a folder with a SKILL.md), or a folder of them; may be repeated.",
+        help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",
     ),
 )
 
@@ -43,51 +43,47 @@ _OPTIONS: Final = (
 class ChosenSkills:
     """The skills of a run."""
 
-    tools: tuple[Given, ...] = ()
+    tools: tuple[ToolLike, ...] = ()
     message: str = ""
-    """What the model is told of them from the start; empty, if there are none."""
-
-    def after(self, system: str | None) -> str:
-        """The system message of the run: what the user gives, and then this."""
-        return "\n\n".join(text for text in (system, self.message) if text)
+    """Their names and descriptions for the system message; empty if there are no skills."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillChoice:
-    """What the options say."""
+    """The values of the ``--skills`` options."""
 
     folders: tuple[str, ...]
     scripts: tuple[str, ...]
-    """Patterns of those that may be run."""
+    """Patterns of the scripts that are allowed."""
     skip_invalid: bool
 
     def read(self) -> ChosenSkills:
-        """The skills that are meant; what is left out is told.
+        """Read the chosen skills; warn about those left out.
 
         :raises AdapterError: if one cannot be used
         """
         if not self.folders:
             if self.scripts:
-                raise click.UsageError("--skills-allow-script is for skills; say which: --skills FOLDER")
+                raise click.UsageError("--skills-allow-script needs --skills FOLDER")
             return ChosenSkills()
         from toolreel.tools.skills._host import read_skills, skill_tools, skills_message
 
         skills = read_skills(*self.folders, skip_invalid=self.skip_invalid)
-        for what in skills.left_out:
-            err.print(printable(f"left out    {what}"), style="yellow")
+        for problem in skills.left_out:
+            err.print(printable(f"left out    {problem}"), style="yellow")
         return ChosenSkills(tuple(skill_tools(skills, allow_scripts=self.scripts)), skills_message(skills))
 
 
 def skill_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that takes skills, which it gets as ``skills``, a :class:`SkillChoice`."""
+    """Add the ``--skills`` options to a command, which receives them as one argument ``skills``."""
 
     @wraps(command)
-    def choosing(
+    def bundled(
         folders: tuple[str, ...], scripts: tuple[str, ...], skip_invalid: bool, **others: object
     ) -> None:
         command(skills=SkillChoice(folders, scripts, skip_invalid), **others)
 
-    options: Callable[..., None] = choosing
+    options: Callable[..., None] = bundled
     for option in _OPTIONS:
         options = option(options)
     return options

@@ -1,4 +1,4 @@
-"""Where a command's tools come from: ``--tools``, ``--mcp``, ``--skills``, ``--openapi``, in any mixture."""
+"""The tools of a command, from ``--tools``, ``--mcp``, ``--skills`` and ``--openapi`` combined."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.mcp import accepted, connected, mcp_option
-from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, opened
+from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
+from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.skills import SkillChoice, skill_options
 from toolreel._driver.ports import ToolHost
-from toolreel.tools._python.host import Given, Toolbox
+from toolreel.tools._python.host import Toolbox, ToolLike
 from toolreel.tools._python.loading import load_tools
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._tools.sources import masked
@@ -23,48 +23,48 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = ["SourceChoice", "Sources", "source_options"]
 
-_ELSEWHERE: Final = ("mcp_", "openapi_")
-"""How the names of tools begin that servers run."""
+_REMOTE_PREFIXES: Final = ("mcp_", "openapi_")
+"""Prefixes of the names of tools that servers run."""
 
 _tools_option = click.option(
     "--tools",
     "tool_names",
     multiple=True,
     metavar="MODULE:ATTR",
-    help="A typed Python function or a list of them, for example my_tools:TOOLS; may be repeated.",
+    help="Typed Python function, or a list of functions, such as my_tools:TOOLS. Repeatable.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the sources offer, and who runs it."""
+    """The tools of all sources, and the hosts that run them."""
 
-    tools: Sequence[Given] = ()
+    tools: Sequence[ToolLike] = ()
     others: tuple[ToolDefinition, ...] = ()
-    """What is not run by Python, but by these:"""
+    """Tools that servers run, through ``hosts``."""
     hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """By the prefix of the names of their tools."""
+    """Tool hosts by the prefix of the tool names that they run."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Credentials of the servers, by their names; no record may hold them."""
-    told: str = ""
-    """What the model is told of them from the start."""
+    """Credentials of the servers by name, to keep out of recordings."""
+    message: str = ""
+    """Names and descriptions of skills for the system message."""
 
     def surface(self, allow: Sequence[str], deny: Sequence[str]) -> ToolSurface:
-        """One surface out of all of it, less what is masked.
+        """The surface of all tools, without the masked ones.
 
         :raises ConfigError: if two share a name, or a mask means no tool
         """
         whole = ToolSurface((*Toolbox(self.tools).surface.definitions, *self.others))
         return masked(whole, allow=allow or None, deny=deny)
 
-    def after(self, system: str | None) -> str:
-        """The system message of a run: what the user gives, and then what is told of the tools."""
-        return "\n\n".join(text for text in (system, self.told) if text)
+    def system_message(self, system: str | None) -> str:
+        """The system message of a run: the user's text, then the message about skills."""
+        return "\n\n".join(text for text in (system, self.message) if text)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceChoice:
-    """What the options say."""
+    """The values of the options that name tools."""
 
     tool_names: tuple[str, ...]
     mcp_file: Path | None
@@ -72,47 +72,47 @@ class SourceChoice:
     openapi: OpenApiChoice
 
     @property
-    def made(self) -> bool:
+    def any_named(self) -> bool:
         """Whether any source was named."""
         return bool(self.tool_names or self.mcp_file or self.skills.folders or self.openapi.file)
 
     @contextmanager
-    def opened(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
-        """All sources, until the context is left.
+    def open(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
+        """Open all sources; close them when the context exits.
 
-        :param accept: offer all tools of MCP servers as they are now, and keep that as accepted
+        :param accept: offer all tools of MCP servers as they are now, and write their pins
         :raises AdapterError: if a source cannot be used
         """
         python = self._python()
         with ExitStack() as stack:
-            mcp = stack.enter_context(connected(self.mcp_file, listen, accept=accept))
-            api = stack.enter_context(opened(self.openapi))
+            mcp = stack.enter_context(mcp_tools(self.mcp_file, listen, accept=accept))
+            api = stack.enter_context(openapi_tools(self.openapi))
             others = (*mcp.definitions, *api.definitions)
-            yield Sources(python.tools, others, {**mcp.hosts, **api.hosts}, api.secrets, python.told)
-            accepted(self.mcp_file, mcp, accept=accept)
+            yield Sources(python.tools, others, {**mcp.hosts, **api.hosts}, api.secrets, python.message)
+            save_pins(self.mcp_file, mcp, accept=accept)
 
-    def recorded(self, were: Iterable[ToolDefinition]) -> Sources:
-        """The sources as they were when a run was recorded: what servers offered needs none to be replayed.
+    def recorded(self, definitions: Iterable[ToolDefinition]) -> Sources:
+        """The sources for a replay: tools of servers come from the recording, so no server is started.
 
-        :param were: the tools of that run
+        :param definitions: the tools of the recorded run
         :raises AdapterError: if a source cannot be read
         """
         python = self._python()
         if not (self.mcp_file or self.openapi.file):
             return python
-        others = tuple(tool for tool in were if tool.name.startswith(_ELSEWHERE))
-        return Sources(python.tools, others, told=python.told)
+        others = tuple(tool for tool in definitions if tool.name.startswith(_REMOTE_PREFIXES))
+        return Sources(python.tools, others, message=python.message)
 
     def _python(self) -> Sources:
         skills = self.skills.read()
-        return Sources((*load_tools(self.tool_names), *skills.tools), told=skills.message)
+        return Sources((*load_tools(self.tool_names), *skills.tools), message=skills.message)
 
 
 def source_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that takes tools, which it gets as ``sources``, a :class:`SourceChoice`."""
+    """Add the options that name tools to a command, which receives them as one argument ``sources``."""
 
     @wraps(command)
-    def choosing(
+    def bundled(
         *,
         tool_names: tuple[str, ...],
         mcp_file: Path | None,
@@ -122,4 +122,4 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         command(sources=SourceChoice(tool_names, mcp_file, skills, openapi), **others)
 
-    return _tools_option(mcp_option(skill_options(openapi_options(choosing))))
+    return _tools_option(mcp_option(skill_options(openapi_options(bundled))))

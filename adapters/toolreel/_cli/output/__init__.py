@@ -1,1 +1,1 @@
-"""What commands print: tables, progress, errors."""
+"""Output of commands: tables, progress, errors."""

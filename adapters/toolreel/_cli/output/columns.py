@@ -1,4 +1,4 @@
-"""Rows of text in columns; on a terminal the last column is wrapped within its own place."""
+"""Print rows in columns; on a terminal the last column is wrapped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NARROWEST: Final = 20
 
 
 def show_columns(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under a head; each has as many cells as the head."""
+    """Print rows below a header; each row has as many cells as the header."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for row in (head, *rows):
         cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]

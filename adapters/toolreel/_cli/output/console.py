@@ -1,8 +1,7 @@
-"""Where the command line writes: results to stdout, progress and complaints to stderr.
+"""Printing: results go to stdout, progress and errors to stderr.
 
-Colour is for terminals, where long lines are wrapped between words; in a pipe everything is plain
-text and lines stay whole. What a server or a model wrote is shown, never obeyed: control
-characters are spelt out.
+On a terminal, text is coloured and wrapped between words; in a pipe it is plain and lines stay whole.
+Control characters in the text of servers and models are escaped, so that they cannot drive the terminal.
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ err: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False,
 
 _MARGIN: Final = 12
 _NARROWEST: Final = 20
+# C0 and C1 control characters and DEL. C1 matters: in an 8-bit terminal 0x9B alone begins an escape sequence.
 _CONTROLS: Final = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
 }
 
 
 def complain(text: str, *, hint: str = "") -> None:
-    """Tell the user what is wrong, and what to do."""
+    """Print an error to stderr, and a hint what to do."""
     whole = Text("error: ", style="bold red") + Text(printable(text), style="not bold default")
     err.print(whole, soft_wrap=not err.is_terminal)
     if hint:
@@ -33,9 +33,9 @@ def complain(text: str, *, hint: str = "") -> None:
 
 
 def labelled(console: Console, label: str, text: str, style: str = "", *, mark: str = "") -> None:
-    """Print a label in the margin and a text beside it, of which every further line is indented.
+    """Print a label in the margin, and text next to it with all lines indented.
 
-    :param mark: stands before the text, whose further lines are indented by its width as well
+    :param mark: prefix of the first line; later lines are indented by its width too
     """
     indent = " " * (_MARGIN + len(mark))
     body = Text(printable(text), style=style)
@@ -50,7 +50,7 @@ def labelled(console: Console, label: str, text: str, style: str = "", *, mark: 
 
 
 def printable(text: str) -> str:
-    r"""The text without the power to move the cursor or to change the colour of a terminal.
+    r"""The text with control characters escaped, so that it cannot move the cursor or change colours.
 
     >>> print(printable("\x1b[31mred"))
     \x1b[31mred

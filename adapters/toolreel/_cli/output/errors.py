@@ -1,4 +1,4 @@
-"""What all commands share: how they say what is wrong, their exit codes, and ``--json``."""
+"""Error reports, exit codes and ``--json``, shared by all commands."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ USAGE: Final = 2
 DRIFT: Final = 3
 EPILOG: Final = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees."
 
-json_option = click.option("--json", "as_machine", is_flag=True, help="One JSON object instead of text.")
+json_option = click.option(
+    "--json", "as_machine", is_flag=True, help="Print one JSON object instead of text."
+)
 
 
 def say(tree: Mapping[str, Json]) -> int:
-    """One JSON object in a line to stdout; the exit code of success."""
+    """Print one JSON object on a line; return the exit code for success."""
     click.echo(json.dumps(tree, ensure_ascii=False).encode())
     return 0
 
 
 def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
-    """A command that says what is wrong instead of raising, and exits with its number."""
+    """Decorate a command: print errors instead of raising them, and exit with the returned code."""
 
     @wraps(command)
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
@@ -50,6 +52,6 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
 
 
 def _complain(error: ToolreelError) -> None:
-    from toolreel._cli.output.console import complain  # here, since --help needs no colours
+    from toolreel._cli.output.console import complain  # imported here because --help does not need rich
 
     complain(str(error))

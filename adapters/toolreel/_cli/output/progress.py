@@ -1,4 +1,4 @@
-"""What is going on in a live run, on stderr, while the model takes its time."""
+"""Progress of a live run on stderr."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.output.console import err, printable
-from toolreel.tools.mcp._events import CallProgressed, McpNews, told
+from toolreel.tools.mcp._events import CallProgressed, McpNews, describe
 from toolreel_core._protocol.notes import (
     CallEnded,
     CallRejected,
@@ -21,44 +21,44 @@ from toolreel_core._protocol.notes import (
 )
 from toolreel_core._replies.streaming.stream import Delta
 
-__all__ = ["Watching"]
+__all__ = ["RunProgress"]
 
 
-class Watching:
-    """An observer: a spinner with the time on a terminal, a line for each step in a pipe.
+class RunProgress:
+    """An observer that shows a spinner with the elapsed time on a terminal, or a line per step in a pipe.
 
-    On a terminal the text of a streamed reply takes the spinner's place; a pipe gets it with the result.
+    On a terminal, a streamed reply replaces the spinner; in a pipe it is printed with the result only.
     """
 
     def __init__(self) -> None:
         self._spinner: Progress | None = None
-        self._heard = ""
-        """The kind of what is being streamed at the moment, if anything is."""
+        self._streaming = ""
+        """The kind of delta that is being streamed now; empty if none is."""
         if err.is_terminal:
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self._spinner = Progress(*columns, console=err, transient=True)
 
     def __call__(self, note: Note, /) -> None:
-        """Show what the note says, if it says what is being waited for."""
+        """Show the step that a note reports, if it is one to wait for."""
         if text := _words(note):
             self._show(printable(text))
 
-    def hear(self, delta: Delta, /) -> None:
-        """Show a piece of a reply."""
+    def show_delta(self, delta: Delta, /) -> None:
+        """Print a chunk of a streamed reply."""
         if self._spinner is None or delta.kind == "tool_call":
             return
         self._spinner.stop()
-        if delta.kind != self._heard:
-            self._fall_silent()
-            self._heard = delta.kind
+        if delta.kind != self._streaming:
+            self._end_stream()
+            self._streaming = delta.kind
         err.print(printable(delta.text), end="", style="dim" if delta.kind == "reasoning" else "")
 
-    def learn(self, news: McpNews, /) -> None:
-        """Show what happens around the servers of tools."""
+    def show_mcp_event(self, news: McpNews, /) -> None:
+        """Show an event of an MCP server."""
         if isinstance(news, CallProgressed):
             if self._spinner:
-                self._show(printable(told(news)))
-        elif text := told(news):
+                self._show(printable(describe(news)))
+        elif text := describe(news):
             err.print(printable(text), style="yellow")
 
     def __enter__(self) -> Self:
@@ -69,14 +69,14 @@ class Watching:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        self._fall_silent()
+        self._end_stream()
         if self._spinner:
             self._spinner.stop()
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """Leave the terminal to somebody else for a while."""
-        self._fall_silent()
+        """Stop drawing while other code uses the terminal."""
+        self._end_stream()
         if self._spinner:
             self._spinner.stop()
         try:
@@ -89,17 +89,17 @@ class Watching:
         if self._spinner is None:
             err.print(text)
             return
-        self._fall_silent()
+        self._end_stream()
         for task in self._spinner.task_ids:
             self._spinner.remove_task(task)
         self._spinner.add_task(text, total=None)
         self._spinner.start()
 
-    def _fall_silent(self) -> None:
-        """End the line of a text that was streamed."""
-        if self._heard:
+    def _end_stream(self) -> None:
+        """End the line of streamed text."""
+        if self._streaming:
             err.print()
-        self._heard = ""
+        self._streaming = ""
 
 
 def _words(note: Note) -> str:

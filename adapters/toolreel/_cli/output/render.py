@@ -1,4 +1,4 @@
-"""Showing a run: for people as text, for machines as JSON."""
+"""Print a run as text or JSON."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["as_json", "show_outcome", "show_plan", "show_run", "show_turns"]
 
 
 def show_run(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
-    """All of a run to stdout.
+    """Print a whole run to stdout.
 
-    :param extra: what the one JSON object holds besides
+    :param extra: additional keys of the JSON object
     """
     if as_machine:
         say(as_json(run, extra))
@@ -40,7 +40,7 @@ def show_run(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
 
 
 def show_plan(console: Console, run: Run) -> None:
-    """The plan of a run: what it was about."""
+    """Print the plan of a run: model, tools, messages."""
     plan = run.state.plan
     labelled(console, "model", plan.model, "bold")
     labelled(console, "plan", plan.digest[:16], "dim")
@@ -51,13 +51,13 @@ def show_plan(console: Console, run: Run) -> None:
 
 
 def show_turns(console: Console, run: Run) -> None:
-    """Each turn: the request's digest, the calls and their results, what was mended."""
+    """Print each turn: the digest of the request, repairs, the calls and their results."""
     for turn in story(run):
         _turn(console, turn)
 
 
 def show_outcome(console: Console, run: Run) -> None:
-    """How the run ended, and what it took."""
+    """Print the outcome, and the counts of turns, calls and tokens."""
     outcome, tally = run.outcome, run.state.tally
     if isinstance(outcome, Completed):
         labelled(console, "answer", outcome.content, "bold")
@@ -73,7 +73,7 @@ def show_outcome(console: Console, run: Run) -> None:
 
 
 def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The same as one JSON object; ``outcome`` and ``detail`` of a run that rests are null."""
+    """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
     outcome = outcome_of(run)
     turns: list[Json] = [asdict(turn) for turn in story(run)]
     return {

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from toolreel._errors import EvalPlanError
 from toolreel.presets._catalogues import with_files
-from toolreel.presets._toml import line_of, read_text, read_toml
+from toolreel.presets._toml import line_at, read_file, read_toml
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
@@ -119,9 +119,9 @@ def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
 
 
 def _of_file(path: Path) -> _Layer:
-    text = read_text(path, EvalPlanError, "there is no such plan; correct its name")
+    text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
     tree: dict[str, Any] = read_toml(str(path), text, _checked, EvalPlanError)
-    return _Layer(tree, lambda place: f"{path}, line {line_of(text, place)}")
+    return _Layer(tree, lambda place: f"{path}, line {line_at(text, place)}")
 
 
 def _checked(tree: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Python functions as tools, for asyncio and trio: :mod:`toolreel.tools._python.host`, awaited."""
+"""Tool host over Python functions for asyncio and trio; the async twin of ``host``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import ProgressListener
-from toolreel.tools._python.host import DEADLINE, Given
+from toolreel.tools._python.host import DEADLINE, ToolLike
 from toolreel.tools._python.toolbox import Call, ErrorListener, Toolbox
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._protocol.effects import RunTool
@@ -18,22 +18,22 @@ __all__ = ["AsyncPythonTools"]
 class AsyncPythonTools:
     """A tool host over typed Python functions, async or not.
 
-    Async functions are awaited and cancelled at their deadline; others run in a thread, so that they
-    do not block the event loop, and are left behind in it at their deadline; those with a process of
-    their own are killed.
+    Async functions are awaited, and cancelled at their deadline. Other functions run in a daemon thread,
+    which is abandoned at the deadline; isolated tools are killed.
 
     :param tools: functions, or :class:`~toolreel.tools._python.host.Tool` for a schema of your own
-    :param deadline: seconds, or ``None`` to wait for ever; a tool's own ``deadline_ms`` goes before it
-    :param allow: names or patterns of the tools that may run; all, if nothing is said
-    :param deny: names or patterns of the tools that may not
-    :param deps: what tools get as ``deps`` of their :class:`~toolreel.tools._call_context.RunContext`
-    :param on_error: is shown what tools raise; by default it is logged (``toolreel.tools``)
-    :param on_progress: is shown what tools report by their context
+    :param deadline: seconds, or ``None`` for no limit; ``deadline_ms`` of a tool has priority
+    :param allow: names or patterns of the tools to offer; all by default
+    :param deny: names or patterns of tools to leave out
+    :param deps: dependencies of the tools: ``deps`` of their
+        :class:`~toolreel.tools._call_context.RunContext`
+    :param on_error: callback for exceptions of tools; by default they are logged (``toolreel.tools``)
+    :param on_progress: callback for progress that tools report
     """
 
     def __init__(
         self,
-        tools: Iterable[Given] = (),
+        tools: Iterable[ToolLike] = (),
         *,
         deadline: float | None = DEADLINE,
         allow: Iterable[str] | None = None,
@@ -55,17 +55,17 @@ class AsyncPythonTools:
         self._deadline = deadline
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool and put whatever comes of it into words for the model."""
+        """Run the tool; failures become results for the model."""
         call = self._box.call(effect, self._deadline)
         try:
             if call.seconds is None:
-                return await _made(call, effect.name)
+                return await _result_of(call, effect.name)
             with self._move_on_after(call.seconds):
-                return await _made(call, effect.name)
+                return await _result_of(call, effect.name)
             return call.timed_out()
         finally:
             call.end()
 
 
-async def _made(call: Call, name: str) -> ToolReturned:
+async def _result_of(call: Call, name: str) -> ToolReturned:
     return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))

@@ -1,7 +1,7 @@
-"""What a docstring says: about the whole, and about each parameter, in the styles that are in use.
+"""Parse docstrings: the summary, and the description of each parameter.
 
-Google's ``Args:`` sections, NumPy's underlined ones and Sphinx's ``:param name:`` fields are read side by
-side, since one project may have them all.
+Google's ``Args:`` sections, NumPy's underlined sections and Sphinx's ``:param name:`` fields are all
+recognized at once, because one project may mix them.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["Words", "words_of"]
+__all__ = ["Docstring", "parse_docstring"]
 
 _TITLES: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
     "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
 )
-_SECTION: Final = re.compile(rf"({_TITLES}):")
-_UNDERLINED: Final = re.compile(_TITLES)
+_SECTION: Final = re.compile(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
+_UNDERLINED: Final = re.compile(_TITLES)  # NumPy: a title above a line of dashes
 _LINE: Final = re.compile(r"-{3,}")
+# Google: "name (type): text", also for *args and **kwargs.
 _ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
+# NumPy: "name : type"; the text follows on indented lines.
 _NUMPY_ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*:.*)?")
-_ARGUMENTS: Final = {
+_PARAMETER_SECTIONS: Final = {
     "Args",
     "Arguments",
     "Parameters",
@@ -31,31 +33,33 @@ _ARGUMENTS: Final = {
     "Keyword Arguments",
     "Attributes",
 }
+# Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
 _FIELD: Final = re.compile(
     r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(\w+):\s*(.*)"
 )
+# Other fields end the description of a parameter.
 _OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
 
 
-class Words(NamedTuple):
-    """A docstring, taken apart."""
+class Docstring(NamedTuple):
+    """A parsed docstring."""
 
-    about: str
-    """The paragraphs before the first section, as one."""
-    described: Mapping[str, str]
-    """The words for each parameter that has some."""
+    summary: str
+    """The paragraphs before the first section, joined."""
+    parameters: Mapping[str, str]
+    """Descriptions by parameter name."""
 
 
-def words_of(docstring: str, names: Container[str]) -> Words:
-    r"""What a docstring says.
+def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
+    r"""Parse a docstring.
 
-    >>> words_of("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
-    Words(about='Roll a die.', described={'sides': 'How many it has.'})
+    >>> parse_docstring("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
+    Docstring(summary='Roll a die.', parameters={'sides': 'How many it has.'})
 
-    :param docstring: without its indentation, as ``inspect.getdoc`` gives it
-    :param names: the parameters that there are; others are not described
+    :param docstring: without indentation, as from ``inspect.getdoc``
+    :param names: existing parameters; descriptions of others are ignored
     """
-    about: list[str] = []
+    summary: list[str] = []
     described: dict[str, str] = {}
     section, current, underlined = "", "", False
     for line, title in _lines(docstring):
@@ -70,18 +74,18 @@ def words_of(docstring: str, names: Container[str]) -> Words:
         elif _OTHER_FIELD.match(text):
             section, current = "fields", ""
         elif not section:
-            about.append(line)
-        elif entry := _entry(line, names, underlined=underlined) if section in _ARGUMENTS else None:
+            summary.append(line)
+        elif entry := _entry(line, names, underlined=underlined) if section in _PARAMETER_SECTIONS else None:
             current, described[entry[0]] = entry
         elif text and not line[0].isspace():
             current = ""
         elif current and text:
             described[current] = f"{described[current]} {text}".strip()
-    return Words(" ".join("\n".join(about).split()), described)
+    return Docstring(" ".join("\n".join(summary).split()), described)
 
 
 def _entry(line: str, names: Container[str], *, underlined: bool) -> tuple[str, str] | None:
-    """The parameter that a line of a section of arguments begins to describe, and the first of its words."""
+    """The parameter name and text of a line that begins an entry, if the line does."""
     if underlined:
         found = None if line[:1].isspace() else _NUMPY_ENTRY.fullmatch(line.strip())
         return (found[1], "") if found and found[1] in names else None
@@ -90,7 +94,7 @@ def _entry(line: str, names: Container[str], *, underlined: bool) -> tuple[str, 
 
 
 def _lines(docstring: str) -> Iterator[tuple[str, str]]:
-    """Each line, and the title that it is; a line under a title is left out."""
+    """Each line, with the section title if it is an underlined one; underlines are skipped."""
     lines = docstring.splitlines()
     skipped = False
     for line, under in zip(lines, [*lines[1:], ""], strict=False):

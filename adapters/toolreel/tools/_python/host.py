@@ -1,14 +1,13 @@
-"""Python functions as tools. The twin for asyncio and trio is :mod:`toolreel.tools._python.async_host`."""
+"""Tool host over Python functions; ``async_host`` is its twin for asyncio and trio."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
-from toolreel.tools._call_context import ProgressListener
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import ProgressListener, ToolError
 from toolreel.tools._events import failure, keywords, succeeded, timed_out
-from toolreel.tools._python.tool import Given, Tool, tool
+from toolreel.tools._python.tool import Tool, ToolLike, tool
 from toolreel.tools._python.toolbox import ErrorListener, Toolbox
 from toolreel.tools._threads_async import in_thread
 from toolreel_core._errors import ConfigError
@@ -17,10 +16,10 @@ from toolreel_core._protocol.events import ToolReturned
 
 __all__ = [
     "DEADLINE",
-    "Given",
     "PythonTools",
     "Tool",
     "ToolError",
+    "ToolLike",
     "Toolbox",
     "failure",
     "in_thread",
@@ -31,30 +30,31 @@ __all__ = [
 ]
 
 DEADLINE: Final = 60.0
-"""Seconds that a tool may take unless told otherwise."""
+"""Default deadline of a tool call, in seconds."""
 
 
 class PythonTools:
     """A tool host over typed Python functions.
 
-    A tool that raises :class:`ToolError` tells the model so; any other exception becomes
-    ``INTERNAL_ERROR``, of which the model learns the class alone and ``on_error`` everything; a tool that
-    is still running at its deadline becomes ``TOOL_TIMEOUT`` and is left behind in its thread, which
-    nobody waits for, or killed if it has a process of its own.
+    If a tool raises :class:`ToolError`, the message is returned to the model. Any other exception becomes
+    ``INTERNAL_ERROR``: the model sees only its class, ``on_error`` gets the exception. A tool that exceeds
+    its deadline becomes ``TOOL_TIMEOUT``; its daemon thread is abandoned, or its process killed if it is
+    isolated.
 
     :param tools: functions, or :class:`Tool` for a schema of your own
-    :param deadline: seconds, or ``None`` to wait for ever and run tools in the calling thread; a tool's own
-        ``deadline_ms`` goes before it
-    :param allow: names or patterns of the tools that may run; all, if nothing is said
-    :param deny: names or patterns of the tools that may not
-    :param deps: what tools get as ``deps`` of their :class:`~toolreel.tools._call_context.RunContext`
-    :param on_error: is shown what tools raise; by default it is logged (``toolreel.tools``)
-    :param on_progress: is shown what tools report by their context
+    :param deadline: seconds, or ``None`` for no limit, which runs tools in the calling thread;
+        ``deadline_ms`` of a tool has priority
+    :param allow: names or patterns of the tools to offer; all by default
+    :param deny: names or patterns of tools to leave out
+    :param deps: dependencies of the tools: ``deps`` of their
+        :class:`~toolreel.tools._call_context.RunContext`
+    :param on_error: callback for exceptions of tools; by default they are logged (``toolreel.tools``)
+    :param on_progress: callback for progress that tools report
     """
 
     def __init__(
         self,
-        tools: Iterable[Given] = (),
+        tools: Iterable[ToolLike] = (),
         *,
         deadline: float | None = DEADLINE,
         allow: Iterable[str] | None = None,
@@ -73,7 +73,7 @@ class PythonTools:
         self._deadline = deadline
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool and put whatever comes of it into words for the model."""
+        """Run the tool; failures become results for the model."""
         call = self._box.call(effect, self._deadline)
         try:
             if call.seconds is None:

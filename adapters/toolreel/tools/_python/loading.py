@@ -1,4 +1,4 @@
-"""Finding tools by ``module:attribute``, as the command line names them."""
+"""Import tools by ``module:attribute``, as on the command line."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from toolreel._errors import ToolModuleError
-from toolreel.tools._python.host import Given, Tool
+from toolreel.tools._python.host import Tool, ToolLike
 
 __all__ = ["load_tools"]
 
 
-def load_tools(names: Iterable[str]) -> list[Given]:
-    """The tools that the names stand for: each a function, a :class:`Tool`, or a list of them.
+def load_tools(names: Iterable[str]) -> list[ToolLike]:
+    """Import tools by name; an attribute can be a function, a :class:`Tool`, or a list of them.
 
-    Each comes as a :class:`Tool` whose definition has the name as its source.
+    Each is returned as a :class:`Tool` whose source is the name. The working directory is searched too, as
+    ``python -m`` does.
 
-    The working directory is searched as well, as ``python -m`` does.
-
-    :raises ToolModuleError: if a module cannot be imported, or has nothing of that name that is a tool
-    :raises ConfigError: if a signature makes no schema
+    :raises ToolModuleError: if a module cannot be imported, or the attribute is not a tool
+    :raises ConfigError: if a signature cannot be converted to a schema
     """
     here = str(Path.cwd())
     if here not in sys.path:
@@ -30,7 +29,7 @@ def load_tools(names: Iterable[str]) -> list[Given]:
     return [tool for name in names for tool in _load(name)]
 
 
-def _load(name: str) -> list[Given]:
+def _load(name: str) -> list[ToolLike]:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
@@ -50,18 +49,18 @@ def _load(name: str) -> list[Given]:
 
 
 def _at(error: BaseException) -> str:
-    """Where in the module the error arose."""
+    """The line and file of an error, for the message."""
     if isinstance(error, SyntaxError):
-        return ""  # its own text has the place
+        return ""  # its message has the place
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return f" (line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename})" if trace else ""
 
 
-def _tools(found: object, name: str) -> list[Given]:
-    candidates: list[object] = list(found) if isinstance(found, (list, tuple)) else [found]
-    tools: list[Given] = []
+def _tools(value: object, name: str) -> list[ToolLike]:
+    candidates: list[object] = list(value) if isinstance(value, (list, tuple)) else [value]
+    tools: list[ToolLike] = []
     for candidate in candidates:
         if not isinstance(candidate, Tool) and not callable(candidate):
             raise ToolModuleError(

@@ -1,4 +1,4 @@
-"""Tool definitions from typed Python functions: the signature gives the schema, the docstring the words."""
+"""Tool definitions from typed functions: schema from the signature, descriptions from the docstring."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
-from toolreel.tools._call_context import RunContext
-from toolreel.tools._errors import ToolError
-from toolreel.tools._python.docstrings import words_of
+from toolreel.tools._call_context import RunContext, ToolError
+from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import is_field
 from toolreel.tools._python.types.schema_of import Types, default_of, hints_of
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["Arguments", "Signature", "definition_of", "documented", "signature_of", "untyped_arguments"]
+__all__ = ["Arguments", "Signature", "definition_of", "signature_of", "summary_of", "untyped_arguments"]
 
-_COMPLAINTS = 3
-_REFUSED = {
+_MAX_COMPLAINTS = 3
+_UNSUPPORTED_KINDS = {
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
     inspect.Parameter.POSITIONAL_ONLY,
@@ -30,37 +29,39 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """How the arguments of a call become those of a function."""
+    """Conversion of a call's JSON arguments to arguments of a function."""
 
     kinds: Mapping[str, JsonType] = field(default_factory=dict)
-    """How the arguments are read; others are handed over as JSON."""
+    """Type of each argument; arguments without one are passed as JSON."""
     defaults: Mapping[str, Callable[[], object]] = field(default_factory=dict)
-    """What is filled in for arguments that were left out, where the function itself would not do it."""
+    """Factories for missing arguments whose default is a pydantic ``Field``."""
     context: str | None = None
-    """The parameter that gets the :class:`~toolreel.tools._call_context.RunContext`."""
+    """Name of the parameter for the :class:`~toolreel.tools._call_context.RunContext`, if any."""
 
     def read(
-        self, name: str, given: Mapping[str, Json], context: RunContext[Any] | None
+        self, name: str, arguments: Mapping[str, Json], context: RunContext[Any] | None
     ) -> dict[str, object]:
-        """The keyword arguments for the function of a tool.
+        """Keyword arguments for the function.
 
-        :raises ToolError: if a value does not read as its type; says where, what was expected and what came
+        :raises ToolError: if a value does not fit its type; names the place, the expected and actual value
         """
-        values: dict[str, object] = {key: make() for key, make in self.defaults.items() if key not in given}
+        values: dict[str, object] = {
+            key: make() for key, make in self.defaults.items() if key not in arguments
+        }
         complaints = list[str]()
-        for key, value in given.items():
+        for key, value in arguments.items():
             try:
                 values[key] = self.kinds[key].read(value) if key in self.kinds else value
-            except Unreadable as error:
+            except InvalidValue as error:
                 complaints.append(str(error.under(key)))
         if complaints:
-            told = "; ".join(complaints[:_COMPLAINTS])
-            raise ToolError(f"{told}. Call {name} again with the corrected arguments.")
+            details = "; ".join(complaints[:_MAX_COMPLAINTS])
+            raise ToolError(f"{details}. Call {name} again with the corrected arguments.")
         return values if self.context is None else {**values, self.context: context}
 
 
 class Signature(NamedTuple):
-    """What a function says of itself as a tool."""
+    """Definition of a function as a tool, and how to call it."""
 
     definition: ToolDefinition
     arguments: Arguments
@@ -84,23 +85,23 @@ def definition_of(function: Callable[..., object]) -> ToolDefinition:
     '{"type":"object","properties":{"sides":{"type":"integer","description":"How many sides it has."},\
 "times":{"type":"integer","default":1}},"required":["sides"],"additionalProperties":false}'
 
-    :raises ConfigError: if a parameter has no annotation, or one that JSON cannot carry
+    :raises ConfigError: if a parameter has no annotation, or a type that JSON cannot represent
     """
     return signature_of(function).definition
 
 
 def signature_of(function: Callable[..., object], name: str | None = None) -> Signature:
-    """The definition, and how the arguments of a call are read; see :func:`definition_of`.
+    """The definition, and the conversion of arguments; see :func:`definition_of`.
 
-    :param name: the tool's inner name, where it is not that of the function
+    :param name: the tool's inner name; by default the name of the function
     """
     tool = name if name is not None else _name(function)
     place = f"tool {tool!r}"
-    hints, types = hints_of(_plain(function), place), Types()
+    hints, types = hints_of(_annotated(function), place), Types()
     properties, required = dict[str, Json](), list[str]()
     kinds, defaults = dict[str, JsonType](), dict[str, Callable[[], object]]()
     parameters, context = _parameters(function, place), None
-    words = words_of(_docstring(function), parameters)
+    docstring = parse_docstring(_docstring(function), parameters)
     for key, parameter in parameters.items():
         at = f"{place}, parameter {key!r}"
         if key not in hints:
@@ -111,27 +112,27 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
             continue
         if is_field(default):
             hint, default = Annotated[hint, default], _default_of_field(default, key, defaults)
-        kinds[key], properties[key] = _property(types, hint, default, words.described.get(key), at)
+        kinds[key], properties[key] = _property(types, hint, default, docstring.parameters.get(key), at)
         required += [key] if default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     tree |= {"$defs": types.shared} if types.shared else {}
     tree |= {"required": required} if required else {}
-    definition = ToolDefinition.of(tool, words.about, {**tree, "additionalProperties": False})
+    definition = ToolDefinition.of(tool, docstring.summary, {**tree, "additionalProperties": False})
     return Signature(definition, Arguments(kinds, defaults, context))
 
 
 def untyped_arguments(function: Callable[..., object]) -> Arguments:
-    """Arguments that are handed over as JSON, because the tool has a schema of its own."""
+    """Arguments that are passed as JSON, for tools with a schema of their own."""
     try:
-        hints = hints_of(_plain(function), "")
+        hints = hints_of(_annotated(function), "")
     except ConfigError:
         return Arguments()
     return Arguments(context=next((name for name, hint in hints.items() if _is_context(hint)), None))
 
 
-def documented(function: Callable[..., object]) -> str:
-    """What the docstring of a function says about it as a whole."""
-    return words_of(_docstring(function), ()).about
+def summary_of(function: Callable[..., object]) -> str:
+    """The summary of a function's docstring."""
+    return parse_docstring(_docstring(function), ()).summary
 
 
 def _docstring(function: Callable[..., object]) -> str:
@@ -140,48 +141,50 @@ def _docstring(function: Callable[..., object]) -> str:
     return inspect.getdoc(function) or ""
 
 
-def _plain(function: Callable[..., object]) -> Any:  # noqa: ANN401 - whatever has the annotations
-    """What has the annotations: of a partial its function, of an object its ``__call__``."""
+def _annotated(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
+    """The object with the annotations: for a partial its function, for an instance its ``__call__``."""
     if isinstance(function, functools.partial):
-        return _plain(function.func)
+        return _annotated(function.func)
     if inspect.isclass(function):
         return function.__init__
     return function if inspect.isroutine(function) else type(function).__call__
 
 
 def _property(
-    types: Types, hint: object, default: object, words: str | None, place: str
+    types: Types, hint: object, default: object, description: str | None, place: str
 ) -> tuple[JsonType, Mapping[str, Json]]:
     try:
         kind = types.of(hint, place)
     except RecursionError:
-        raise ConfigError(f"{place}: its type holds itself, and a schema cannot; use dict") from None
+        raise ConfigError(
+            f"{place}: its type is recursive in a way that a schema cannot express; use dict"
+        ) from None
     schema = dict(kind.schema)
-    if words is not None:
-        schema.setdefault("description", words)
+    if description is not None:
+        schema.setdefault("description", description)
     if default is not inspect.Parameter.empty and default is not None:
         schema["default"] = default_of(default, f"{place}: its default")
     return kind, schema
 
 
 def _default_of_field(default: object, name: str, defaults: dict[str, Callable[[], object]]) -> object:
-    """What pydantic's ``Field`` stands for, noted down, since Python would pass the field itself."""
-    given = cast("Any", default)
-    if given.is_required():
+    """The default of a pydantic ``Field``; a factory is registered, as Python would pass the Field itself."""
+    field = cast("Any", default)
+    if field.is_required():
         return inspect.Parameter.empty
-    defaults[name] = functools.partial(given.get_default, call_default_factory=True)
-    return None if given.default_factory is not None else given.default
+    defaults[name] = functools.partial(field.get_default, call_default_factory=True)
+    return None if field.default_factory is not None else field.default
 
 
 def _parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
-    """The parameters that are left to the model; what a partial has bound is not its business."""
+    """The parameters for the model, without those that a partial has bound."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError as error:
         raise ConfigError(f"{place}: {error}; wrap it in a function of your own") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}
     for name, parameter in parameters.items():
-        if parameter.kind in _REFUSED:
+        if parameter.kind in _UNSUPPORTED_KINDS:
             raise ConfigError(
                 f"{place}, parameter {name!r}: models pass arguments by name; make it a plain parameter"
             )

@@ -1,4 +1,4 @@
-"""Functions as tools: :func:`tool` marks one, :class:`Tool` is one with its definition."""
+"""The decorator :func:`tool`, and :class:`Tool`: a function with its definition."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, overload
 
 from toolreel.tools._isolation import Isolation, target_of
-from toolreel.tools._python.signature import Arguments, documented, signature_of, untyped_arguments
+from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools.parameters import SchemaLike
 from toolreel_core._tools.surface import ToolDefinition, ToolFlags
 
-__all__ = ["Given", "Tool", "ToolSettings", "tool"]
+__all__ = ["Tool", "ToolLike", "ToolSettings", "tool"]
 
 _MARK: Final = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class ToolSettings(ToolFlags, total=False):
-    """What can be said of a function beside its signature: see :meth:`Tool.of`."""
+    """Keyword arguments of :func:`tool` and :meth:`Tool.of`."""
 
     name: str | None
     description: str | None
@@ -30,17 +30,17 @@ class ToolSettings(ToolFlags, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function with a definition of its own, where the signature does not say enough.
+    """A function with an explicit definition.
 
-    :raises ConfigError: if it is to be isolated, and another process could not import it
+    :raises ConfigError: if it is isolated, and another process could not import it
     """
 
     definition: ToolDefinition
     function: Callable[..., object]
     isolation: Isolation | None = None
-    """How its calls are kept apart; ``None`` for in this process."""
+    """Isolation of its calls; ``None`` runs them in this process."""
     arguments: Arguments = field(init=False, repr=False, compare=False)
-    """How the arguments of a call become those of the function."""
+    """Conversion of a call's arguments."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arguments", _arguments(self.definition, self.function))
@@ -49,52 +49,52 @@ class Tool:
             target_of(self.function, place)
             if self.arguments.context is not None:
                 raise ConfigError(
-                    f"{place}: a RunContext does not reach another process; ask current_call() for the key, "
+                    f"{place}: an isolated tool cannot have a RunContext; call current_call() for the key, "
                     "or do not isolate it"
                 )
 
     @classmethod
     def of(cls, function: Callable[..., object], **settings: Unpack[ToolSettings]) -> Self:
-        """A tool out of a function and what its signature does not say.
+        """A tool from a function, with settings that override its signature.
 
         >>> def read(path: str) -> str:
         ...     '''Read a file.'''
         >>> Tool.of(read, name="files.read", read_only=True, deadline_ms=500).definition.description
         'Read a file.'
 
-        What :func:`tool` has said of the function holds as well, where nothing else is said here.
+        Settings of the decorator :func:`tool` apply too, unless overridden here.
 
-        :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; without
-            one, the signature makes it. The function gets its arguments by name either way, but without
-            a schema of its own they are values of its types, else plain JSON
-        :param isolated: whether each call runs in a process of its own, which is killed at the deadline
+        :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; by default
+            it is generated from the signature. Arguments are passed by name: converted to the annotated
+            types if the schema is generated, as plain JSON otherwise
+        :param isolated: whether each call runs in a separate process, which is killed at the deadline
         """
-        said: ToolSettings = {**cast("ToolSettings", getattr(function, _MARK, {})), **settings}
-        name, words = said.pop("name", None), said.pop("description", None)
-        schema, isolated = said.pop("parameters", None), said.pop("isolated", False)
-        flags = cast("ToolFlags", said)
+        merged: ToolSettings = {**cast("ToolSettings", getattr(function, _MARK, {})), **settings}
+        name, description = merged.pop("name", None), merged.pop("description", None)
+        schema, isolated = merged.pop("parameters", None), merged.pop("isolated", False)
+        flags = cast("ToolFlags", merged)
         if schema is None:
             definition = replace(signature_of(function, name).definition, **flags)
-            definition = definition if words is None else replace(definition, description=words)
+            definition = definition if description is None else replace(definition, description=description)
         else:
             inner = str(getattr(function, "__name__", "")) if name is None else name
-            about = documented(function) if words is None else words
-            definition = ToolDefinition.of(inner, about, schema, **flags)
+            text = summary_of(function) if description is None else description
+            definition = ToolDefinition.of(inner, text, schema, **flags)
         return cls(definition, function, Isolation() if isolated is True else isolated or None)
 
     @property
     def is_async(self) -> bool:
-        """Whether a call is to be awaited; an async ``__call__`` counts, one that is kept apart does not."""
-        wanted = inspect.iscoroutinefunction
-        return self.isolation is None and (wanted(self.function) or wanted(type(self.function).__call__))
+        """Whether calls must be awaited; an async ``__call__`` counts, an isolated tool does not."""
+        is_async = inspect.iscoroutinefunction
+        return self.isolation is None and (is_async(self.function) or is_async(type(self.function).__call__))
 
     def from_source(self, source: str) -> Self:
-        """The tool, said to come from somewhere."""
+        """The same tool with another source in its definition."""
         return replace(self, definition=replace(self.definition, source=source))
 
 
-Given: TypeAlias = Callable[..., object] | Tool
-"""A tool as it is handed over: a typed function, or one with a definition of its own."""
+ToolLike: TypeAlias = Callable[..., object] | Tool
+"""A typed function, or a :class:`Tool`."""
 
 
 @overload
@@ -108,9 +108,9 @@ def tool(**settings: Unpack[ToolSettings]) -> Callable[[_Function], _Function]: 
 def tool(
     function: _Function | None = None, /, **settings: Unpack[ToolSettings]
 ) -> _Function | Callable[[_Function], _Function]:
-    """Say of a function, where it stands, how it is to be run as a tool.
+    """Decorator: set the name, flags or isolation of a function as a tool.
 
-    The function stays what it was, and can be called and tested like any other.
+    It returns the function itself, so that you can call and test it as usual.
 
     >>> @tool(read_only=True, deadline_ms=500)
     ... def count(part: str) -> int:
@@ -126,14 +126,16 @@ def tool(
         try:
             setattr(marked, _MARK, settings)
         except AttributeError:
-            raise ConfigError(f"{marked!r} cannot be marked; use Tool.of") from None
+            raise ConfigError(
+                f"{marked!r} does not accept attributes; use Tool.of instead of @tool"
+            ) from None
         return marked
 
     return mark if function is None else mark(function)
 
 
 def _arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
-    """How the function is called: by its types, if they are what the definition's schema was made of."""
+    """Typed conversion of arguments, if the definition's schema is that of the signature; else plain JSON."""
     try:
         signature = signature_of(function, definition.name)
     except ConfigError:

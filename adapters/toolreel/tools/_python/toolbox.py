@@ -1,4 +1,4 @@
-"""Tools by name, and one call of a tool under way: what the hosts of both colours share."""
+"""Tools by name, and a single call of one: shared by the sync and the async host."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
-from toolreel.tools._call_context import CurrentCall, ProgressListener, RunContext, running
-from toolreel.tools._errors import ToolError
-from toolreel.tools._events import failure, keywords, late, succeeded
+from toolreel.tools._call_context import CurrentCall, ProgressListener, RunContext, ToolError, running
+from toolreel.tools._events import failure, keywords, succeeded, timeout_event
 from toolreel.tools._isolation import Crash, IsolatedCall, target_of
-from toolreel.tools._python.tool import Given, Tool
+from toolreel.tools._python.tool import Tool, ToolLike
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
@@ -21,34 +20,35 @@ from toolreel_core._tools.surface import ToolSurface
 __all__ = ["Call", "ErrorListener", "Toolbox"]
 
 ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
-"""Is shown what a tool raised that was not meant for the model, with its traceback."""
+"""Callback for exceptions of tools that the model does not see; they have their traceback."""
 
 
-def _logged(call: CurrentCall, error: Exception) -> None:
-    import logging  # here, since few runs have anything to log
+def _log_error(call: CurrentCall, error: Exception) -> None:
+    import logging  # imported here, because few runs log anything
 
     log = logging.getLogger("toolreel.tools")
     log.error("tool %s failed, call %s of turn %s", call.name, call.call_id, call.turn, exc_info=error)
 
 
-def _unseen(_: object) -> None:
-    """Nobody wants to know."""
+def _ignore(_: object) -> None:
+    """The default callback."""
 
 
 class Toolbox:
-    """Functions by the inner name of their tool, with their definitions.
+    """Tools by inner name, with their surface.
 
-    :param allow: names or patterns of what there is to be; see :func:`toolreel_core._tools.sources.masked`
-    :param deny: names or patterns of what there is not to be
-    :param deps: what tools get as ``deps`` of their :class:`~toolreel.tools._call_context.RunContext`
-    :param on_error: is shown what tools raise; by default it is logged with its traceback
-    :param on_progress: is shown what tools report
-    :raises ConfigError: if a signature makes no schema, two tools share a name, or a mask means no tool
+    :param allow: names or patterns of the tools to offer; see :func:`toolreel_core._tools.sources.masked`
+    :param deny: names or patterns of tools to leave out
+    :param deps: dependencies of the tools: ``deps`` of their
+        :class:`~toolreel.tools._call_context.RunContext`
+    :param on_error: callback for exceptions of tools; by default they are logged
+    :param on_progress: callback for progress that tools report
+    :raises ConfigError: if a signature has no schema, two tools share a name, or a mask matches no tool
     """
 
     def __init__(
         self,
-        tools: Iterable[Given],
+        tools: Iterable[ToolLike],
         *,
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
@@ -56,22 +56,24 @@ class Toolbox:
         on_error: ErrorListener | None = None,
         on_progress: ProgressListener | None = None,
     ) -> None:
-        known = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
-        whole = ToolSurface(tuple(tool.definition for tool in known))
-        self.surface = masked(whole, allow=allow, deny=deny)
-        gone = set(self.surface.masked)
-        self._tools = {tool.definition.name: tool for tool in known if tool.definition.name not in gone}
+        all_tools = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
+        surface = ToolSurface(tuple(tool.definition for tool in all_tools))
+        self.surface = masked(surface, allow=allow, deny=deny)
+        removed = set(self.surface.masked)
+        self._tools = {
+            tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
+        }
         self._deps = deps
-        self._on_error = on_error or _logged
-        self._on_progress = on_progress or _unseen
+        self._on_error = on_error or _log_error
+        self._on_progress = on_progress or _ignore
 
     def tool(self, name: str) -> Tool:
         """The tool of that name.
 
-        :raises ConfigError: if there is none, because the plan was made with other tools
+        :raises ConfigError: if there is none, because the plan was built with other tools
         """
         if name not in self._tools:
-            raise ConfigError(f"this host has no tool {name!r}; make the plan with the host's own surface")
+            raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
         return self._tools[name]
 
     def function(self, name: str) -> Callable[..., object]:
@@ -82,22 +84,22 @@ class Toolbox:
         return self.tool(name).function
 
     def call(self, effect: RunTool, seconds: float | None) -> Call:
-        """A call that is about to begin.
+        """A call that has not started yet.
 
-        :param seconds: how long it may take, unless the tool has a deadline of its own
+        :param seconds: deadline, unless the tool has its own
         :raises ConfigError: if there is no such tool
         """
         tool = self.tool(effect.name)
         own = tool.definition.deadline_ms
         seconds = seconds if own is None else own / 1000
         deadline = None if seconds is None else time.monotonic() + seconds
-        told = CurrentCall(effect.name, effect.call_id, effect.key, effect.turn)
-        context = RunContext(self._deps, told, deadline, self._on_progress)
+        current = CurrentCall(effect.name, effect.call_id, effect.key, effect.turn)
+        context = RunContext(self._deps, current, deadline, self._on_progress)
         return Call(tool, effect, context, seconds, self._on_error)
 
 
 class Call:
-    """A call of a tool: run it once, in either way, and :meth:`end` it whatever came of it."""
+    """One call of a tool: :meth:`run` or :meth:`arun` it once, and always :meth:`end` it."""
 
     def __init__(
         self,
@@ -108,28 +110,28 @@ class Call:
         on_error: ErrorListener,
     ) -> None:
         self.seconds = seconds
-        """How long it may take; ``None`` for any time."""
+        """Deadline in seconds; ``None`` for no limit."""
         self._tool = tool
         self._effect = effect
         self._context = context
         self._on_error = on_error
-        self._apart = None if tool.isolation is None else IsolatedCall(tool.isolation)
-        if self._apart is not None:
-            context.on_end(self._apart.kill)
+        self._isolated = None if tool.isolation is None else IsolatedCall(tool.isolation)
+        if self._isolated is not None:
+            context.on_end(self._isolated.kill)
 
     @property
     def is_async(self) -> bool:
-        """Whether it is to be awaited, here."""
+        """Whether it must be awaited with :meth:`arun`."""
         return self._tool.is_async
 
     def run(self) -> ToolReturned:
-        """Call a tool that is not async, here and now."""
+        """Call a sync tool in this thread."""
         try:
             with running(self._context):
-                if self._apart is not None:
-                    return self._answered(self._apart.ask(self._question()))
+                if self._isolated is not None:
+                    return self._answered(self._isolated.run(self._request()))
                 return succeeded(self._effect, self._tool.function(**self._keywords()))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
+        except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             return self._failed(error)
 
     async def arun(self) -> ToolReturned:
@@ -138,27 +140,27 @@ class Call:
         try:
             with running(self._context):
                 return succeeded(self._effect, await function(**self._keywords()))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
+        except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             return self._failed(error)
 
     def end(self) -> None:
-        """Nobody waits for the call any longer: the tool can find out, and its processes are killed."""
+        """Mark the call as over: its context says so, and its process is killed."""
         self._context.end()
 
     def timed_out(self) -> ToolReturned:
         """The event for a call that was still running at its deadline."""
         definition, how = self._tool.definition, f"did not return within {self.seconds:g} s"
-        harmless = definition.idempotent or definition.read_only
-        if self._apart is not None:
+        repeatable = definition.idempotent or definition.read_only
+        if self._isolated is not None:
             how = f"{how} and was stopped"
-        if not harmless:
-            how = f"{how}; it may {'still have' if self._apart is None else 'have had'} effects"
-        return late(self._effect, how, again_is_harmless=harmless)
+        if not repeatable:
+            how = f"{how}; it may {'still have' if self._isolated is None else 'have had'} effects"
+        return timeout_event(self._effect, how, safe_to_repeat=repeatable)
 
     def _keywords(self) -> dict[str, object]:
         return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)
 
-    def _question(self) -> Mapping[str, Json]:
+    def _request(self) -> Mapping[str, Json]:
         effect = self._effect
         return {
             "target": target_of(self._tool.function, f"tool {effect.name!r}"),
@@ -170,10 +172,10 @@ class Call:
             "turn": effect.turn,
         }
 
-    def _answered(self, answer: Mapping[str, Json]) -> ToolReturned:
-        if trace := answer.get("trace"):
+    def _answered(self, response: Mapping[str, Json]) -> ToolReturned:
+        if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
-        return ToolReturned(self._effect.ref, str(answer["output"]))
+        return ToolReturned(self._effect.ref, str(response["output"]))
 
     def _failed(self, error: Exception) -> ToolReturned:
         killed = isinstance(error, Crash) and self._context.cancelled

@@ -1,4 +1,4 @@
-"""The tools of MCP servers, for asyncio and trio. For plain threads: :mod:`toolreel.tools.mcp._host`."""
+"""Tool host over MCP servers for asyncio and trio; ``_host`` is the one for synchronous programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolreel._driver.observers import tell
 from toolreel._errors import McpServerError, MissingExtra
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer
-from toolreel.tools.mcp._definitions import LeftOut, Offered
+from toolreel.tools.mcp._definitions import McpTool, SkippedTool
 from toolreel.tools.mcp._events import McpListener, McpNews
 from toolreel.tools.mcp._pins import unaccepted
 from toolreel.tools.mcp._server import Server
@@ -29,12 +29,12 @@ except ImportError:
 
 __all__ = ["AsyncMcpTools"]
 
-_FAREWELL = 5.0
-"""Seconds in which all servers have to end by themselves."""
+_SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that all servers together have to shut down."""
 
 
 class AsyncMcpTools:
-    """A tool host over MCP servers, which run for as long as its context is entered.
+    """A tool host over MCP servers, which run while its context is open.
 
     ::
 
@@ -42,14 +42,14 @@ class AsyncMcpTools:
             plan = Plan.of(model="…", messages="…", tools=tools.surface)
             await arun(plan, AsyncPorts(endpoint, tools))
 
-    A server that ends while it runs a call costs that call, and is started anew for the next one. A tool
-    whose definition changes while the context is entered is refused from then on.
+    If a server exits during a call, that call fails, and the server is restarted for the next one. A tool
+    whose definition changes while the context is open is rejected from then on.
 
-    :param deadline: seconds that a call may take, or ``None`` to wait for ever; a tool's own goes before it
-    :param pins: fingerprints by inner name, such as :func:`~toolreel.tools.mcp._pins.pins_of` makes of a
-        plan's tools: whatever is not among them is not offered, and is refused
-    :param listen: is told of servers that end, of changed definitions, and how far calls are
-    :raises McpServerError: on entering, if a server cannot be started; those that can are ended again
+    :param deadline: seconds per call, or ``None`` for no limit; a deadline of the tool has priority
+    :param pins: accepted fingerprints by inner name, such as :func:`~toolreel.tools.mcp._pins.pins_of` a
+        plan's tools; other tools are left out, and their calls rejected
+    :param listen: callback for servers that exit, changed definitions, and progress of calls
+    :raises McpServerError: on entering, if a server cannot be started; the others are stopped
     :raises ConfigError: if two servers or two tools share a name
     """
 
@@ -63,23 +63,23 @@ class AsyncMcpTools:
     ) -> None:
         self._configs = tuple(servers)
         names = [config.name for config in self._configs]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ConfigError(f"MCP server {twice[0]!r} is given twice; rename one of the two")
+        if duplicates := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"MCP server {duplicates[0]!r} is given twice; rename one of them")
         self._deadline = deadline
         self._pins = pins
         self._listen = listen
-        self._tools: dict[str, tuple[Server, Offered]] = {}
+        self._tools: dict[str, tuple[Server, McpTool]] = {}
         self.sources: tuple[ToolSource, ...] = ()
-        """The tools of each server, to be composed with those of other sources."""
+        """The tools of each server, to combine with other sources."""
         self.surface = ToolSurface()
         """The tools of all servers."""
-        self.left_out: tuple[LeftOut, ...] = ()
-        """Tools that are there and not offered, since they cannot be used or were not accepted."""
+        self.left_out: tuple[SkippedTool, ...] = ()
+        """Tools that are not offered, because they cannot be used or were not accepted."""
 
     async def __aenter__(self) -> Self:
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
-        self._servers = [Server(config, self._group, self._tell) for config in self._configs]
+        self._servers = [Server(config, self._group, self._notify) for config in self._configs]
         try:
             await self._open()
         except BaseException as error:
@@ -95,14 +95,14 @@ class AsyncMcpTools:
             server.close()
         if error is not None:
             self._group.cancel_scope.cancel()
-        self._group.cancel_scope.deadline = anyio.current_time() + _FAREWELL
+        self._group.cancel_scope.deadline = anyio.current_time() + _SHUTDOWN_TIMEOUT
         await self._group.__aexit__(None, None, None)
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Have the tool run by its server; whatever goes wrong there is told to the model."""
+        """Run the tool on its server; failures become results for the model."""
         if effect.name not in self._tools:
-            there = any(each.name == effect.name for each in self.left_out)
-            fault = tool_changed(effect.name) if there else tool_not_implemented(effect.name)
+            skipped = any(each.name == effect.name for each in self.left_out)
+            fault = tool_changed(effect.name) if skipped else tool_not_implemented(effect.name)
             return ToolReturned(effect.ref, failed(effect.name, fault).text())
         server, tool = self._tools[effect.name]
         own = tool.definition.deadline_ms
@@ -122,16 +122,16 @@ class AsyncMcpTools:
                 starting.start_soon(start, server)
         if failures:
             raise McpServerError("\n".join(sorted(failures)))
-        self._keep()
+        self._collect_tools()
 
-    def _keep(self) -> None:
-        left_out: list[LeftOut] = []
+    def _collect_tools(self) -> None:
+        left_out: list[SkippedTool] = []
         sources: list[ToolSource] = []
         for server in self._servers:
-            strangers = unaccepted(server.offer, self._pins)
-            left_out += [*server.offer.left_out, *strangers]
-            refused = {each.name for each in strangers}
-            tools = {name: tool for name, tool in server.offer.tools.items() if name not in refused}
+            unpinned = unaccepted(server.offer, self._pins)
+            left_out += [*server.offer.left_out, *unpinned]
+            rejected = {each.name for each in unpinned}
+            tools = {name: tool for name, tool in server.offer.tools.items() if name not in rejected}
             for name, tool in tools.items():
                 self._tools.setdefault(name, (server, tool))
             definitions = tuple(tool.definition for tool in tools.values())
@@ -139,5 +139,5 @@ class AsyncMcpTools:
         self.sources, self.left_out = tuple(sources), tuple(left_out)
         self.surface = compose(*sources)
 
-    def _tell(self, news: McpNews) -> None:
+    def _notify(self, news: McpNews) -> None:
         tell(self._listen, [news])

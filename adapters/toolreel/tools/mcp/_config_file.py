@@ -1,4 +1,4 @@
-"""MCP servers as they are configured, in Python or in the ``mcpServers`` JSON that MCP clients share.
+"""Configuration of MCP servers, in Python or in the ``mcpServers`` JSON that MCP clients share.
 
 ::
 
@@ -13,8 +13,9 @@
         }
     }
 
-``${NAME}``, ``${env:NAME}`` and ``${NAME:-default}`` stand for environment variables. Keys of other clients
-are ignored; the keys under ``toolreel`` are the fields of :class:`ServerSettings`, unknown ones are errors.
+``${NAME}``, ``${env:NAME}`` and ``${NAME:-default}`` are replaced by environment variables. Keys of
+other clients are ignored; the keys under ``toolreel`` are the fields of :class:`ServerSettings`, and unknown
+ones are errors.
 """
 
 from __future__ import annotations
@@ -35,68 +36,68 @@ from toolreel_core._jsontext.canonical import Json, either, read
 __all__ = ["HttpServer", "McpServer", "ServerSettings", "StdioServer", "mcp_servers", "read_mcp_servers"]
 
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}
-"""Settings that are whole numbers, and the least value of each."""
+"""Integer settings, and the minimum of each."""
 _LISTS: Final = ("allow", "deny", "needs_approval", "read_only")
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _EXPANDED: Final = ("command", "args", "env", "cwd", "url", "headers")
-"""Keys in which variables are replaced; in keys of other clients, ``${...}`` may mean something else."""
+"""Keys in which variables are expanded; in keys of other clients, ``${...}`` may mean something else."""
 _STDIO: Final = ("stdio",)
 _HTTP: Final = ("http", "streamable-http", "streamable_http", "streamableHttp")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What is wanted of a server and its tools.
+    """Our settings for a server and its tools.
 
-    Names of tools are the server's own, such as ``git_log``; ``*`` stands for any text.
+    Tool names are those of the server, such as ``git_log``; ``*`` matches any text.
 
-    :raises ConfigError: if a number is too small to mean anything
+    :raises ConfigError: if a number is too small
     """
 
     allow: tuple[str, ...] = ("*",)
-    """Only these tools are offered."""
+    """Offer only these tools."""
     deny: tuple[str, ...] = ()
-    """These are not, even where ``allow`` names them."""
+    """Never offer these tools, even if ``allow`` matches."""
     read_only: tuple[str, ...] = ()
-    """These change nothing, so that calls may run at the same time."""
+    """These tools change nothing, so that their calls may run concurrently."""
     needs_approval: tuple[str, ...] = ()
-    """Somebody is asked before these run."""
+    """Calls of these tools need approval."""
     trust_hints: bool = False
-    """Believe what the server says of its tools: one that only reads may run beside others, one that
-    destroys needs approval. Who writes a server can write anything there, so nothing is believed unasked."""
+    """Trust the server's annotations: read-only tools may run concurrently, destructive ones need
+    approval. Off by default, because a malicious server can claim anything."""
     deadline_ms: int | None = None
-    """Milliseconds that a call may take; what its host allows, if nothing is said. Progress adds nothing."""
+    """Deadline of a call in milliseconds; by default that of the host. Progress does not extend it."""
     start_ms: int = 30_000
-    """Milliseconds in which the server has to start and say what it offers."""
+    """Milliseconds for the server to start and list its tools."""
     max_restarts: int = 3
-    """How often a server that ends by itself is started anew."""
+    """Maximum number of restarts of a server that exits."""
     max_message_bytes: int = 4_000_000
-    """The largest message that is taken in; a call with a larger answer fails."""
+    """Maximum size of a message; a call with a larger response fails."""
 
     def __post_init__(self) -> None:
-        for name, least in _NUMBERS.items():
+        for name, minimum in _NUMBERS.items():
             number = getattr(self, name)
-            if number is not None and (type(number) is not int or number < least):
-                raise ConfigError(f"{name}: expected a whole number of at least {least}, got {number!r}")
+            if number is not None and (type(number) is not int or number < minimum):
+                raise ConfigError(f"{name}: expected a whole number of at least {minimum}, got {number!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """A server that is a process of its own, and is spoken to over its standard streams."""
+    """A server that runs as a child process, over stdin and stdout."""
 
     name: str
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    """Set beside the few variables that every server gets: HOME, PATH and the like, and no secrets."""
+    """Additional variables; every server gets HOME, PATH and the like, but no other variables."""
     cwd: Path | None = None
     settings: ServerSettings = field(default_factory=ServerSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class HttpServer:
-    """A server that is spoken to over streamable HTTP."""
+    """A server over streamable HTTP."""
 
     name: str
     url: str
@@ -108,10 +109,10 @@ McpServer: TypeAlias = StdioServer | HttpServer
 
 
 def read_mcp_servers(path: Path, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:
-    """The servers of a configuration file, in its order, without disabled ones.
+    """The servers of a configuration file, in order, without disabled ones.
 
-    :param environment: values of variables; by default those of this process
-    :raises McpConfigError: if the file cannot be read or used; says where
+    :param environment: environment variables; by default those of this process
+    :raises McpConfigError: if the file cannot be read or is invalid; names the place
     """
     try:
         text = path.read_text("utf-8")
@@ -133,7 +134,7 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
     >>> mcp_servers({"mcpServers": {"time": {"command": "mcp-server-time"}}}, {})[0].name
     'time'
 
-    :raises McpConfigError: if something in it cannot be used; says where
+    :raises McpConfigError: if it is invalid; names the place
     """
     entries = _object(_object(tree, "the file").get("mcpServers"), "mcpServers")
     return tuple(
@@ -148,24 +149,26 @@ def _server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]
     if not name.strip():
         raise McpConfigError("mcpServers: a server needs a name that is not empty")
     settings = _settings(_object(entry.get("toolreel", {}), f"{at}.toolreel"), f"{at}.toolreel")
-    ours = {
+    expanded = {
         key: _expanded(entry[key], f"{at}.{key}", environment)
         for key in _EXPANDED
         if entry.get(key) is not None
     }
     kind = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if kind in _STDIO:
-        command = _text(ours.get("command"), f"{at}.command")
-        args = _texts(ours.get("args", []), f"{at}.args")
-        folder = Path(_text(ours["cwd"], f"{at}.cwd")) if "cwd" in ours else None
-        return StdioServer(name, command, args, _by_name(ours.get("env", {}), f"{at}.env"), folder, settings)
+        command = _text(expanded.get("command"), f"{at}.command")
+        args = _texts(expanded.get("args", []), f"{at}.args")
+        folder = Path(_text(expanded["cwd"], f"{at}.cwd")) if "cwd" in expanded else None
+        return StdioServer(
+            name, command, args, _text_object(expanded.get("env", {}), f"{at}.env"), folder, settings
+        )
     if kind in _HTTP:
-        url = _text(ours.get("url"), f"{at}.url")
+        url = _text(expanded.get("url"), f"{at}.url")
         if urlsplit(url).scheme not in {"http", "https"}:
             raise McpConfigError(f"{at}.url: expected an http or https URL, got {url!r}")
-        return HttpServer(name, url, _by_name(ours.get("headers", {}), f"{at}.headers"), settings)
+        return HttpServer(name, url, _text_object(expanded.get("headers", {}), f"{at}.headers"), settings)
     known = ", ".join((*_STDIO, *_HTTP[:2]))
-    hint = "; the older SSE transport is not spoken here, ask for the server's /mcp address" * (kind == "sse")
+    hint = "; the older SSE transport is not supported, use the server's /mcp address" * (kind == "sse")
     raise McpConfigError(f"{at}.type: expected one of {known}, got {kind!r}{hint}")
 
 
@@ -176,7 +179,7 @@ def _settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
         if key not in known:
             raise McpConfigError(f"{at}: {unknown_name('setting', key, known)}")
         if key == "trust_hints" and not isinstance(value, bool):
-            raise _wrong(f"{at}.{key}", "true or false", value)
+            raise _type_error(f"{at}.{key}", "true or false", value)
         chosen[key] = _texts(value, f"{at}.{key}") if key in _LISTS else value
     try:
         return ServerSettings(**chosen)
@@ -184,7 +187,7 @@ def _settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
         raise McpConfigError(f"{at}.{error}") from None
 
 
-def _wrong(at: str, expected: str, value: Json) -> McpConfigError:
+def _type_error(at: str, expected: str, value: Json) -> McpConfigError:
     found = "it is missing" if value is None else f"got {value!r}"
     return McpConfigError(f"{at}: expected {expected}, {found}")
 
@@ -192,34 +195,34 @@ def _wrong(at: str, expected: str, value: Json) -> McpConfigError:
 def _object(value: Json, at: str) -> Mapping[str, Json]:
     if isinstance(value, Mapping):
         return value
-    raise _wrong(at, "an object", value)
+    raise _type_error(at, "an object", value)
 
 
 def _text(value: Json, at: str) -> str:
     if isinstance(value, str) and value:
         return value
-    raise _wrong(at, "a text", value)
+    raise _type_error(at, "a text", value)
 
 
 def _texts(value: Json, at: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _wrong(at, "a list of texts", value)
-    return tuple(_any_text(item, f"{at}[{index}]") for index, item in enumerate(value))
+        raise _type_error(at, "a list of texts", value)
+    return tuple(_text_or_empty(item, f"{at}[{index}]") for index, item in enumerate(value))
 
 
-def _by_name(value: Json, at: str) -> dict[str, str]:
-    return {key: _any_text(item, f"{at}.{key}") for key, item in _object(value, at).items()}
+def _text_object(value: Json, at: str) -> dict[str, str]:
+    return {key: _text_or_empty(item, f"{at}.{key}") for key, item in _object(value, at).items()}
 
 
-def _any_text(value: Json, at: str) -> str:
-    """A text that may be empty, as an argument or the value of a variable may."""
+def _text_or_empty(value: Json, at: str) -> str:
+    """A string that may be empty, like an argument or the value of a variable."""
     if isinstance(value, str):
         return value
-    raise _wrong(at, "a text", value)
+    raise _type_error(at, "a text", value)
 
 
 def _expanded(value: Json, at: str, environment: Mapping[str, str]) -> Json:
-    """A value with the variables in all its texts replaced."""
+    """The value with variables expanded in all its strings."""
     if isinstance(value, Mapping):
         return {key: _expanded(item, f"{at}.{key}", environment) for key, item in value.items()}
     if not isinstance(value, str):

@@ -1,7 +1,7 @@
-"""What an MCP server says of its tools, as definitions for a surface.
+"""Tool definitions from the tools that an MCP server lists.
 
-Descriptions, schemas and hints are a stranger's words. A tool whose words cannot be used is left out by
-name, and leaves the others alone.
+Descriptions, schemas and annotations are untrusted. An invalid tool is skipped, with the reason; the others
+remain.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["PREFIX", "LeftOut", "Offer", "Offered", "offer_of"]
+__all__ = ["MCP_PREFIX", "McpTool", "ServerTools", "SkippedTool", "server_tools"]
 
-PREFIX = "mcp"
-"""What the names of all tools of MCP servers begin with."""
+MCP_PREFIX = "mcp"
+"""Prefix of the inner names of all MCP tools."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """A tool, as its server knows it and as a run does."""
+class McpTool:
+    """A tool of a server, and its definition for a run."""
 
     name: str
-    """The server's own name of it."""
+    """Its name on the server."""
     definition: ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A tool that is there, and not offered to the model."""
+class SkippedTool:
+    """A tool that is not offered to the model, and why."""
 
     name: str
     """The inner name that it would have."""
@@ -51,32 +51,34 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """What a server offers, once it has been looked at."""
+class ServerTools:
+    """The usable tools of a server, and those left out."""
 
-    tools: Mapping[str, Offered]
+    tools: Mapping[str, McpTool]
     """By inner name, in the server's order."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedTool, ...] = ()
 
 
-def offer_of(server: str, listed: Iterable[Tool], settings: ServerSettings) -> Offer:
-    """The tools that a server lists, as far as they are wanted and can be used."""
-    tools: dict[str, Offered] = {}
-    left_out: list[LeftOut] = []
+def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) -> ServerTools:
+    """The listed tools that the settings allow and that are valid."""
+    tools: dict[str, McpTool] = {}
+    left_out: list[SkippedTool] = []
     for tool in listed:
-        if not _wanted(tool.name, settings):
+        if not _is_allowed(tool.name, settings):
             continue
-        name = prefixed_name(PREFIX, server, tool.name)
+        name = prefixed_name(MCP_PREFIX, server, tool.name)
         try:
-            offered = Offered(tool.name, _definition(name, tool, settings))
+            offered = McpTool(tool.name, _definition(name, tool, settings))
         except ConfigError as error:
-            left_out.append(LeftOut(name, str(error).removeprefix(f"tool {name!r}: ")))
+            left_out.append(SkippedTool(name, str(error).removeprefix(f"tool {name!r}: ")))
             continue
         if name in tools:
-            left_out.append(LeftOut(name, f"its server has another tool of this name, {tools[name].name!r}"))
+            left_out.append(
+                SkippedTool(name, f"its server has another tool of this name, {tools[name].name!r}")
+            )
             continue
         tools[name] = offered
-    return Offer(tools, tuple(left_out))
+    return ServerTools(tools, tuple(left_out))
 
 
 def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
@@ -88,15 +90,15 @@ def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefiniti
         name,
         tool.description or tool.title or "",
         tree,
-        read_only=reads or _any(settings.read_only, tool.name),
-        needs_approval=destroys or _any(settings.needs_approval, tool.name),
+        read_only=reads or _matches_any(settings.read_only, tool.name),
+        needs_approval=destroys or _matches_any(settings.needs_approval, tool.name),
         deadline_ms=settings.deadline_ms,
     )
 
 
-def _wanted(name: str, settings: ServerSettings) -> bool:
-    return _any(settings.allow, name) and not _any(settings.deny, name)
+def _is_allowed(name: str, settings: ServerSettings) -> bool:
+    return _matches_any(settings.allow, name) and not _matches_any(settings.deny, name)
 
 
-def _any(patterns: Iterable[str], name: str) -> bool:
+def _matches_any(patterns: Iterable[str], name: str) -> bool:
     return any(fits(pattern, name) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""What happens around MCP servers while a run goes on, for those who want to see it."""
+"""Events of MCP servers during a run, for a listener."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ __all__ = [
     "McpNews",
     "ServerEnded",
     "ServerStarted",
-    "told",
+    "describe",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStarted:
-    """A server is there, and has said what it offers."""
+    """A server has started and listed its tools."""
 
     server: str
     restarts: int
-    """How often it had been started before."""
+    """Number of earlier starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEnded:
-    """A server ended, or was lost, without having been asked to."""
+    """A server exited or the connection was lost, unexpectedly."""
 
     server: str
     why: str
     stderr: str = ""
-    """The last that it wrote there."""
+    """The end of its output to stderr."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionsChanged:
-    """A server offers other tools than before; those of the run stay as they are, or are refused."""
+    """The tools of a server changed; changed ones are rejected from now on, the others stay."""
 
     server: str
     changed: tuple[str, ...]
-    """Inner names of tools whose definition is another now: their calls are refused."""
+    """Inner names of tools whose definition changed; their calls are rejected."""
     gone: tuple[str, ...]
-    """Inner names of tools that are no longer there."""
+    """Inner names of removed tools."""
     added: tuple[str, ...]
-    """Inner names of tools that are new; a run that has begun does not see them."""
+    """Inner names of new tools, which the current run does not see."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallProgressed:
-    """A server said how far it is with a call."""
+    """A server reported progress of a call."""
 
     name: str
     """The tool's inner name."""
@@ -64,33 +64,33 @@ McpNews: TypeAlias = ServerStarted | ServerEnded | DefinitionsChanged | CallProg
 
 
 class McpListener(Protocol):
-    """Somebody who wants to know; it is called from the event loop, so it must not wait."""
+    """A callback for events of servers; called from the event loop, so it must not block."""
 
     def __call__(self, news: McpNews, /) -> None:
-        """Look at a piece of news."""
+        """Receive an event."""
         ...
 
 
-def told(news: McpNews) -> str:
-    """The news in words; none for what is as it should be.
+def describe(news: McpNews) -> str:
+    """A message about an event for people; empty for a first, normal start.
 
-    >>> told(ServerEnded("git", "it was ended by SIGKILL"))
-    'MCP server git went away: it was ended by SIGKILL'
+    >>> describe(ServerEnded("git", "it was ended by SIGKILL"))
+    'MCP server git exited: it was ended by SIGKILL'
     """
     match news:
         case ServerStarted():
-            return f"MCP server {news.server} is there again" if news.restarts else ""
+            return f"MCP server {news.server} was restarted" if news.restarts else ""
         case ServerEnded():
             last = news.stderr.strip()
-            tail = f"; the last it wrote to stderr:\n{last}" if last else ""
-            return f"MCP server {news.server} went away: {news.why}{tail}"
+            tail = f"; end of its stderr:\n{last}" if last else ""
+            return f"MCP server {news.server} exited: {news.why}{tail}"
         case DefinitionsChanged():
             return "; ".join(
                 f"MCP server {news.server} {what} {', '.join(names)}"
                 for what, names in (
-                    ("defines otherwise, which is refused:", news.changed),
+                    ("changed the definitions, which are now rejected, of:", news.changed),
                     ("no longer has", news.gone),
-                    ("has now, which a run that has begun does not see:", news.added),
+                    ("has new tools, which this run does not see:", news.added),
                 )
                 if names
             )

@@ -1,4 +1,4 @@
-"""The tools of MCP servers, for plain threads: the async host in a thread of its own."""
+"""Tool host over MCP servers for synchronous programs: the async host in a background thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolreel._errors import MissingExtra
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.mcp._async_host import AsyncMcpTools
 from toolreel.tools.mcp._config_file import McpServer
-from toolreel.tools.mcp._definitions import LeftOut
+from toolreel.tools.mcp._definitions import SkippedTool
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -27,7 +27,7 @@ __all__ = ["McpTools"]
 
 
 class McpTools:
-    """A tool host over MCP servers, which run for as long as its context is entered.
+    """A tool host over MCP servers, which run while its context is open.
 
     ::
 
@@ -35,7 +35,7 @@ class McpTools:
             plan = Plan.of(model="…", messages="…", tools=tools.surface)
             run(plan, Ports(endpoint, tools))
 
-    It may be called from any thread, and takes the same as
+    You can call it from any thread. The parameters are those of
     :class:`~toolreel.tools.mcp._async_host.AsyncMcpTools`.
     """
 
@@ -51,7 +51,7 @@ class McpTools:
 
     @property
     def sources(self) -> tuple[ToolSource, ...]:
-        """The tools of each server, to be composed with those of other sources."""
+        """The tools of each server, to combine with other sources."""
         return self._host.sources
 
     @property
@@ -60,8 +60,8 @@ class McpTools:
         return self._host.surface
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Tools that are there and not offered, since they cannot be used or were not accepted."""
+    def left_out(self) -> tuple[SkippedTool, ...]:
+        """Tools that are not offered, because they cannot be used or were not accepted."""
         return self._host.left_out
 
     def __enter__(self) -> Self:
@@ -77,7 +77,7 @@ class McpTools:
         self._stack.__exit__(kind, error, at)
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Have the tool run by its server; whoever interrupts this has the server told."""
+        """Run the tool on its server; an interruption such as Ctrl-C cancels the call there."""
         returned = self._portal.start_task_soon(self._host.run, effect)
         try:
             return returned.result()

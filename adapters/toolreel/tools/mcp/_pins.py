@@ -1,7 +1,7 @@
-"""Which definitions of MCP tools were accepted: their fingerprints, kept beside the configuration.
+"""Pins: fingerprints of the accepted definitions of MCP tools, in a file next to the configuration.
 
-``mcp.json`` has its pins in ``mcp.pins.json``, if anybody accepted anything there. From then on a tool whose
-definition is another one, or that is new, is left out until it is accepted as well.
+The pins of ``mcp.json`` are in ``mcp.pins.json``. Without this file all tools are offered; with it, new and
+changed tools are left out until you accept them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from toolreel._errors import McpConfigError
-from toolreel.tools.mcp._definitions import LeftOut, Offer
+from toolreel.tools.mcp._definitions import ServerTools, SkippedTool
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._tools.surface import ToolSurface
 
@@ -19,12 +19,12 @@ __all__ = ["pins_beside", "pins_of", "read_pins", "unaccepted", "write_pins"]
 
 
 def pins_of(surface: ToolSurface) -> dict[str, str]:
-    """The fingerprints of all tools of a surface, such as that of a plan that was stored."""
+    """The fingerprints of all tools of a surface, for example of a stored plan."""
     return {tool.name: tool.fingerprint for tool in surface.definitions}
 
 
 def pins_beside(config: Path) -> Path:
-    """Where the pins of a configuration stand.
+    """The path of the pins of a configuration.
 
     >>> pins_beside(Path("conf/mcp.json")).as_posix()
     'conf/mcp.pins.json'
@@ -33,7 +33,7 @@ def pins_beside(config: Path) -> Path:
 
 
 def read_pins(path: Path) -> dict[str, str] | None:
-    """The pins in a file; ``None`` if there is none, so that nothing was ever accepted or refused.
+    """The pins in a file; ``None`` if there is no file, so that all tools are offered.
 
     :raises McpConfigError: if it cannot be read
     """
@@ -45,12 +45,12 @@ def read_pins(path: Path) -> dict[str, str] | None:
         raise McpConfigError(f"{path}: cannot be read: {error}") from None
     pins = read(text).value_or(None)
     if not isinstance(pins, Mapping) or not all(isinstance(pin, str) for pin in pins.values()):
-        raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools anew")
+        raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools again")
     return {name: str(pin) for name, pin in pins.items()}
 
 
 def write_pins(path: Path, pins: Mapping[str, str]) -> None:
-    """Keep pins, a line each, so that a change is easy to see.
+    """Write pins, one per line, so that diffs are readable.
 
     :raises McpConfigError: if they cannot be written
     """
@@ -60,12 +60,12 @@ def write_pins(path: Path, pins: Mapping[str, str]) -> None:
         raise McpConfigError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def unaccepted(offer: Offer, pins: Mapping[str, str] | None) -> tuple[LeftOut, ...]:
-    """The tools of a server that are not what was accepted."""
+def unaccepted(offer: ServerTools, pins: Mapping[str, str] | None) -> tuple[SkippedTool, ...]:
+    """The tools of a server that do not match their pins."""
     if pins is None:
         return ()
     return tuple(
-        LeftOut(name, _why(name, pins), "look at it, and accept it if it is right")
+        SkippedTool(name, _why(name, pins), "look at it, and accept it if it is right")
         for name, tool in offer.tools.items()
         if pins.get(name) != tool.definition.fingerprint
     )

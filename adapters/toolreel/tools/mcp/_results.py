@@ -1,7 +1,7 @@
-"""What an MCP server answers to a call, as an envelope for the model.
+"""Responses of an MCP server to a call, as results for the model.
 
-Structured content goes before text that says the same. Only text reaches a model: of an image, a sound or
-a file, it is told what it was and how large.
+Structured content is preferred over the text that repeats it. Models get only text: images, audio and files
+are replaced by their type and size.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["answered", "refused", "too_large", "unavailable", "unreadable"]
+__all__ = ["error_event", "invalid_result_event", "result_event", "too_large_event", "unavailable_event"]
 
 _NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
 
-_WORDLESS: Final = "It says no more than that it failed."
+_NO_MESSAGE: Final = "It says no more than that it failed."
 _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
 
-def answered(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
-    """The event for a call that was answered, successfully or not."""
+def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
+    """The event for a result of a tool, successful or not."""
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:
-        return _failed(effect, "TOOL_ERROR", text.strip() or _WORDLESS)
-    others = [_described(block) for block in result.content if not isinstance(block, types.TextContent)]
+        return _failed(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
+    others = [_non_text_part(block) for block in result.content if not isinstance(block, types.TextContent)]
     if result.structured_content is not None:
         data: Json = finite(result.structured_content)
     elif others:
@@ -42,24 +42,24 @@ def answered(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     return _envelope(effect, {"ok": True, "data": data, "warnings": [words for _, words in others if words]})
 
 
-def refused(effect: RunTool, error: types.ErrorData) -> ToolReturned:
-    """The event for a call that the server answered with an error of the protocol."""
-    return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _WORDLESS)
+def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
+    """The event for a protocol error."""
+    return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
 
 
-def too_large(effect: RunTool, limit: int) -> ToolReturned:
-    """The event for a call whose answer exceeded the limit."""
+def too_large_event(effect: RunTool, limit: int) -> ToolReturned:
+    """The event for a response that exceeds the size limit."""
     why = f"{effect.name} ran, but its answer has more than {limit} bytes, which is the limit"
     return _failed(effect, "TOOL_OUTPUT_TOO_LARGE", f"{why}. Ask {effect.name} for less.")
 
 
-def unreadable(effect: RunTool, why: str) -> ToolReturned:
-    """The event for a call whose answer does not follow the protocol."""
+def invalid_result_event(effect: RunTool, why: str) -> ToolReturned:
+    """The event for a response that violates the protocol."""
     return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {why}. Go on without it.")
 
 
-def unavailable(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
-    """The event for a call whose server is not there, or went away during the call."""
+def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
+    """The event for a call whose server cannot be reached, or exited during the call."""
     advice = (
         "It may have had effects. Check before you call it again."
         if begun
@@ -69,20 +69,20 @@ def unavailable(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
 
 
 def _value(text: str) -> Json:
-    """What a text says: servers that know no structured content write their objects and lists as text."""
+    """Text as data: servers without structured content write objects and lists as JSON text."""
     if text[:1] in {"{", "["}:
         value = read(text).value_or(text)
         return value if isinstance(value, Mapping) else {"value": value}
     return {"value": text}
 
 
-def _described(block: _NotText) -> tuple[Json, str]:
-    """What the model is told of a part that is not text, and a warning if it does not see the content."""
+def _non_text_part(block: _NotText) -> tuple[Json, str]:
+    """The description of a part that is not text, and a warning if its content is omitted."""
     match block:
         case types.ImageContent() | types.AudioContent():
             size = _decoded_size(block.data)
             part: Json = {"type": block.type, "mime_type": block.mime_type, "bytes": size}
-            return part, _left_out(block.type, size, block.mime_type)
+            return part, _omitted(block.type, size, block.mime_type)
         case types.ResourceLink():
             link: dict[str, Json] = {"name": block.name, "mime_type": block.mime_type, "bytes": block.size}
             return _present(type=block.type, uri=block.uri, **link), ""
@@ -94,14 +94,14 @@ def _described(block: _NotText) -> tuple[Json, str]:
                     return _present(**about, text=found.text), ""
                 case types.BlobResourceContents():
                     size = _decoded_size(found.blob)
-                    return _present(**about, bytes=size), _left_out("file", size, found.mime_type)
+                    return _present(**about, bytes=size), _omitted("file", size, found.mime_type)
                 case _:
                     assert_never(found)
         case _:
             assert_never(block)
 
 
-def _left_out(kind: str, size: int, mime: str | None) -> str:
+def _omitted(kind: str, size: int, mime: str | None) -> str:
     return f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: only text is passed on"
 
 

@@ -1,4 +1,4 @@
-"""The two requests to an MCP server, listing tools and calling one; the SDK's errors become ours."""
+"""The two requests to an MCP server, to list and to call tools, with errors of our own."""
 
 from __future__ import annotations
 
@@ -16,40 +16,41 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["AnswerLost", "AnswerTooLarge", "Gone", "call_tool", "list_tools"]
+__all__ = ["ConnectionLost", "ResponseTooLarge", "UnusableResponse", "call_tool", "list_tools"]
 
-_MOST_PAGES: Final = 1_000
-_MOST_TOOLS: Final = 10_000
+_MAX_PAGES: Final = 1_000
+_MAX_TOOLS: Final = 10_000
 
-# Errors that the SDK makes up have standard codes; only their texts tell them from a server's own.
+# Errors that the SDK itself raises have standard codes; only their texts distinguish them from errors that
+# the server sent.
 _CLOSED: Final = "Connection closed"
 _SESSION_FORGOTTEN: Final = "Session terminated"
 _EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
 _UNREADABLE: Final = "Failed to parse"
 
 
-class Gone(AdapterError):
-    """The connection ended before the answer came; the text says why, if the connection itself said so."""
+class ConnectionLost(AdapterError):
+    """The connection ended before the response; the text is the reason, if known."""
 
 
-class AnswerLost(AdapterError):
-    """The server answered, and the answer cannot be read; the text says why."""
+class UnusableResponse(AdapterError):
+    """The response of the server cannot be used; the text says why."""
 
 
-class AnswerTooLarge(AnswerLost):
-    """The server answered, and the answer exceeded the limit."""
+class ResponseTooLarge(UnusableResponse):
+    """The response of the server exceeds the size limit."""
 
 
 async def list_tools(session: ClientSession) -> list[types.Tool]:
-    """All tools of a server, from all pages; none if it knows no tools.
+    """All tools of a server, from all pages; none if it does not support tools.
 
-    :raises Gone: if the connection ends meanwhile
-    :raises AnswerLost: if the pages have no end, or one cannot be read
+    :raises Gone: if the connection ends
+    :raises AnswerLost: if there are too many pages, or one is invalid
     :raises MCPError: if the server answers with another error
     """
     tools: list[types.Tool] = []
     cursor: str | None = None
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         try:
             with _our_errors():
                 page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
@@ -61,25 +62,25 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
         cursor = page.next_cursor
         if not cursor:
             return tools
-        if len(tools) > _MOST_TOOLS:
+        if len(tools) > _MAX_TOOLS:
             break
-    raise AnswerLost(f"it goes on listing tools after {len(tools)} of them")
+    raise UnusableResponse(f"it goes on listing tools after {len(tools)} of them")
 
 
 async def call_tool(
     session: ClientSession, name: str, arguments: dict[str, Any], key: str, progress: ProgressFnT
 ) -> types.CallToolResult:
-    """Call a tool; cancelling this makes the SDK tell the server.
+    """Call a tool; if this is cancelled, the SDK notifies the server.
 
-    :param key: identifies the call for ever; a server that avoids duplicates finds it in ``_meta``
+    :param key: idempotency key, sent in ``_meta`` for servers that avoid duplicates
     :raises Gone: if the connection ended
-    :raises AnswerLost: if the answer was too large, or is no result of a tool
+    :raises AnswerLost: if the response is too large, or not the result of a tool
     :raises MCPError: if the server answers with another error
     """
     meta = cast("types.RequestParamsMeta", {"toolreel/idempotency-key": key})
     params = types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta)
     with _our_errors():
-        # Not session.call_tool: it fails a call whose result does not fit the tool's output schema.
+        # Not session.call_tool, which fails if the result does not match the tool's output schema.
         return await session.send_request(
             types.CallToolRequest(params=params), types.CallToolResult, progress_callback=progress
         )
@@ -93,14 +94,16 @@ def _our_errors() -> Generator[None]:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         what = f"{place}: {first['msg']}" if place else first["msg"]
-        raise AnswerLost(f"its answer is not what was asked for: {what}") from None
+        raise UnusableResponse(f"its answer is not what was asked for: {what}") from None
     except MCPError as error:
         if error.code == TOO_LARGE or error.message.startswith(_EVENT_TOO_LARGE):
-            raise AnswerTooLarge(error.message) from None
+            raise ResponseTooLarge(error.message) from None
         if error.code == types.PARSE_ERROR and error.message.startswith(_UNREADABLE):
-            raise AnswerLost(f"its answer cannot be read: {error.message.partition(chr(10))[0]}") from None
+            raise UnusableResponse(
+                f"its answer cannot be read: {error.message.partition(chr(10))[0]}"
+            ) from None
         if (error.code, error.message) == (types.INVALID_REQUEST, _SESSION_FORGOTTEN):
-            raise Gone(error.message) from None
+            raise ConnectionLost(error.message) from None
         if error.code == types.CONNECTION_CLOSED:
-            raise Gone(error.message.replace(_CLOSED, "")) from None
+            raise ConnectionLost(error.message.replace(_CLOSED, "")) from None
         raise

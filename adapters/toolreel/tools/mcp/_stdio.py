@@ -1,7 +1,7 @@
-"""A bounded transport to an MCP server in a process of its own.
+"""A bounded transport to an MCP server in a child process.
 
-The SDK's transport keeps a line of any length in memory, parses every line, sends stderr to a file and does
-not say how the process ended. This one gives the SDK's client the same pair of streams.
+The SDK's own stdio transport buffers lines of any length, parses every line, writes stderr to a file and does
+not report how the process ended. This one has limits, and gives the SDK's client the same pair of streams.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from toolreel._errors import MissingExtra
 from toolreel.tools.mcp._config_file import StdioServer
-from toolreel.tools.mcp._streams import Ending, NotReached, too_large
+from toolreel.tools.mcp._streams import ConnectionEnd, ServerUnreachable, too_large_error
 
 try:
     import anyio
@@ -33,19 +33,20 @@ except ImportError:
 
 __all__ = ["answered_request", "stdio_transport"]
 
-_STDERR: Final = 4096
+_STDERR_TAIL: Final = 4096
 """Bytes kept of what a server writes to stderr."""
-_NOISE: Final = 8
-"""How many times the largest message a server may write in other output before it is killed."""
+_MAX_NOISE_RATIO: Final = 8
+"""Maximum of other output before a server is killed, as a multiple of the message limit."""
 _GRACE: Final = 1.0
 """Seconds for a process to exit after its stdin closes, and again after SIGTERM."""
 _QUEUE: Final = 100
-"""Messages that wait for a server which does not read. Without a queue, a call would outlive its deadline:
-the SDK holds it until the server has taken the notification that it is cancelled, or for five seconds."""
-_EDGE: Final = 512
+"""Length of the queue for a server that does not read. Without a queue, a call would exceed its deadline: the
+SDK blocks until the server has read the notification of the cancellation, up to five seconds."""
+_EDGE_BYTES: Final = 512
 """Bytes kept of each end of an oversized line."""
 
-# The id of an answer, before or after its result. Anchored, so that an id within the result does not match.
+# The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
+# the result does not match.
 _VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID: Final = rb'"id"\s*:\s*"?(\d{1,15})"?'
 _FIRST: Final = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
@@ -61,16 +62,16 @@ _BROKEN: Final = (
 
 @asynccontextmanager
 async def stdio_transport(
-    server: StdioServer, ending: Ending
+    server: StdioServer, ending: ConnectionEnd
 ) -> AsyncGenerator[
     tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 ]:
-    """Start a server; end it and all processes that it started when the context is left.
+    """Start a server; on leaving the context, end it and all processes that it started.
 
-    :param ending: keeps how the process ended, and the end of what it wrote to stderr
+    :param ending: receives the reason of the end, and the tail of stderr
     :raises NotReached: if it cannot be started
     """
-    process = await _started(server)
+    process = await _start_process(server)
     pipes = process.stdin, process.stdout, process.stderr
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -84,20 +85,20 @@ async def stdio_transport(
             try:
                 yield incoming, outgoing
             finally:
-                ending.wanted = True
+                ending.requested = True
                 with anyio.CancelScope(shield=True):
-                    await _end(process, at_once=talk.flooded)
+                    await _end_process(process, at_once=talk.flooded)
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
 
 
-async def _started(server: StdioServer) -> Process:
+async def _start_process(server: StdioServer) -> Process:
     environment = {**get_default_environment(), **server.env}
     command = shutil.which(server.command, path=environment.get("PATH"))
     if command is None:
-        raise NotReached(f"there is no command {server.command!r}; install it, or give its whole path")
+        raise ServerUnreachable(f"there is no command {server.command!r}; install it, or give its full path")
     try:
         return await anyio.open_process(
             [command, *server.args],
@@ -106,40 +107,40 @@ async def _started(server: StdioServer) -> Process:
             stderr=PIPE,
             env=environment,
             cwd=server.cwd,
-            start_new_session=True,  # Ctrl-C is for this process, which then ends the server in its own time
+            start_new_session=True,  # so that Ctrl-C reaches only this process, which then stops the server
         )
     except OSError as error:
-        raise NotReached(f"cannot start {server.command!r}: {error.strerror or error}") from None
+        raise ServerUnreachable(f"cannot start {server.command!r}: {error.strerror or error}") from None
 
 
 class _Conversation:
-    """Messages from and to a process; other output is skipped, up to a limit."""
+    """Messages to and from a process; other output is skipped, up to a limit."""
 
-    def __init__(self, process: Process, limit: int, ending: Ending) -> None:
+    def __init__(self, process: Process, limit: int, ending: ConnectionEnd) -> None:
         self._process = process
         self._limit = limit
         self._ending = ending
-        self._asked: set[types.RequestId] = set()
-        """Requests without an answer yet."""
+        self._pending: set[types.RequestId] = set()
+        """Ids of requests without a response yet."""
         self._noise = 0
         self.flooded = False
-        """The server wrote too much that is no message."""
+        """The server wrote too much output that is not a message."""
 
     async def write(
         self, from_client: MemoryObjectReceiveStream[SessionMessage], stdin: ByteSendStream
     ) -> None:
         async with from_client:
             with suppress(*_BROKEN):
-                async for sent in from_client:
-                    if isinstance(sent.message, types.JSONRPCRequest):
-                        self._asked.add(sent.message.id)
-                    line = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+                async for outgoing in from_client:
+                    if isinstance(outgoing.message, types.JSONRPCRequest):
+                        self._pending.add(outgoing.message.id)
+                    line = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await stdin.send(line.encode() + b"\n")
 
     async def read(
         self, stdout: ByteReceiveStream, to_client: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
-        """Read to the end of the output, which ends the connection as well."""
+        """Read until the output ends, which also ends the connection."""
         lines = BufferedByteReceiveStream(stdout)
         async with to_client:
             with suppress(*_BROKEN):
@@ -150,50 +151,52 @@ class _Conversation:
             await self._explain_the_end()
 
     async def _messages(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
-        """The message on the next line, if any; for an oversized line, errors that replace it."""
+        """The message on the next line, if it is one; for an oversized line, errors that replace it."""
         head = tail = b""
         size = 0
         while not self.flooded:
             try:
                 line = await lines.receive_until(b"\n", self._limit)
             except anyio.DelimiterNotFound:
-                # The buffer holds at least `limit` bytes of the line: drop them, and go on to its end.
-                piece = await lines.receive_exactly(self._limit)
-                head, tail, size = head or piece[:_EDGE], piece[-_EDGE:], size + len(piece)
-                self._count(len(piece))
+                # The buffer has at least `limit` bytes of the line: drop them, and continue to its end.
+                chunk = await lines.receive_exactly(self._limit)
+                head, tail, size = head or chunk[:_EDGE_BYTES], chunk[-_EDGE_BYTES:], size + len(chunk)
+                self._count(len(chunk))
                 continue
             size += len(line)
             if size > self._limit:
-                return self._lost(answered_request(head or line[:_EDGE], tail + line[-_EDGE:]))
+                return self._lost(answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]))
             return self._parsed(line)
         return []
 
     def _parsed(self, line: bytes) -> list[types.JSONRPCMessage]:
-        # Most other output does not even begin like a message, which spares the parser.
+        # Most other output does not start like a message, which saves parsing it.
         if line.lstrip().startswith(b"{"):
             with suppress(ValueError):
                 message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._asked.discard(message.id)
+                    self._pending.discard(message.id)
                 return [message]
         self._count(len(line) + 1)
         return []
 
     def _lost(self, request_id: types.RequestId | None) -> list[types.JSONRPCMessage]:
-        """Errors that replace an oversized answer: for all open calls, if its own is not known."""
-        lost = {request_id} if request_id in self._asked else set(self._asked)
-        self._asked -= lost
-        return [too_large(each) for each in lost]
+        """Errors that replace an oversized response: for all pending requests, if its id is unknown."""
+        lost = {request_id} if request_id in self._pending else set(self._pending)
+        self._pending -= lost
+        return [too_large_error(each) for each in lost]
 
     def _count(self, size: int) -> None:
         self._noise += size
-        if self._noise > _NOISE * self._limit:
+        if self._noise > _MAX_NOISE_RATIO * self._limit:
             self.flooded = True
-            self._ending.because(f"it wrote more than {_NOISE * self._limit} bytes that are no messages")
+            self._ending.because(
+                f"it wrote more than {_MAX_NOISE_RATIO * self._limit} bytes that are no messages"
+            )
 
     async def _explain_the_end(self) -> None:
-        """Wait a moment for the process to exit, since its status says most."""
-        if self._ending.wanted or self.flooded:
+        """Wait briefly for the process to exit, because its status is the best explanation."""
+        if self._ending.requested or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
             self._ending.because(_status(await self._process.wait()))
@@ -201,7 +204,7 @@ class _Conversation:
 
 
 def answered_request(head: bytes, tail: bytes) -> int | None:
-    """The id of the request that an oversized line answers, if one of its ends has it.
+    """The id of the request that an oversized line answers, if it is near one end.
 
     >>> answered_request(b'{"jsonrpc":"2.0","id":7,"result":{"content', b"")
     7
@@ -210,16 +213,16 @@ def answered_request(head: bytes, tail: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-async def _keep_tail(stderr: ByteReceiveStream, ending: Ending) -> None:
+async def _keep_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
     tail = b""
     with suppress(*_BROKEN):
         while True:
-            tail = (tail + await stderr.receive())[-_STDERR:]
+            tail = (tail + await stderr.receive())[-_STDERR_TAIL:]
             ending.stderr = tail.decode("utf-8", "replace")
 
 
-async def _end(process: Process, *, at_once: bool) -> None:
-    """As the protocol wants it: close stdin, then SIGTERM, then SIGKILL; its children get the signals too."""
+async def _end_process(process: Process, *, at_once: bool) -> None:
+    """Shut down as the protocol says: close stdin, then SIGTERM, then SIGKILL, to the whole group."""
     if process.stdin:
         with suppress(*_BROKEN, OSError):
             await process.stdin.aclose()

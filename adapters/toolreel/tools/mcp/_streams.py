@@ -1,4 +1,4 @@
-"""What both transports to an MCP server share: how a connection ends, and answers that are not delivered."""
+"""Shared by both transports to an MCP server: the end of a connection, and oversized responses."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["TOO_LARGE", "Ending", "NotReached", "too_large"]
+__all__ = ["TOO_LARGE", "ConnectionEnd", "ServerUnreachable", "too_large_error"]
 
 TOO_LARGE: Final = -1_000_001
-"""Error code for an answer that a transport rejected for its size; JSON-RPC reserves other ones."""
+"""Error code for a response that exceeds the limit; outside the range that JSON-RPC reserves."""
 
 
-class NotReached(AdapterError):
-    """A server that cannot be started or reached; the text says why, and is shown with the server's name."""
+class ServerUnreachable(AdapterError):
+    """A server cannot be started or reached; the text is the reason, without the server's name."""
 
 
-class Ending:
-    """How a connection ends; the first reason given is the one that counts."""
+class ConnectionEnd:
+    """State of a connection's end; only the first reason is kept."""
 
     def __init__(self) -> None:
         self.why = ""
         self.stderr = ""
         """The last output of the server's process to stderr."""
-        self.wanted = False
-        """The client asked for the end, so it is no news."""
+        self.requested = False
+        """We asked for the end, so it is not reported."""
         self.over = anyio.Event()
-        """Set by anyone who wants the connection closed, or notices that it is."""
+        """Set when the connection shall close, or is closed."""
         self.explained = anyio.Event()
 
     def because(self, why: str) -> None:
-        """End the connection and keep the reason, unless there is one: later ones follow from the first."""
+        """End the connection, and keep the reason if it is the first: later ones are consequences."""
         self.why = self.why or why
         self.over.set()
         self.explained.set()
 
 
-def too_large(request_id: types.RequestId | None) -> types.JSONRPCError:
-    """The error that replaces an oversized answer, so that only its call fails."""
+def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
+    """The error that replaces an oversized response, so that only its call fails."""
     error = types.ErrorData(code=TOO_LARGE, message="its answer exceeds the limit")
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)

@@ -1,4 +1,4 @@
-"""Operations of an OpenAPI document as tools."""
+"""Operations of OpenAPI documents as tools."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Operations of OpenAPI documents, for asyncio and trio: :mod:`toolreel.tools.openapi._host`, awaited."""
+"""Tool host over OpenAPI documents for asyncio and trio; the async twin of ``_host``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from typing import Self
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
 from toolreel.tools._python.host import DEADLINE, timed_out
-from toolreel.tools.openapi._results import answered, not_taken_in, redirected_too_often, unreached
-from toolreel.tools.openapi._source import NotOffered, OpenApiSource
-from toolreel.tools.openapi._sources import HOPS, MAX_RESPONSE_BYTES, Offers, no_cookies, onward
+from toolreel.tools.openapi._results import (
+    body_rejected_event,
+    request_failed_event,
+    response_event,
+    too_many_redirects_event,
+)
+from toolreel.tools.openapi._source import OpenApiSource, SkippedOperation
+from toolreel.tools.openapi._sources import (
+    MAX_REDIRECTS,
+    MAX_TOOL_RESPONSE_BYTES,
+    OperationTools,
+    no_cookies,
+    same_server_redirect,
+)
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.sources import ToolSource
@@ -37,8 +48,8 @@ class AsyncOpenApiTools:
             plan = Plan.of(model="…", messages="…", tools=tools.surface)
             await arun(plan, AsyncPorts(endpoint, tools))
 
-    A call is cancelled at its deadline; all else is as for
-    :class:`~toolreel.tools.openapi._host.OpenApiTools`, which takes the same.
+    A call is cancelled at its deadline. Otherwise it behaves like
+    :class:`~toolreel.tools.openapi._host.OpenApiTools`, and has the same parameters.
     """
 
     def __init__(
@@ -46,16 +57,16 @@ class AsyncOpenApiTools:
         sources: Iterable[OpenApiSource],
         *,
         deadline: float | None = DEADLINE,
-        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        max_response_bytes: int = MAX_TOOL_RESPONSE_BYTES,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._offers = Offers(sources, deadline)
+        self._offers = OperationTools(sources, deadline)
         self._limit = max_response_bytes
         self._client = httpx.AsyncClient(transport=transport, cookies=no_cookies())
 
     @property
     def sources(self) -> tuple[ToolSource, ...]:
-        """The tools of each document, to be composed with those of other sources."""
+        """The tools of each document, to combine with other sources."""
         return self._offers.sources
 
     @property
@@ -64,43 +75,43 @@ class AsyncOpenApiTools:
         return self._offers.surface
 
     @property
-    def left_out(self) -> tuple[NotOffered, ...]:
-        """Operations that were meant and cannot be called, and why."""
+    def left_out(self) -> tuple[SkippedOperation, ...]:
+        """Selected operations that cannot be called, and why."""
         return self._offers.left_out
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials by a name: what ``recording`` and journals take as ``known_secrets``."""
+        """The credentials by name; pass them as ``known_secrets`` to recordings and journals."""
         return self._offers.secrets
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Send the request that the call means, and put whatever comes of it into words for the model."""
+        """Send the request of a call; failures become results for the model."""
         request = self._offers.request(self._client, effect)
         if isinstance(request, ToolReturned):
             return request
         deadline = self._offers.deadline(effect)
         if deadline is None:
-            return await self._exchanged(effect, request)
+            return await self._exchange(effect, request)
         with anyio.move_on_after(deadline):
-            return await self._exchanged(effect, request)
+            return await self._exchange(effect, request)
         return timed_out(effect, deadline)
 
-    async def _exchanged(self, effect: RunTool, request: httpx.Request) -> ToolReturned:
+    async def _exchange(self, effect: RunTool, request: httpx.Request) -> ToolReturned:
         try:
-            for _ in range(HOPS + 1):
+            for _ in range(MAX_REDIRECTS + 1):
                 response = await self._client.send(request, stream=True)
                 try:
-                    following = onward(request, response)
-                    if following is None:
+                    redirect = same_server_redirect(request, response)
+                    if redirect is None:
                         return await self._read(effect, response)
-                    request = following
+                    request = redirect
                 finally:
                     await response.aclose()
-            return redirected_too_often(effect)
+            return too_many_redirects_event(effect)
         except httpx.HTTPError as error:
-            return unreached(effect, error, self._offers.deadline(effect))
+            return request_failed_event(effect, error, self._offers.deadline(effect))
         except BodyError as error:
-            return not_taken_in(effect, error)
+            return body_rejected_event(effect, error)
 
     async def _read(self, effect: RunTool, response: httpx.Response) -> ToolReturned:
         decoder = BoundedDecoder(response.headers.get("content-encoding", ""), self._limit)
@@ -111,10 +122,10 @@ class AsyncOpenApiTools:
         except BodyError:
             await response.aclose()
             with suppress(httpx.HTTPError, httpx.StreamError):
-                # Ends the generators under this one, which trio warns of when they are dropped half-way.
+                # Exhaust the generator: trio warns about async generators that are dropped unfinished.
                 [_ async for _ in chunks]
             raise
-        return answered(effect, response, decoder.finish(), self._offers.credentials(effect))
+        return response_event(effect, response, decoder.finish(), self._offers.credentials(effect))
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -1,8 +1,7 @@
-"""What a server answers to a call of an operation, as an envelope for the model.
+"""Responses of a server as results for the model.
 
-Only text reaches a model: of anything else it is told what it was and how large. A status that is no
-success is a failure with what the server says about it, bounded. A credential that the server says
-back is struck out.
+Models get only text: other content is replaced by its type and size. An error status becomes a failure with
+the start of the server's message. Credentials that a server echoes are redacted.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
 
-__all__ = ["answered", "not_taken_in", "redirected_too_often", "unreached"]
+__all__ = ["body_rejected_event", "request_failed_event", "response_event", "too_many_redirects_event"]
 
-_COMPLAINT: Final = 2_000
-"""Characters of an error's body that the model gets to see."""
+_MAX_ERROR_TEXT: Final = 2_000
+"""Maximum length of a server's error message for the model."""
 _TEXTUAL: Final = (
     "text/",
     "application/xml",
@@ -36,28 +35,31 @@ _TEXTUAL: Final = (
     "application/javascript",
     "application/x-www",
 )
-_STRUCK: Final = "[credential]"
+_REDACTED: Final = "[credential]"
 
 
-def answered(
+def response_event(
     effect: RunTool, response: httpx.Response, body: bytes, credentials: Credentials
 ) -> ToolReturned:
-    """The event for a response that came whole."""
+    """The event for a complete response."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = _text(response, media_type, body)
     for spelling in credentials.spellings if text else ():
-        text = text.replace(spelling, _STRUCK) if text else text
+        text = text.replace(spelling, _REDACTED) if text else text
     if response.is_success:
         return _succeeded(effect, response, media_type, text, body)
-    told = "" if text is None else text.strip()
-    told = told if len(told) <= _COMPLAINT else f"{told[:_COMPLAINT]}…"
+    detail = "" if text is None else text.strip()
+    detail = detail if len(detail) <= _MAX_ERROR_TEXT else f"{detail[:_MAX_ERROR_TEXT]}…"
     return _failed(
-        effect, "TOOL_ERROR", f"{_status(response)}{': ' * bool(told)}{told}. {_advice(response)}", response
+        effect,
+        "TOOL_ERROR",
+        f"{_status(response)}{': ' * bool(detail)}{detail}. {_advice(response)}",
+        response,
     )
 
 
-def unreached(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
-    """The event for an exchange that httpx gave up, be it at the call's deadline."""
+def request_failed_event(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
+    """The event for a failed exchange, including a timeout."""
     if isinstance(error, httpx.TimeoutException) and deadline is not None:
         return timed_out(effect, deadline)
     failure = lost(effect.ref, error)
@@ -71,8 +73,8 @@ def unreached(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -
     return _failed(effect, code, f"{effect.name}: {failure.message}. {rest}")
 
 
-def not_taken_in(effect: RunTool, error: BodyError) -> ToolReturned:
-    """The event for a response whose body is too large, or cannot be decoded."""
+def body_rejected_event(effect: RunTool, error: BodyError) -> ToolReturned:
+    """The event for a body that is too large or cannot be decoded."""
     if isinstance(error, TooLarge):
         return _failed(
             effect, "TOOL_OUTPUT_TOO_LARGE", f"{effect.name} ran, but {error}. Ask {effect.name} for less."
@@ -80,8 +82,8 @@ def not_taken_in(effect: RunTool, error: BodyError) -> ToolReturned:
     return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {error}. Go on without it.")
 
 
-def redirected_too_often(effect: RunTool) -> ToolReturned:
-    """The event for a call that the server sends from one place to the next."""
+def too_many_redirects_event(effect: RunTool) -> ToolReturned:
+    """The event for too many redirects."""
     return _failed(
         effect, "TOOL_ERROR", f"{effect.name}: the server redirects without end. Go on without it."
     )
@@ -109,7 +111,7 @@ def _succeeded(
 
 
 def _text(response: httpx.Response, media_type: str, body: bytes) -> str | None:
-    """The body, if it is text; what has no type is, where it looks like it."""
+    """The body as text; ``None`` if it is binary. Without a content type, valid UTF-8 counts as text."""
     if _is_json(media_type) or media_type.startswith(_TEXTUAL) or media_type.endswith("+xml"):
         try:
             return body.decode(response.charset_encoding or "utf-8", "replace")
@@ -133,7 +135,7 @@ def _status(response: httpx.Response) -> str:
 
 
 def _advice(response: httpx.Response) -> str:
-    """What to do about a status that is no success."""
+    """Advice for the model about an error status."""
     status = response.status_code
     wait = response.headers.get("retry-after", "").strip()
     if 300 <= status < 400:

@@ -1,4 +1,4 @@
-"""One OpenAPI document as a source of tools: which of its operations, and how they are run."""
+"""One OpenAPI document as a source of tools: selected operations, and how to call them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import Final
 
 from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._document.operations import METHODS, Listed, listed_operations, operation_of
+from toolreel.tools.openapi._document.operations import (
+    METHODS,
+    OperationEntry,
+    listed_operations,
+    operation_of,
+)
 from toolreel.tools.openapi._document.servers import checked_base, server_url
-from toolreel.tools.openapi._request.request import Sender
+from toolreel.tools.openapi._request.request import RequestBuilder
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.globs import fits
@@ -20,28 +25,28 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._tools.names import outward_name, prefixed_name
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["PREFIX", "NotOffered", "Offer", "Offered", "OpenApiSource"]
+__all__ = ["OPENAPI_PREFIX", "DocumentTools", "OpenApiSource", "OpenApiTool", "SkippedOperation"]
 
-PREFIX: Final = "openapi"
-"""What the names of all tools of OpenAPI documents begin with."""
+OPENAPI_PREFIX: Final = "openapi"
+"""Prefix of the inner names of all OpenAPI tools."""
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9]+")
-_LONGEST_NAME: Final = 200
-_LONGEST_WORDS: Final = 1_024
-"""Characters of a description that every provider takes."""
+_MAX_NAME: Final = 200
+_MAX_DESCRIPTION: Final = 1_024
+"""Maximum length of a description that every provider accepts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OpenApiTool:
     """An operation that the model can call."""
 
     definition: ToolDefinition
-    sender: Sender
+    builder: RequestBuilder
 
 
 @dataclass(frozen=True, slots=True)
-class NotOffered:
-    """An operation that was meant, and cannot be called."""
+class SkippedOperation:
+    """A selected operation that cannot be called, and why."""
 
     name: str
     """The inner name that it would have."""
@@ -49,46 +54,46 @@ class NotOffered:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """What comes of a document once it has been looked at."""
+class DocumentTools:
+    """The callable operations of a document, and those left out."""
 
-    tools: Mapping[str, Offered]
+    tools: Mapping[str, OpenApiTool]
     """By inner name, in the document's order."""
-    left_out: tuple[NotOffered, ...] = ()
+    left_out: tuple[SkippedOperation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenApiSource:
-    """A document, and what is wanted of it.
+    """A document, and the selection of its operations.
 
-    With neither ``tags`` nor ``operation_ids`` nor ``paths``, every operation is meant that is not
-    deprecated; else those that one of the three names.
+    Without ``tags``, ``operation_ids`` and ``paths``, all operations that are not deprecated are selected;
+    otherwise those that match one of the three.
 
-    :raises OpenApiError: if something is named that the document does not have
+    :raises OpenApiError: if the document lacks something that you name
     """
 
     name: str
-    """Of the service, such as ``pets``; its tools are called ``openapi_pets_…``."""
+    """Name of the service, such as ``pets``; its tools are named ``openapi_pets_…``."""
     document: Document
     tags: tuple[str, ...] = ()
     operation_ids: tuple[str, ...] = ()
-    """Named so, a deprecated operation is meant as well."""
+    """Operation ids; these select deprecated operations too."""
     paths: tuple[str, ...] = ()
-    """Such as ``/pets/*``; ``*`` stands for any text."""
+    """Path patterns such as ``/pets/*``; ``*`` matches any text."""
     methods: tuple[str, ...] = METHODS
-    """Only operations of these methods are meant."""
+    """HTTP methods to select."""
     deprecated: bool = False
-    """Whether deprecated operations are meant as well."""
+    """Whether to select deprecated operations too."""
     base_url: str | None = None
-    """Where all requests go, rather than to the servers of the document."""
+    """Server for all requests, instead of those of the document."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What to put in for variables of the server."""
+    """Values for variables in the server URL."""
     credentials: Credentials = field(default_factory=Credentials, repr=False)
     read_only: tuple[str, ...] = ("GET", "HEAD", "OPTIONS")
-    """Methods whose operations change nothing, so that calls may run at the same time: those that HTTP calls
-    safe, which a server need not heed."""
+    """Methods that change nothing, so that calls may run concurrently: the safe methods of HTTP by default,
+    although a server can violate this."""
     needs_approval: tuple[str, ...] = ("POST", "PUT", "PATCH", "DELETE")
-    """Methods before whose operations somebody is asked."""
+    """Methods whose calls need approval."""
     deadline_ms: int | None = None
 
     def __post_init__(self) -> None:
@@ -107,19 +112,19 @@ class OpenApiSource:
             "operation", self.operation_ids, [each.operation_id for each in listed if each.operation_id]
         )
 
-    def offer(self) -> Offer:
-        """The operations that are meant, as far as they can be called.
+    def offer(self) -> DocumentTools:
+        """The selected operations that can be called.
 
-        :raises OpenApiError: if none can, or one that was asked for by its id; says why
+        :raises OpenApiError: if none can be called, or one named in ``operation_ids`` cannot; says why
         """
-        tools: dict[str, Offered] = {}
-        left_out: list[NotOffered] = []
-        taken: set[str] = set()
+        tools: dict[str, OpenApiTool] = {}
+        left_out: list[SkippedOperation] = []
+        used_names: set[str] = set()
         for listed in listed_operations(self.document):
-            if not self._meant(listed):
+            if not self._is_selected(listed):
                 continue
-            name = _distinct(self._name(listed), listed, taken)
-            taken.add(outward_name(name))
+            name = _distinct(self._name(listed), listed, used_names)
+            used_names.add(outward_name(name))
             try:
                 tools[name] = self._offered(name, listed)
             except (OpenApiError, ConfigError) as error:
@@ -128,18 +133,18 @@ class OpenApiSource:
                     raise OpenApiError(
                         f"operation {listed.operation_id!r} cannot be offered: {why}"
                     ) from None
-                left_out.append(NotOffered(name, why))
+                left_out.append(SkippedOperation(name, why))
         if not tools:
-            said = "; ".join(dict.fromkeys(each.why for each in left_out))
+            reasons = "; ".join(dict.fromkeys(each.why for each in left_out))
             rest = (
-                f"; none of {len(left_out)} can be called: {said}"
+                f"; none of {len(left_out)} can be called: {reasons}"
                 if left_out
-                else "; nothing that is meant is there"
+                else "; no operation matches the selection"
             )
             raise OpenApiError(f"{self.name}: there is no operation to offer{rest}")
-        return Offer(tools, tuple(left_out))
+        return DocumentTools(tools, tuple(left_out))
 
-    def _meant(self, listed: Listed) -> bool:
+    def _is_selected(self, listed: OperationEntry) -> bool:
         if listed.method not in self.methods:
             return False
         if listed.operation_id in self.operation_ids:
@@ -151,39 +156,39 @@ class OpenApiSource:
         by_path = any(fits(pattern, listed.path) for pattern in self.paths)
         return by_path or any(tag in self.tags for tag in listed.tags)
 
-    def _name(self, listed: Listed) -> str:
+    def _name(self, listed: OperationEntry) -> str:
         plain = f"{listed.method.lower()}_{_UNFIT.sub('_', listed.path).strip('_')}".rstrip("_")
-        name = prefixed_name(PREFIX, self.name, listed.operation_id or plain)
-        return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}_{digest(name)[:8]}"
+        name = prefixed_name(OPENAPI_PREFIX, self.name, listed.operation_id or plain)
+        return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}_{digest(name)[:8]}"
 
-    def _offered(self, name: str, listed: Listed) -> Offered:
+    def _offered(self, name: str, listed: OperationEntry) -> OpenApiTool:
         operation = operation_of(self.document, listed)
         security = listed.tree.get("security", self.document.tree.get("security"))
         access = self.credentials.access(self.document, security)
         levels = (listed.tree, listed.item, self.document.tree)
         base = self.base_url or server_url(self.document, levels, self.variables)
-        sender = Sender(self.document, operation, base, access)
+        builder = RequestBuilder(self.document, operation, base, access)
         definition = ToolDefinition.of(
             name,
-            _bounded(operation.words or listed.label),
-            sender.schema,
+            _truncated(operation.description or listed.label),
+            builder.schema,
             read_only=listed.method in self.read_only,
             needs_approval=listed.method in self.needs_approval,
             deadline_ms=self.deadline_ms,
         )
-        return Offered(definition, sender)
+        return OpenApiTool(definition, builder)
 
 
-def _distinct(name: str, listed: Listed, taken: set[str]) -> str:
-    """The name, told apart by what is called where another operation has it for the model."""
-    return f"{name}_{digest(listed.label)[:8]}" if outward_name(name) in taken else name
+def _distinct(name: str, listed: OperationEntry, used_names: set[str]) -> str:
+    """The name, with a digest of the operation as a suffix if it is a duplicate."""
+    return f"{name}_{digest(listed.label)[:8]}" if outward_name(name) in used_names else name
 
 
-def _bounded(words: str) -> str:
-    return words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…"
+def _truncated(text: str) -> str:
+    return text if len(text) <= _MAX_DESCRIPTION else f"{text[: _MAX_DESCRIPTION - 1]}…"
 
 
-def _check_known(what: str, wanted: tuple[str, ...], known: list[str]) -> None:
-    for name in wanted:
+def _check_known(what: str, names: tuple[str, ...], known: list[str]) -> None:
+    for name in names:
         if name not in known:
             raise OpenApiError(unknown_name(what, name, dict.fromkeys(known)))

@@ -1,4 +1,4 @@
-"""Several OpenAPI documents as one source of tools, and what their calls have in common, without the I/O.
+"""The tools of several OpenAPI documents, and the parts of a call that need no I/O.
 
 Shared by :mod:`toolreel.tools.openapi._host` and :mod:`toolreel.tools.openapi._async_host`.
 """
@@ -12,7 +12,7 @@ from typing import Final
 from toolreel._errors import MissingExtra
 from toolreel.tools._python.host import ToolError, failure, keywords
 from toolreel.tools.openapi._request.security import Credentials
-from toolreel.tools.openapi._source import NotOffered, Offered, OpenApiSource
+from toolreel.tools.openapi._source import OpenApiSource, OpenApiTool, SkippedOperation
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_not_implemented
@@ -24,26 +24,26 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
 
-__all__ = ["HOPS", "MAX_RESPONSE_BYTES", "Offers", "no_cookies", "onward"]
+__all__ = ["MAX_REDIRECTS", "MAX_TOOL_RESPONSE_BYTES", "OperationTools", "no_cookies", "same_server_redirect"]
 
-MAX_RESPONSE_BYTES: Final = 1_000_000
-"""Decoded bytes of a response that are taken in; five times what a run passes on to the model."""
+MAX_TOOL_RESPONSE_BYTES: Final = 1_000_000
+"""Maximum size of a decoded response; five times what a run passes on to the model."""
 
-HOPS: Final = 5
-"""Redirects that are followed, one after another."""
+MAX_REDIRECTS: Final = 5
+"""Maximum number of redirects per call."""
 
 
-class Offers:
+class OperationTools:
     """The tools of several documents.
 
-    :raises OpenApiError: if a document offers nothing that was meant
+    :raises OpenApiError: if no selected operation of a document can be called
     :raises ConfigError: if two sources or two tools share a name
     """
 
     def __init__(self, sources: Iterable[OpenApiSource], deadline: float | None) -> None:
         self._deadline = deadline
-        self._tools: dict[str, tuple[Offered, Credentials]] = {}
-        left_out: list[NotOffered] = []
+        self._tools: dict[str, tuple[OpenApiTool, Credentials]] = {}
+        left_out: list[SkippedOperation] = []
         named: list[ToolSource] = []
         for source in sources:
             offer = source.offer()
@@ -57,34 +57,38 @@ class Offers:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials, for whoever writes a record and has to keep them out of it."""
-        given = {id(credentials): credentials for _, credentials in self._tools.values()}
+        """The credentials by name, to keep out of recordings."""
+        distinct = {id(credentials): credentials for _, credentials in self._tools.values()}
         return {
             f"credential {number} {scheme}": value
-            for number, credentials in enumerate(given.values(), 1)
+            for number, credentials in enumerate(distinct.values(), 1)
             for scheme, value in credentials.values.items()
         }
 
     def credentials(self, effect: RunTool) -> Credentials:
-        """What the tool's requests are let in with."""
+        """The credentials for a call."""
         return self._tools[effect.name][1]
 
     def deadline(self, effect: RunTool) -> float | None:
-        """Seconds that a call may take: the tool's own, or else the host's."""
+        """Deadline of a call in seconds: that of the tool, or else of the host."""
         own = self._tools[effect.name][0].definition.deadline_ms if effect.name in self._tools else None
         return self._deadline if own is None else own / 1000
 
     def request(
         self, client: httpx.Client | httpx.AsyncClient, effect: RunTool
     ) -> httpx.Request | ToolReturned:
-        """The request for a call, or what to tell the model where there can be none."""
+        """The request for a call, or a failure for the model if it cannot be built."""
         if effect.name not in self._tools:
             return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())
         try:
-            out = self._tools[effect.name][0].sender.outgoing(keywords(effect))
+            prepared = self._tools[effect.name][0].builder.prepare(keywords(effect))
             seconds = httpx.Timeout(self.deadline(effect))
             return client.build_request(
-                out.method, out.url, headers=out.headers, content=out.content, timeout=seconds
+                prepared.method,
+                prepared.url,
+                headers=prepared.headers,
+                content=prepared.content,
+                timeout=seconds,
             )
         except ToolError as error:
             return failure(effect, error)
@@ -92,11 +96,12 @@ class Offers:
             return failure(effect, ToolError(f"the arguments make no address that can be asked: {error}"))
 
 
-def onward(request: httpx.Request, response: httpx.Response) -> httpx.Request | None:
-    """Where a redirect leads, if that is the same server; nowhere else is anything ever sent."""
+def same_server_redirect(request: httpx.Request, response: httpx.Response) -> httpx.Request | None:
+    """The next request of a redirect on the same server; ``None`` otherwise, as others get no request."""
     following = response.next_request
     if following is None or _origin(following.url) != _origin(request.url):
         return None
+    # httpx drops these headers on a redirect; on the same origin they are still needed.
     for name in ("authorization", "cookie"):
         if name in request.headers:
             following.headers[name] = request.headers[name]
@@ -105,7 +110,7 @@ def onward(request: httpx.Request, response: httpx.Response) -> httpx.Request | 
 
 
 def no_cookies() -> CookieJar:
-    """A jar that keeps nothing: what one call was told is no part of the next one."""
+    """A cookie jar that stores nothing, so that calls are independent of each other."""
     return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 

@@ -1,7 +1,7 @@
-"""Files inside of a skill's folder, and nothing else: paths are a model's words, and folders are strangers'.
+"""Read files inside a skill's folder, and no others: paths come from the model, and folders are untrusted.
 
-A path is resolved first, links and all, and has to end inside the folder; then it is opened part by part
-from the folder on, following no link any more, so that a link that is put there meanwhile is refused.
+A path is resolved first, including symbolic links, and must stay inside the folder. It is then opened one
+component at a time without following links, so that a link created in the meantime is rejected.
 """
 
 from __future__ import annotations
@@ -15,62 +15,62 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["Unreadable", "read_inside"]
+__all__ = ["UnreadableFile", "read_inside"]
 
-_DRIVE: Final = re.compile(r"[a-zA-Z]:")
+_DRIVE: Final = re.compile(r"[a-zA-Z]:")  # of Windows
 _FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 )
-"""``O_NONBLOCK``, since opening a pipe would wait for somebody to write into it."""
+"""``O_NONBLOCK``, because opening a named pipe would block until another process writes to it."""
 
 
-class Unreadable(Exception):
-    """A path that is not read; the text says why, and what would be."""
+class UnreadableFile(Exception):
+    """A path that cannot be read; the text says why, and which paths are valid."""
 
     def __init__(self, message: str, *, missing: bool = False, too_large: bool = False) -> None:
         super().__init__(message)
         self.missing = missing
-        """There is nothing of that name."""
+        """The file does not exist."""
         self.too_large = too_large
-        """There is, and it has too many bytes."""
+        """The file is larger than the limit."""
 
 
 def read_inside(folder: Path, path: str, limit: int) -> bytes:
-    """The bytes of a file in a folder.
+    """Read a file in a folder.
 
     :param path: relative to the folder, with ``/`` between its parts
-    :param limit: bytes that a file may have
-    :raises Unreadable: if it leaves the folder, is no file, is larger, or cannot be read
+    :param limit: maximum size in bytes
+    :raises Unreadable: if it is outside the folder, not a file, too large, or cannot be read
     """
     _check(path)
     try:
         root = Path(os.path.realpath(folder, strict=True))
         real = Path(os.path.realpath(root / PurePosixPath(path), strict=True))
         if not real.is_relative_to(root):
-            raise Unreadable(f"{path!r} is a link that leaves the skill's folder, and is not followed")
+            raise UnreadableFile(f"{path!r} is a link that leaves the skill's folder, and is not followed")
         with _opened(root, real.relative_to(root).parts) as file:
             return _content(file, path, limit)
     except FileNotFoundError:
-        raise Unreadable(f"there is no file {path!r}", missing=True) from None
-    except (OSError, ValueError) as error:  # ValueError: half a character
-        raise Unreadable(f"{path!r} cannot be read: {_why(error)}") from None
+        raise UnreadableFile(f"there is no file {path!r}", missing=True) from None
+    except (OSError, ValueError) as error:  # ValueError: a lone surrogate
+        raise UnreadableFile(f"{path!r} cannot be read: {_why(error)}") from None
 
 
 def _check(path: str) -> None:
     if not path.strip():
-        raise Unreadable("the path is empty; give that of a file, relative to the skill's folder")
+        raise UnreadableFile("the path is empty; give that of a file, relative to the skill's folder")
     if "\0" in path or "\\" in path:
-        raise Unreadable(f"{path!r}: a path has neither '\\' nor NUL; put '/' between its parts")
+        raise UnreadableFile(f"{path!r}: a path has neither '\\' nor NUL; put '/' between its parts")
     if path.startswith("/") or _DRIVE.match(path):
-        raise Unreadable(f"{path!r} is absolute; give a path relative to the skill's folder")
+        raise UnreadableFile(f"{path!r} is absolute; give a path relative to the skill's folder")
     if ".." in path.split("/"):
-        raise Unreadable(f"{path!r} goes up with '..'; give a path inside of the skill's folder")
+        raise UnreadableFile(f"{path!r} goes up with '..'; give a path inside of the skill's folder")
 
 
 @contextmanager
 def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
-    """The file at the end of these parts, no link among them."""
-    if os.open not in os.supports_dir_fd:  # Windows, where the path was resolved a moment ago
+    """Open a file component by component, without following links."""
+    if os.open not in os.supports_dir_fd:  # Windows: rely on the path that was just resolved
         file = os.open(root.joinpath(*parts), _FLAGS)
     else:
         file = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -89,15 +89,15 @@ def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
 def _content(file: int, path: str, limit: int) -> bytes:
     found = os.fstat(file)
     if stat.S_ISDIR(found.st_mode):
-        raise Unreadable(f"{path!r} is a folder; give the path of a file in it")
+        raise UnreadableFile(f"{path!r} is a folder; give the path of a file in it")
     if not stat.S_ISREG(found.st_mode):
-        raise Unreadable(f"{path!r} is no ordinary file")
+        raise UnreadableFile(f"{path!r} is no ordinary file")
     content = b""
-    while len(content) <= limit and (piece := os.read(file, limit + 1 - len(content))):
-        content += piece
+    while len(content) <= limit and (chunk := os.read(file, limit + 1 - len(content))):
+        content += chunk
     if len(content) > limit:
         size = max(found.st_size, len(content))
-        raise Unreadable(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
+        raise UnreadableFile(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
     return content
 
 

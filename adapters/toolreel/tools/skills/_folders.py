@@ -1,4 +1,4 @@
-"""Finding skills: folders with a ``SKILL.md``, read once and kept as they were then."""
+"""Find skills: folders with a ``SKILL.md``, read once."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._errors import SkillError
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._manifest import Manifest, manifest_of
 from toolreel_core._jsontext.canonical import sound
 
 __all__ = ["MANIFEST_LIMIT", "Skill", "SkillFile", "Skills", "read_skill", "read_skills"]
 
 MANIFEST_LIMIT: Final = 128 * 1024
-"""Bytes of a ``SKILL.md``; twenty times what the specification recommends."""
+"""Maximum size of a ``SKILL.md``; twenty times what the specification recommends."""
 
 _NAMES: Final = ("SKILL.md", "skill.md")
-_PASSED_OVER: Final = ("node_modules", "__pycache__")
+_SKIPPED_FOLDERS: Final = ("node_modules", "__pycache__")
 _MAX_DEPTH: Final = 5
 _MAX_FOLDERS: Final = 2_000
 _MAX_FILES: Final = 2_000
-"""Files of one skill that are looked at."""
+"""Maximum number of files in one skill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class SkillFile:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill as it was when it was read."""
+    """A skill, as of the time it was read."""
 
     manifest: Manifest
     folder: Path
     files: tuple[SkillFile, ...] = ()
-    """Its files but for ``SKILL.md``, by path: ordinary ones, neither links nor hidden."""
+    """Its regular files, sorted by path, without ``SKILL.md``, links and hidden files."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the skill."""
         return self.manifest.name
 
 
@@ -55,17 +55,16 @@ class Skills:
 
     skills: tuple[Skill, ...]
     left_out: tuple[str, ...] = ()
-    """What is wrong with those that cannot be used, where that is no reason to stop."""
+    """Errors of invalid skills, with ``skip_invalid``."""
 
 
 def read_skills(*folders: Path | str, skip_invalid: bool = False) -> Skills:
-    """The skills in folders, each of which is a skill itself or has some in it, at most five levels down.
+    """Read the skills in folders; each folder is a skill, or has skills at most five levels down.
 
-    Links are not followed, and hidden folders are passed over; a folder inside of a skill belongs to that
-    skill.
+    Links are not followed, and hidden folders are skipped; a folder inside a skill belongs to that skill.
 
-    :param skip_invalid: leave out what cannot be used, instead of stopping
-    :raises SkillError: if a skill cannot be used, two have one name, or there is none
+    :param skip_invalid: leave out invalid skills, instead of raising
+    :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
     left_out: list[str] = []
@@ -80,9 +79,9 @@ def read_skills(*folders: Path | str, skip_invalid: bool = False) -> Skills:
 
 
 def _add(found: dict[str, Skill], place: Path, *, linked: bool) -> None:
-    """Take a skill in, unless it is there already.
+    """Add a skill, unless it was added before.
 
-    :raises SkillError: if it cannot be used, or another has its name
+    :raises SkillError: if it is invalid, or another has its name
     """
     if linked:
         raise SkillError(f"{place}: a link is not followed; name what it links to")
@@ -95,9 +94,9 @@ def _add(found: dict[str, Skill], place: Path, *, linked: bool) -> None:
 
 
 def read_skill(folder: Path) -> Skill:
-    """The skill in a folder.
+    """Read the skill in a folder.
 
-    :raises SkillError: if it cannot be used; names the folder, and all that is wrong
+    :raises SkillError: if it is invalid; names the folder and all problems
     """
     folder = Path(os.path.abspath(folder))
     name = _manifest_name(folder)
@@ -107,7 +106,7 @@ def read_skill(folder: Path) -> Skill:
     try:
         text = read_inside(folder, name, MANIFEST_LIMIT).decode()
         return Skill(manifest_of(text, folder.name), folder, _files(folder, name))
-    except Unreadable as error:
+    except UnreadableFile as error:
         raise SkillError(f"{folder}: {error}") from None
     except UnicodeDecodeError as error:
         raise SkillError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
@@ -120,7 +119,7 @@ def _manifest_name(folder: Path) -> str | None:
 
 
 def _places(folder: Path) -> list[tuple[Path, bool]]:
-    """The folders with a ``SKILL.md``, in the order of their names, and whether a link leads there.
+    """The folders with a ``SKILL.md``, sorted by name, and whether each is a symbolic link.
 
     :raises SkillError: if there are none
     """
@@ -128,17 +127,17 @@ def _places(folder: Path) -> list[tuple[Path, bool]]:
         what = "it is not a folder" if folder.exists() else "there is no such folder"
         raise SkillError(f"{folder}: {what}; correct --skills, or the path that was given")
     places: list[tuple[Path, bool]] = []
-    waiting, seen = [(folder, 0, False)], 0
-    while waiting:
-        at, depth, linked = waiting.pop()
-        seen += 1
-        if seen > _MAX_FOLDERS:
+    pending, count = [(folder, 0, False)], 0
+    while pending:
+        at, depth, linked = pending.pop()
+        count += 1
+        if count > _MAX_FOLDERS:
             raise SkillError(f"{folder}: more than {_MAX_FOLDERS} folders; name the one with the skills")
         if _manifest_name(at) is not None:
             places.append((at, linked))
         elif depth < _MAX_DEPTH and not linked:
             inner = [entry for entry in reversed(_entries(at)) if entry.is_dir()]
-            waiting += [(at / entry.name, depth + 1, entry.is_symlink()) for entry in inner]
+            pending += [(at / entry.name, depth + 1, entry.is_symlink()) for entry in inner]
     if not places:
         raise SkillError(f"{folder}: neither a skill nor a folder of skills: there is no SKILL.md in it")
     return places
@@ -146,16 +145,16 @@ def _places(folder: Path) -> list[tuple[Path, bool]]:
 
 def _files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
     files: list[SkillFile] = []
-    waiting = [folder]
-    while waiting:
-        at = waiting.pop()
+    pending = [folder]
+    while pending:
+        at = pending.pop()
         for entry in _entries(at):
             if entry.is_dir(follow_symlinks=False):
-                waiting.append(at / entry.name)
+                pending.append(at / entry.name)
             elif entry.is_file(follow_symlinks=False):
                 path = (at / entry.name).relative_to(folder).as_posix()
                 files += [SkillFile(path, entry.stat(follow_symlinks=False).st_size)] * (path != manifest)
-        if len(files) + len(waiting) > _MAX_FILES:
+        if len(files) + len(pending) > _MAX_FILES:
             raise SkillError(f"its folder has more than {_MAX_FILES} files; a skill has a few dozen")
     return tuple(sorted(files, key=lambda file: file.path))
 
@@ -163,11 +162,11 @@ def _files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            told = [entry for entry in entries if _is_told(entry.name)]
+            listed = [entry for entry in entries if _is_listed(entry.name)]
     except OSError as error:
         raise SkillError(f"{folder}: cannot be read: {error.strerror}") from None
-    return sorted(told, key=lambda entry: entry.name)
+    return sorted(listed, key=lambda entry: entry.name)
 
 
-def _is_told(name: str) -> bool:
-    return not name.startswith(".") and name not in _PASSED_OVER and sound(name) == name
+def _is_listed(name: str) -> bool:
+    return not name.startswith(".") and name not in _SKIPPED_FOLDERS and sound(name) == name

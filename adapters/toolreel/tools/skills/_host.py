@@ -1,9 +1,8 @@
 """Agent Skills as tools: ``skills_list``, ``skills_load``, ``skills_read_file`` and ``skills_run_script``.
 
-A skill is a folder with a ``SKILL.md`` (https://agentskills.io/specification). What a model sees of it
-comes in three steps: name and description in the first request (:func:`skills_message`), the instructions
-when it loads the skill, other files when it reads them. The tools are :class:`Tool` objects like any other,
-for every host that takes Python functions::
+A skill is a folder with a ``SKILL.md`` (https://agentskills.io/specification). The model sees it in three
+steps: name and description in the first request (:func:`skills_message`), the instructions when it loads the
+skill, and other files when it reads them. Pass the tools to any host for Python functions::
 
     skills = read_skills("skills")
     tools = PythonTools(skill_tools(skills, allow_scripts=["pdf-forms/scripts/*.py"]))
@@ -20,12 +19,12 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from toolreel.tools._bounded_process import Ended
+from toolreel.tools._bounded_process import ProcessResult
 from toolreel.tools._call_context import RunContext
 from toolreel.tools._python.host import DEADLINE, Tool, ToolError
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._folders import Skill, Skills, read_skill, read_skills
-from toolreel.tools.skills._scripts import Script, allowed_scripts, changed, run_script
+from toolreel.tools.skills._scripts import SkillScript, allowed_scripts, run_script, script_changed
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["Skill", "Skills", "read_skill", "read_skills", "skill_tools", "skills_message"]
@@ -34,7 +33,7 @@ _SOURCE: Final = "skills"
 _FILE_LIMIT: Final = 128 * 1024
 _OUTPUT_LIMIT: Final = 32 * 1024
 _MARGIN: Final = 5.0
-"""Seconds that the host waits longer than a script may take, for the script's end to be told."""
+"""Seconds that the host's deadline is longer than that of a script, so that the script's result arrives."""
 _ABOUT: Final = (
     "Skills are instructions for particular tasks. Before you begin a task that one of these skills is for, "
     "call skills_load with its name, and do as it says."
@@ -42,10 +41,7 @@ _ABOUT: Final = (
 
 
 def skills_message(skills: Skills) -> str:
-    """What a model is told of its skills from the start, for a system message: names and descriptions.
-
-    Empty, if there are no skills.
-    """
+    """Names and descriptions of skills, for the system message; empty without skills."""
     lines = [f"- {skill.name}: {' '.join(skill.manifest.description.split())}" for skill in skills.skills]
     return "\n".join([_ABOUT, "", *lines]) if lines else ""
 
@@ -59,20 +55,20 @@ def skill_tools(
     file_limit: int = _FILE_LIMIT,
     output_limit: int = _OUTPUT_LIMIT,
 ) -> list[Tool]:
-    """The tools by which a model uses skills; none, if there are no skills.
+    """The tools to use skills; none without skills.
 
-    :param allow_scripts: patterns of scripts that may be run, such as ``pdf-forms/scripts/*.py``; without
-        any, there is no ``skills_run_script``
-    :param ask: somebody has to approve each run of a script
-    :param deadline: seconds that a script may take, until it is killed with all that it has started
-    :param file_limit: bytes of a file that may be read
-    :param output_limit: bytes of each of a script's outputs that the model is shown
-    :raises SkillError: if a pattern means no script
+    :param allow_scripts: patterns of allowed scripts, such as ``pdf-forms/scripts/*.py``; without any, there
+        is no ``skills_run_script``
+    :param ask: whether each run of a script needs approval
+    :param deadline: seconds until a script is killed, with its child processes
+    :param file_limit: maximum size in bytes of a file to read
+    :param output_limit: maximum bytes of stdout and of stderr to return
+    :raises SkillError: if a pattern matches no script
     """
     scripts = allowed_scripts(skills.skills, allow_scripts)
     if not skills.skills:
         return []
-    desk = _Desk(
+    skill_methods = _SkillTools(
         {skill.name: skill for skill in skills.skills},
         {script.name: script for script in scripts},
         deadline,
@@ -80,12 +76,17 @@ def skill_tools(
         output_limit,
     )
     tools = [
-        Tool.of(desk.listed, name="skills_list", read_only=True),
-        Tool.of(desk.loaded, name="skills_load", parameters=_taking(desk.skills), read_only=True),
+        Tool.of(skill_methods.listed, name="skills_list", read_only=True),
         Tool.of(
-            desk.read,
+            skill_methods.loaded,
+            name="skills_load",
+            parameters=_skill_schema(skill_methods.skills),
+            read_only=True,
+        ),
+        Tool.of(
+            skill_methods.read,
             name="skills_read_file",
-            parameters=_taking(desk.skills, path={"type": "string", "description": _PATH}),
+            parameters=_skill_schema(skill_methods.skills, path={"type": "string", "description": _PATH}),
             read_only=True,
         ),
     ]
@@ -93,9 +94,11 @@ def skill_tools(
         with_scripts = {script.skill.name: script.skill for script in scripts}
         tools.append(
             Tool.of(
-                desk.ran,
+                skill_methods.ran,
                 name="skills_run_script",
-                parameters=_taking(with_scripts, script={"type": "string", "description": _PATH}, args=_ARGS),
+                parameters=_skill_schema(
+                    with_scripts, script={"type": "string", "description": _PATH}, args=_ARGS
+                ),
                 needs_approval=ask,
                 deadline_ms=int((deadline + _MARGIN) * 1000),
             )
@@ -112,8 +115,8 @@ _ARGS: Final[Mapping[str, Json]] = {
 }
 
 
-def _taking(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The schema of a tool that takes a skill's name, and more."""
+def _skill_schema(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The schema of a tool with a skill's name and further parameters."""
     name: Json = {"type": "string", "enum": list(skills), "description": "The skill's name."}
     return {
         "type": "object",
@@ -124,11 +127,11 @@ def _taking(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mappi
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    """Who hands skills out; the docstrings of its methods are what the model reads of the tools."""
+class _SkillTools:
+    """The tool functions; the docstrings of the public methods are the descriptions that the model sees."""
 
     skills: Mapping[str, Skill]
-    scripts: Mapping[str, Script]
+    scripts: Mapping[str, SkillScript]
     deadline: float
     file_limit: int
     output_limit: int
@@ -142,31 +145,31 @@ class _Desk:
         """Load a skill before you begin a task that it is for: its instructions, and its files."""
         skill = self._skill(name)
         files: list[Json] = [{"path": file.path, "bytes": file.size} for file in skill.files]
-        told: dict[str, Json] = {"name": name, "instructions": skill.manifest.body}
+        loaded: dict[str, Json] = {"name": name, "instructions": skill.manifest.body}
         if skill.manifest.compatibility:
-            told["compatibility"] = skill.manifest.compatibility
+            loaded["compatibility"] = skill.manifest.compatibility
         if files:
-            told["files"] = files
+            loaded["files"] = files
         if scripts := self._scripts(name):
-            told["scripts_that_may_be_run"] = list(scripts)
-        return told
+            loaded["scripts_that_may_be_run"] = list(scripts)
+        return loaded
 
     def read(self, name: str, path: str) -> Json:
         """Read a file of a skill, when its instructions say so."""
         skill = self._skill(name)
         try:
             content = read_inside(skill.folder, path, self.file_limit)
-        except Unreadable as error:
+        except UnreadableFile as error:
             hint = f"; {self._nearest(skill, path)}" if error.missing else ""
             code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
             raise ToolError(f"Skill {name}: {error}{hint}.", code) from None
-        told: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
+        about: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
         try:
             if b"\0" not in content:
-                return {**told, "text": content.decode("utf-8-sig")}
+                return {**about, "text": content.decode("utf-8-sig")}
         except UnicodeDecodeError:
             pass
-        return {**told, "binary": True, "note": "This file is not text, so it is not shown."}
+        return {**about, "binary": True, "note": "This file is not text, so it is not shown."}
 
     def ran(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
@@ -177,7 +180,7 @@ class _Desk:
                 f"You may run: {', '.join(self._scripts(name)) or 'none of its files'}.",
                 "TOOL_NOT_ALLOWED",
             )
-        if changed(known):
+        if script_changed(known):
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is no longer what it was when it was allowed. "
                 "Do not call it again.",
@@ -204,8 +207,8 @@ class _Desk:
         return f"did you mean {close[0]!r}?" if close else "skills_load lists its files"
 
 
-def _result(ended: Ended, script: str, deadline: float, limit: int) -> Json:
-    """What the model is told of a script that has ended; another exit code than 0 is a failure."""
+def _result(ended: ProcessResult, script: str, deadline: float, limit: int) -> Json:
+    """The result of a script for the model; a non-zero exit code is a failure."""
     data: dict[str, Json] = {
         "exit_code": ended.exit_code,
         "stdout": ended.stdout.text,

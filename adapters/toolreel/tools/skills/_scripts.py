@@ -1,4 +1,4 @@
-"""The scripts of skills that may be run: allowed by name, and kept by what they held then."""
+"""Run scripts of skills: allowed by pattern, and only while their content is unchanged."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolreel._errors import SkillError
-from toolreel.tools._bounded_process import BoundedProcess, Ended, inherited_environment
+from toolreel.tools._bounded_process import BoundedProcess, ProcessResult, inherited_environment
 from toolreel.tools._call_context import RunContext
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._folders import Skill
 from toolreel_core._internal.globs import fits
 
-__all__ = ["Script", "allowed_scripts", "changed", "command_of", "run_script"]
+__all__ = ["SkillScript", "allowed_scripts", "command_of", "run_script", "script_changed"]
 
 _SCRIPT_LIMIT: Final = 2**20
-"""Bytes of a script."""
+"""Maximum size of a script."""
 _PROGRAMS: Final = {
     ".py": "python3",
     ".sh": "sh",
@@ -32,61 +32,61 @@ _PROGRAMS: Final = {
     ".pl": "perl",
     ".rb": "ruby",
 }
-"""What runs a script that does not say so in its first line."""
+"""Interpreter of a script without a ``#!`` line, by its suffix."""
 _PYTHON: Final = ("python", "python3")
-"""Names for the Python that runs toolreel."""
+"""Interpreters that are replaced by the Python that runs toolreel."""
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """A script that may be run."""
+class SkillScript:
+    """A script that is allowed to run."""
 
     skill: Skill
     path: str
     """Relative to the skill's folder."""
     program: tuple[str, ...]
-    """What runs it, with arguments of its own: from its first line, or by its ending."""
+    """Interpreter and its arguments, from the ``#!`` line or by suffix."""
     digest: str
-    """SHA-256 of what it held when it was allowed."""
+    """SHA-256 of its content when it was allowed."""
 
     @property
     def name(self) -> str:
-        """What patterns are compared with."""
+        """``SKILL/FILE``, which patterns are matched against."""
         return f"{self.skill.name}/{self.path}"
 
 
-def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[Script, ...]:
-    """The scripts that patterns allow, such as ``pdf-forms/scripts/*.py``; ``*`` stands for any text.
+def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[SkillScript, ...]:
+    """The scripts that match patterns such as ``pdf-forms/scripts/*.py``; ``*`` matches any text.
 
-    :raises SkillError: if a pattern means no script
+    :raises SkillError: if a pattern matches no script
     """
     files = [(skill, file.path) for skill in skills for file in skill.files]
-    fitting: dict[str, Script] = {}
+    allowed: dict[str, SkillScript] = {}
     for pattern in patterns:
-        meant = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
-        scripts = [script for skill, path in meant if (script := _script(skill, path))]
+        matching = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
+        scripts = [script for skill, path in matching if (script := _script(skill, path))]
         if not scripts:
-            what = "none of its files says what runs it" if meant else "no skill has a file of that name"
+            what = "none of its files says what runs it" if matching else "no skill has a file of that name"
             raise SkillError(
                 f"--skills-allow-script {pattern}: {what}; expected SKILL/FILE, "
                 "for example pdf-forms/scripts/*.py"
             )
-        fitting |= {script.name: script for script in scripts}
-    return tuple(fitting[name] for name in sorted(fitting))
+        allowed |= {script.name: script for script in scripts}
+    return tuple(allowed[name] for name in sorted(allowed))
 
 
-def changed(script: Script) -> bool:
-    """Whether a script is no longer what it was when it was allowed."""
+def script_changed(script: SkillScript) -> bool:
+    """Whether the content of a script has changed since it was allowed."""
     try:
         return _digest(read_inside(script.skill.folder, script.path, _SCRIPT_LIMIT)) != script.digest
-    except Unreadable:
+    except UnreadableFile:
         return True
 
 
-def command_of(script: Script, args: Sequence[str]) -> list[str]:
-    """The words of the command that runs a script: no shell ever sees them.
+def command_of(script: SkillScript, args: Sequence[str]) -> list[str]:
+    """The command line for a script; it is not run through a shell.
 
-    :raises FileNotFoundError: if there is nothing on this machine that runs it
+    :raises FileNotFoundError: if its interpreter is not installed
     """
     program, *own = script.program
     found = sys.executable if program in _PYTHON else shutil.which(program)
@@ -96,11 +96,11 @@ def command_of(script: Script, args: Sequence[str]) -> list[str]:
 
 
 def run_script(
-    script: Script, args: Sequence[str], call: RunContext[Any], *, deadline: float, limit: int
-) -> Ended:
-    """Run a script to its end, its deadline or the end of the call.
+    script: SkillScript, args: Sequence[str], call: RunContext[Any], *, deadline: float, limit: int
+) -> ProcessResult:
+    """Run a script until it exits, reaches its deadline, or the call ends.
 
-    It gets no input. Of the environment it has ``PATH`` and the key of the call, and a folder of its own as
+    It has no input. Its environment has only ``PATH``, the key of the call, and a temporary folder as
     ``HOME`` and ``TMPDIR``, which is removed afterwards.
 
     :param limit: bytes of each output stream that are kept
@@ -120,17 +120,17 @@ def run_script(
         return process.run(deadline=deadline)
 
 
-def _script(skill: Skill, path: str) -> Script | None:
+def _script(skill: Skill, path: str) -> SkillScript | None:
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
-    except Unreadable:
+    except UnreadableFile:
         return None
     program = _program(path, content)
-    return Script(skill, path, program, _digest(content)) if program else None
+    return SkillScript(skill, path, program, _digest(content)) if program else None
 
 
 def _program(path: str, content: bytes) -> tuple[str, ...]:
-    """What runs a script; nothing, if it does not say so."""
+    """Interpreter and its arguments; empty if unknown."""
     first, _, _ = content.partition(b"\n")
     if not first.startswith(b"#!"):
         program = _PROGRAMS.get(PurePosixPath(path).suffix)

@@ -5,14 +5,14 @@ from dataclasses import fields
 import pytest
 
 from tests.samples import complaint
-from toolreel._cli.live.set_options import OPTIONS, Settings, parse_settings
+from toolreel._cli.live.set_options import OPTIONS, SetOptions, parse_settings
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.config import LoopConfig
 
 
 def test_settings_of_the_loop_and_options_of_the_request_are_told_apart_by_name() -> None:
-    assert parse_settings(["max_turns=3", "temperature=0.2", "body.cache_prompt=true"]) == Settings(
+    assert parse_settings(["max_turns=3", "temperature=0.2", "body.cache_prompt=true"]) == SetOptions(
         {"max_turns": 3}, {"temperature": 0.2, "cache_prompt": True}
     )
 

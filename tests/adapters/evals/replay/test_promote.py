@@ -49,9 +49,7 @@ def test_a_failure_becomes_a_test_that_documents_it(failures: Path, tmp_path: Pa
     tests = tmp_path / "tests"
     said = promote(failures, run_of(failures, "reads").key[:12], "--to", tests, "--name", "quoted call")
     assert said.exit_code == 0, said.output
-    assert said.stdout.splitlines()[0].endswith(
-        "test_quoted_call.py holds the run to: fail loop.repeated_call"
-    )
+    assert said.stdout.splitlines()[0].endswith("test_quoted_call.py asserts: fail loop.repeated_call")
     names = ["quoted_call.json", "quoted_call.yaml", "test_quoted_call.py"]
     assert sorted(path.name for path in tests.iterdir()) == names
     ran = pytest_in(tests)

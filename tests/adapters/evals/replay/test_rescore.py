@@ -52,7 +52,7 @@ def failed(tree: dict[str, Any]) -> None:
 
 def test_runs_that_are_judged_as_before_are_written_as_they_are(results: Path, tmp_path: Path) -> None:
     said = rescore(results, "--out", tmp_path / "new")
-    assert (said.exit_code, said.stdout) == (0, "8 runs judged again, 0 in another way\n")
+    assert (said.exit_code, said.stdout) == (0, "8 runs judged again, 0 verdicts changed\n")
     for name in ("journal.jsonl", "header.json"):
         assert (tmp_path / "new" / name).read_text() == (results / name).read_text()
     assert rescore(tmp_path / "new", "--in-place").exit_code == 0, "the cassettes are there too"
@@ -64,7 +64,7 @@ def test_a_new_oracle_changes_verdicts_and_nothing_else(results: Path, tmp_path:
     said = rescore(results, "--out", tmp_path / "new")
     assert said.exit_code == 0
     assert "fail task.outcome:older -> " in said.stdout
-    assert said.stdout.endswith("8 runs judged again, 1 in another way\n")
+    assert said.stdout.endswith("8 runs judged again, 1 verdicts changed\n")
     assert (tmp_path / "new" / "journal.jsonl").read_text() == journal, "measured times are kept"
 
 

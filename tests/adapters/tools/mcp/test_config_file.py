@@ -87,7 +87,7 @@ def test_what_is_meant_for_other_clients_is_passed_over() -> None:
         (
             {"type": "sse", "url": "https://a"},
             "mcpServers.s.type: expected one of stdio, http, streamable-http, got 'sse'; "
-            "the older SSE transport is not spoken here, ask for the server's /mcp address",
+            "the older SSE transport is not supported, use the server's /mcp address",
         ),
         (
             {"command": "x", "toolreel": {"alow": []}},

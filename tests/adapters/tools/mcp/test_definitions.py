@@ -10,7 +10,7 @@ from mcp.types import Tool, ToolAnnotations
 
 from tests.samples import complaint
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import LeftOut, offer_of
+from toolreel.tools.mcp._definitions import SkippedTool, server_tools
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations
@@ -32,7 +32,7 @@ NODE: Json = {
 
 
 def offered(schema: Any) -> ToolDefinition:  # noqa: ANN401 - any schema
-    (tool,) = offer_of("s", [Tool(name="t", input_schema=schema)], DEFAULTS).tools.values()
+    (tool,) = server_tools("s", [Tool(name="t", input_schema=schema)], DEFAULTS).tools.values()
     return tool.definition
 
 
@@ -228,15 +228,17 @@ def test_no_property_is_allowed_by_false() -> None:
 )
 def test_a_feature_that_is_not_understood_is_refused_by_name(schema: dict[str, Any], why: str) -> None:
     # Every test runs without network: what reached out would fail this one by another error.
-    offer = offer_of("s", [Tool(name="t", input_schema=schema), Tool(name="u", input_schema={})], DEFAULTS)
-    assert offer.left_out == (LeftOut("mcp_s_t", why),)
+    offer = server_tools(
+        "s", [Tool(name="t", input_schema=schema), Tool(name="u", input_schema={})], DEFAULTS
+    )
+    assert offer.left_out == (SkippedTool("mcp_s_t", why),)
     assert [*offer.tools] == ["mcp_s_u"]
 
 
 def test_a_definition_says_what_the_server_says() -> None:
     definition = offered({"type": "object"})
     assert (definition.name, definition.description, definition.read_only) == ("mcp_s_t", "", False)
-    titled = offer_of("s", [Tool(name="t", title="Do it.", input_schema={})], DEFAULTS).tools["mcp_s_t"]
+    titled = server_tools("s", [Tool(name="t", title="Do it.", input_schema={})], DEFAULTS).tools["mcp_s_t"]
     assert titled.definition.description == "Do it."
 
 
@@ -248,7 +250,7 @@ def test_hints_are_believed_only_where_that_is_asked_for() -> None:
     ]
 
     def flags(settings: ServerSettings) -> list[tuple[bool, bool]]:
-        found = offer_of("s", tools, settings).tools.values()
+        found = server_tools("s", tools, settings).tools.values()
         return [(tool.definition.read_only, tool.definition.needs_approval) for tool in found]
 
     assert flags(DEFAULTS) == [(False, False)] * 3
@@ -259,7 +261,7 @@ def test_hints_are_believed_only_where_that_is_asked_for() -> None:
 
 def test_only_what_is_wanted_is_offered() -> None:
     tools = [Tool(name=name, input_schema={}) for name in ("git_log", "git_push", "status")]
-    offer = offer_of("s", tools, ServerSettings(allow=("git_*",), deny=("*_push",)))
+    offer = server_tools("s", tools, ServerSettings(allow=("git_*",), deny=("*_push",)))
     assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], ())
 
 
@@ -269,7 +271,7 @@ def test_names_that_a_surface_cannot_hold_are_made_to_fit_and_two_alike_are_told
         Tool(name="a+b", input_schema={}),
         Tool(name="x" * 300, input_schema={}),
     ]
-    offer = offer_of("my server", tools, DEFAULTS)
+    offer = server_tools("my server", tools, DEFAULTS)
     assert [*offer.tools] == ["mcp_my_server_a_b"]
     alike, long = offer.left_out
     assert alike.why == "its server has another tool of this name, 'a b'"
@@ -294,7 +296,7 @@ def test_a_thousand_tools_of_twenty_servers_take_no_time_and_the_limits_explain_
             )
             for number in range(50)
         ]
-        offer = offer_of(f"server{server}", tools, DEFAULTS)
+        offer = server_tools(f"server{server}", tools, DEFAULTS)
         sources.append(ToolSource(f"mcp {server}", tuple(tool.definition for tool in offer.tools.values())))
     surface = compose(*sources)
     told = complaint(ConfigError, lambda: check_surface(surface, LoopConfig()))

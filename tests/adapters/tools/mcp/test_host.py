@@ -261,7 +261,7 @@ def test_a_server_that_is_killed_in_a_call_costs_that_call_and_is_started_anew()
         assert "it ended with exit code 7" in message(tools.run(called("mcp_good_die")))
         over = tools.run(called("mcp_good_echo", text="hi"))
         assert message(over) == (
-            "mcp_good_echo: the MCP server 'good' is not there: it has ended too often; it is started anew "
+            "mcp_good_echo: the MCP server 'good' is not there: it has ended too often; it is restarted "
             "at most 2 times. Nothing was done. Use another tool, or answer in text."
         )
     assert [news.restarts for news in heard.of(ServerStarted)] == [0, 1, 2]
@@ -403,7 +403,7 @@ def test_an_answer_that_is_none_is_told() -> None:
     [
         (StdioServer("x", "no-such-command"), "there is no command 'no-such-command'; install it"),
         (StdioServer("x", "python3", cwd=Path("/no/such/folder")), "cannot start 'python3': No such file"),
-        (rude("broken"), "it ended with exit code 1; the last it wrote to stderr:\nno such database"),
+        (rude("broken"), "it ended with exit code 1; end of its stderr:\nno such database"),
         (rude("mute", start_ms=300), "it did not say what it offers within 300 ms"),
         (rude("endless"), "it goes on listing tools after 1000 of them"),
     ],

@@ -8,14 +8,14 @@ from mcp.types import Tool
 from tests.samples import complaint
 from toolreel._errors import McpConfigError
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import Offer, offer_of
+from toolreel.tools.mcp._definitions import ServerTools, server_tools
 from toolreel.tools.mcp._pins import pins_of, read_pins, unaccepted, write_pins
 from toolreel_core._tools.surface import ToolSurface
 
 
-def offering(**words: str) -> Offer:
+def offering(**words: str) -> ServerTools:
     tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
-    return offer_of("s", tools, ServerSettings())
+    return server_tools("s", tools, ServerSettings())
 
 
 def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_pins_that_cannot_be_read_are_an_error(tmp_path: Path, text: str) -> Non
     path = tmp_path / "mcp.pins.json"
     path.write_text(text)
     assert complaint(McpConfigError, lambda: read_pins(path)) == (
-        f"{path}: expected an object of fingerprints by name; accept the tools anew"
+        f"{path}: expected an object of fingerprints by name; accept the tools again"
     )
 
 

@@ -136,7 +136,7 @@ def test_what_was_asked_for_by_its_id_is_not_left_out_in_silence() -> None:
     made = OpenApiSource("x", with_paths())
     assert (
         complaint(OpenApiError, made.offer)
-        == "x: there is no operation to offer; nothing that is meant is there"
+        == "x: there is no operation to offer; no operation matches the selection"
     )
 
 
@@ -198,7 +198,7 @@ def test_arguments_of_the_same_name_are_told_apart_by_their_place() -> None:
         "query_body", "x" * 64, "body",
     ]  # fmt: skip
     sent = (
-        made.offer().tools["openapi_x_do"].sender.outgoing({"id": 1, "header_id": 2, "query_filter_name_": 3})
+        made.offer().tools["openapi_x_do"].builder.prepare({"id": 1, "header_id": 2, "query_filter_name_": 3})
     )
     assert sent.url == "http://x.example/x?id=1&filter%28name%29=3"
     assert sent.headers["id"] == "2"
@@ -289,7 +289,7 @@ def test_paths_that_are_none_are_refused_at_once() -> None:
 
 
 def sent_to(made: OpenApiSource, name: str = "getPet") -> str:
-    return made.offer().tools[f"openapi_{made.name}_{name}"].sender.outgoing({"id": "3"}).url
+    return made.offer().tools[f"openapi_{made.name}_{name}"].builder.prepare({"id": "3"}).url
 
 
 def test_the_server_is_the_documents_first_with_its_variables_or_the_users() -> None:
@@ -311,9 +311,9 @@ def test_a_path_may_have_a_query_of_its_own() -> None:
     }
     offer = OpenApiSource("x", with_paths(**paths)).offer()
     assert [each.name for each in offer.left_out] == ["openapi_x_b"]
-    sender = offer.tools["openapi_x_a"].sender
-    assert sender.outgoing({"n": 1}).url == "http://x.example/a?beta=true&n=1"
-    assert sender.outgoing({}).url == "http://x.example/a?beta=true"
+    sender = offer.tools["openapi_x_a"].builder
+    assert sender.prepare({"n": 1}).url == "http://x.example/a?beta=true&n=1"
+    assert sender.prepare({}).url == "http://x.example/a?beta=true"
 
 
 def test_a_relative_server_is_meant_from_where_the_document_was_fetched() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.tools._python.docstrings import words_of
+from toolreel.tools._python.docstrings import parse_docstring
 
 NAMES = {"sides", "times", "rest"}
 
@@ -51,7 +51,7 @@ SPHINX = """Roll a die.
 
 @pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
 def test_every_style_describes_the_same(docstring: str) -> None:
-    about, described = words_of(docstring, NAMES)
+    about, described = parse_docstring(docstring, NAMES)
     assert about == "Roll a die."
     assert described["sides"] == "How many sides it has."
     assert described["times"] == "How often."
@@ -60,8 +60,8 @@ def test_every_style_describes_the_same(docstring: str) -> None:
 
 
 def test_a_line_under_ordinary_words_is_no_section() -> None:
-    assert words_of("Dice\n----\nAre fair.", NAMES) == ("Dice ---- Are fair.", {})
+    assert parse_docstring("Dice\n----\nAre fair.", NAMES) == ("Dice ---- Are fair.", {})
 
 
 def test_nothing_says_nothing() -> None:
-    assert words_of("", NAMES) == ("", {})
+    assert parse_docstring("", NAMES) == ("", {})

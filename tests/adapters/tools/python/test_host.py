@@ -16,7 +16,7 @@ import pytest
 from tests.patience import HANG
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall, Progress, RunContext, current_call
-from toolreel.tools._python.host import DEADLINE, Given, PythonTools, Tool, Toolbox, ToolError
+from toolreel.tools._python.host import DEADLINE, PythonTools, Tool, Toolbox, ToolError, ToolLike
 from toolreel.tools._python.signature import definition_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -225,7 +225,7 @@ def test_a_tool_sees_the_context_of_its_caller(deadline: float | None) -> None:
     "tool",
     [fetch, Tool(ToolDefinition.of("fetch"), Fetcher()), Tool(ToolDefinition.of("fetch"), partial(fetch))],
 )
-def test_an_async_tool_is_sent_to_the_async_host(tool: Given) -> None:
+def test_an_async_tool_is_sent_to_the_async_host(tool: ToolLike) -> None:
     assert complaint(ConfigError, lambda: PythonTools([tool])) == (
         "tool 'fetch' is async; run it with arun and AsyncPythonTools"
     )
@@ -238,7 +238,7 @@ def test_two_tools_may_not_share_a_name() -> None:
 
 
 def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
-    told = "this host has no tool 'sub'; make the plan with the host's own surface"
+    told = "this host has no tool 'sub'; build the plan with the surface of this host"
     assert complaint(ConfigError, lambda: PythonTools([add]).run(call("sub"))) == told
     assert complaint(ConfigError, lambda: Toolbox([add]).function("sub")) == told
 
@@ -314,7 +314,7 @@ def test_a_masked_tool_is_neither_sent_nor_run() -> None:
     assert tools.surface.names == ("add",)
     assert tools.surface.masked == ("wait", "fetch")
     assert complaint(ConfigError, lambda: tools.run(call("wait"))) == (
-        "this host has no tool 'wait'; make the plan with the host's own surface"
+        "this host has no tool 'wait'; build the plan with the surface of this host"
     )
     assert complaint(ConfigError, lambda: PythonTools([add], deny=["ad"])) == (
         "deny: there is no tool 'ad'; did you mean 'add'?"

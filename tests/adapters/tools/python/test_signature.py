@@ -11,8 +11,7 @@ import pytest
 from pydantic import Field
 
 from tests.samples import complaint
-from toolreel.tools._call_context import RunContext
-from toolreel.tools._errors import ToolError
+from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, parse
@@ -320,7 +319,7 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
         (complex | None, f"{VALUE}: <class 'complex'> {CARRIED}"),
         (dict[str, Threading], f"{VALUE}: {Threading!r} {CARRIED}"),
         (3, f"{VALUE}: 3 {CARRIED}"),
-        (Endless, f"{VALUE}: its type holds itself, and a schema cannot; use dict"),
+        (Endless, f"{VALUE}: its type is recursive in a way that a schema cannot express; use dict"),
         (Gone, f"{VALUE}: its annotations cannot be read: name 'Nowhere' is not defined"),
         (Literal[b"x"], f"{VALUE}: the choice b'x' is not JSON; use None and decide inside"),
         (Odd, f"{VALUE}: the choice b'1' is not JSON; use None and decide inside"),

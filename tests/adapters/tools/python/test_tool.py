@@ -102,7 +102,8 @@ def test_a_name_helps_where_a_function_has_none() -> None:
 
 
 def test_what_takes_no_mark_is_sent_to_the_constructor() -> None:
-    assert complaint(ConfigError, lambda: tool(len)).endswith("cannot be marked; use Tool.of")
+    told = complaint(ConfigError, lambda: tool(len))
+    assert told.endswith("does not accept attributes; use Tool.of instead of @tool")
 
 
 @pytest.mark.parametrize(

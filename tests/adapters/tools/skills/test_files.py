@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.tools.skills.skills_here import PDF, write_skill
 from tests.samples import complaint
-from toolreel.tools.skills._files import Unreadable, read_inside
+from toolreel.tools.skills._files import UnreadableFile, read_inside
 
 PRIVATE = "do not read this"
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refusal(folder: Path, path: str, limit: int = 100) -> str:
-    return complaint(Unreadable, lambda: read_inside(folder, path, limit))
+    return complaint(UnreadableFile, lambda: read_inside(folder, path, limit))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_no_path_at_all_leads_outside(parts: list[str]) -> None:
             (folder / "key.txt").write_text(PRIVATE)
         (inside / "out").symlink_to("..")
         (inside / "in").symlink_to("a")
-        with suppress(Unreadable):
+        with suppress(UnreadableFile):
             assert read_inside(inside, "/".join(parts), 100) == b"fine"
 
 

@@ -1,1 +1,1 @@
-"""JSON schemas from type hints, and values of those types from JSON."""
+"""Type hints as JSON Schemas, and JSON as values of those types."""

@@ -1,6 +1,6 @@
-"""What ``Annotated`` says of a type: words, bounds, lengths and patterns.
+"""Metadata of ``Annotated``: descriptions, bounds, lengths and patterns.
 
-``annotated_types`` and pydantic's ``Field`` are known by their attributes, so neither has to be installed.
+``annotated_types`` and pydantic's ``Field`` are recognized by their attributes, so neither is a dependency.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["constrained", "is_field", "words_in"]
+__all__ = ["constrained", "description_in", "is_field"]
 
 _BOUNDS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], bool]]]] = {
     "gt": ("exclusiveMinimum", "more than", operator.gt),
@@ -26,7 +26,7 @@ _LENGTHS: Final[Mapping[str, tuple[str, Callable[[int, int], bool]]]] = {
     "min_length": ("at least", operator.ge),
     "max_length": ("at most", operator.le),
 }
-_COUNTED: Final[Mapping[str, Mapping[str, str]]] = {
+_LENGTH_KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {"min_length": "minLength", "max_length": "maxLength"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
     "object": {"min_length": "minProperties", "max_length": "maxProperties"},
@@ -37,15 +37,15 @@ _Check = Callable[[Any], "str | None"]
 
 
 def constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
-    """The type with what stands beside it in ``Annotated``; what is not known there is left alone.
+    """The type with the constraints of ``Annotated``; unknown metadata is ignored.
 
-    :raises ConfigError: if it says something that makes no sense
+    :raises ConfigError: if a constraint is invalid
     """
     schema, checks = dict(kind.schema), list[_Check]()
     for extra in _flat(extras):
-        told, found = _constraint(extra, _kinds(kind.schema), place)
-        schema.update(told)
-        checks += found
+        keywords, more_checks = _constraint(extra, _kinds(kind.schema), place)
+        schema.update(keywords)
+        checks += more_checks
     if not checks:
         return JsonType(schema, kind.read)
 
@@ -53,32 +53,32 @@ def constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTyp
         result = kind.read(value)
         for check in checks if result is not None else ():
             if complaint := check(result):
-                raise Unreadable.of(value, complaint)
+                raise InvalidValue.of(value, complaint)
         return result
 
     return JsonType(schema, read)
 
 
 def is_field(value: object) -> bool:
-    """Whether something is what pydantic's ``Field`` makes."""
+    """Whether a value is a pydantic ``Field``."""
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 
-def words_in(extras: Sequence[object]) -> str:
-    """The words that ``Annotated`` has for a type: a text, ``Field(description=…)`` or ``Doc(…)``."""
+def description_in(extras: Sequence[object]) -> str:
+    """The description in ``Annotated``: a string, ``Field(description=…)`` or ``Doc(…)``."""
     for extra in extras:
-        found = extra if isinstance(extra, str) else _said(extra)
+        found = extra if isinstance(extra, str) else _description(extra)
         if isinstance(found, str) and found:
             return found
     return ""
 
 
-def _said(extra: object) -> object:
+def _description(extra: object) -> object:
     return getattr(extra, "description", None) if is_field(extra) else getattr(extra, "documentation", None)
 
 
 def _flat(extras: Sequence[object]) -> Iterator[object]:
-    """Each constraint by itself; a field has several."""
+    """Single constraints; a pydantic ``Field`` has several."""
     for extra in extras:
         if is_field(extra):
             yield from cast("Any", extra).metadata
@@ -87,34 +87,36 @@ def _flat(extras: Sequence[object]) -> Iterator[object]:
 
 
 def _kinds(schema: Mapping[str, Json]) -> set[str]:
-    """The JSON types that a schema takes, as far as it says so."""
-    told = schema.get("type", [])
-    kinds = {told} if isinstance(told, str) else {str(kind) for kind in cast("list[Json]", told)}
+    """The JSON types in a schema's ``type`` and ``anyOf``."""
+    types = schema.get("type", [])
+    kinds = {types} if isinstance(types, str) else {str(kind) for kind in cast("list[Json]", types)}
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
         kinds |= _kinds(choice)
     return kinds
 
 
 def _constraint(extra: object, kinds: set[str], place: str) -> tuple[dict[str, Json], list[_Check]]:
-    told: dict[str, Json] = {}
+    keywords: dict[str, Json] = {}
     checks: list[_Check] = []
     for name, (key, words, holds) in _BOUNDS.items():
         if (bound := _value(extra, name)) is not None:
             checks.append(_bound_check(bound, words, holds))
-            told |= {key: bound} if _is_number(bound) and kinds & _NUMBERS else {}
+            # A bound on a date or a decimal has no JSON Schema keyword; it is only checked.
+            keywords |= {key: bound} if _is_number(bound) and kinds & _NUMBERS else {}
     if (step := _value(extra, "multiple_of")) is not None:
         checks.append(lambda value: None if value % step == 0 else f"a multiple of {step}")
-        told |= {"multipleOf": step} if _is_number(step) else {}
+        keywords |= {"multipleOf": step} if _is_number(step) else {}
     for name, (words, enough) in _LENGTHS.items():
+        # type() is int: an object can have a method or a bool of this name.
         if type(length := _value(extra, name)) is int and (length or name != "min_length"):
             checks.append(_length_check(length, words, enough))
-            told |= {keys[name]: length for kind, keys in _COUNTED.items() if kind in kinds}
+            keywords |= {keys[name]: length for kind, keys in _LENGTH_KEYWORDS.items() if kind in kinds}
     if (pattern := _pattern(extra, place)) is not None:
         checks.append(lambda value: None if pattern.search(value) else f"a match of {pattern.pattern}")
-        told["pattern"] = pattern.pattern
+        keywords["pattern"] = pattern.pattern
     if callable(holding := getattr(extra, "func", None)) and type(extra).__name__ == "Predicate":
         checks.append(lambda value: None if holding(value) else f"what {holding!r} accepts")
-    return told, checks
+    return keywords, checks
 
 
 def _value(extra: object, name: str) -> Any:  # noqa: ANN401 - whatever the constraint holds
@@ -134,10 +136,10 @@ def _length_check(length: int, words: str, enough: Callable[[int, int], bool]) -
 
 
 def _pattern(extra: object, place: str) -> re.Pattern[str] | None:
-    given = _value(extra, "pattern")
-    if given is None:
+    pattern = _value(extra, "pattern")
+    if pattern is None:
         return None
     try:
-        return re.compile(given)
+        return re.compile(pattern)
     except (re.error, TypeError) as error:
-        raise ConfigError(f"{place}: the pattern {given!r} cannot be used: {error}") from None
+        raise ConfigError(f"{place}: the pattern {pattern!r} cannot be used: {error}") from None

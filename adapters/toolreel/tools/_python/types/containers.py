@@ -1,29 +1,29 @@
-"""Types that hold others: arrays, objects with any keys, and unions."""
+"""Arrays, objects with arbitrary keys, and unions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["items_reader", "union", "values_reader"]
 
 
 def union(choices: Sequence[JsonType]) -> JsonType:
-    """A type that is one of several."""
+    """A union of types."""
 
     def read(value: Json) -> object:
-        found, complaints = list[object](), list[Unreadable]()
+        found, complaints = list[object](), list[InvalidValue]()
         for choice in choices:
             try:
                 found.append(choice.read(value))
-            except Unreadable as error:
+            except InvalidValue as error:
                 complaints.append(error)
         if not found:
             deepest = max(complaints, key=lambda error: len(error.path))
             raise deepest if deepest.path or len(choices) == 1 else complaints[0]
-        # What needs no conversion goes first, so that "7" for `int | str` stays a text.
+        # A value that needs no conversion wins, so that "7" for `int | str` stays text.
         return next((result for result in found if type(result) is type(value)), found[0])
 
     schemas = [choice.schema for choice in choices]
@@ -35,18 +35,22 @@ def union(choices: Sequence[JsonType]) -> JsonType:
 def items_reader(
     kind_at: Callable[[int], JsonType], build: Callable[[list[object]], object], count: int | None = None
 ) -> Callable[[Json], object]:
-    """A reader of arrays: the type of the item at each place, and what is made of the items."""
+    """A reader of arrays.
+
+    :param kind_at: the type of the item at an index
+    :param build: makes the Python value of the items
+    """
 
     def read(value: Json) -> object:
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise Unreadable.of(value, "an array")
+            raise InvalidValue.of(value, "an array")
         if count is not None and len(value) != count:
-            raise Unreadable.of(value, f"an array of {count}")
+            raise InvalidValue.of(value, f"an array of {count}")
         items = list[object]()
         for at, item in enumerate(value):
             try:
                 items.append(kind_at(at).read(item))
-            except Unreadable as error:
+            except InvalidValue as error:
                 raise error.under(at) from None
         return build(items)
 
@@ -54,16 +58,16 @@ def items_reader(
 
 
 def values_reader(read_key: Callable[[str], object], kind: JsonType) -> Callable[[Json], object]:
-    """A reader of objects whose keys are not known beforehand."""
+    """A reader of objects with arbitrary keys."""
 
     def read(value: Json) -> object:
         if not isinstance(value, Mapping):
-            raise Unreadable.of(value, "an object")
+            raise InvalidValue.of(value, "an object")
         values = dict[object, object]()
         for key, item in value.items():
             try:
                 values[read_key(key)] = kind.read(item)
-            except Unreadable as error:
+            except InvalidValue as error:
                 raise error.under(key) from None
         return values
 

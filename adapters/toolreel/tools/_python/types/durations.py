@@ -1,4 +1,4 @@
-"""Durations as ISO 8601 writes them: ``P1DT2H30M``."""
+"""ISO 8601 durations: ``P1DT2H30M``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Final
 __all__ = ["duration_text", "parse_duration"]
 
 _NUMBER: Final = r"(\d+(?:[.,]\d+)?)"
+# The lookaheads reject "P" and "PT" without any component.
 _DURATION: Final = re.compile(
     rf"([+-]?)P(?=.)(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=.)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
 )
 
 
 def parse_duration(text: str) -> timedelta:
-    """The duration that a text tells; years and months have no fixed length and are refused.
+    """Parse a duration; years and months are rejected, because their length varies.
 
     >>> parse_duration("PT1H30M")
     datetime.timedelta(seconds=5400)
 
-    :raises ValueError: if it tells none
+    :raises ValueError: if the text is not a duration
     """
     found = _DURATION.fullmatch(text)
     if found is None:
@@ -33,7 +34,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def duration_text(length: timedelta) -> str:
-    """The duration as text.
+    """Format a duration.
 
     >>> duration_text(timedelta(days=-1, minutes=30)), duration_text(timedelta(0))
     ('-PT23H30M', 'PT0S')

@@ -1,4 +1,4 @@
-"""The schema of a msgspec type, for tools whose arguments are declared as one."""
+"""Schemas of msgspec structs, for tools whose arguments are declared as one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["schema_of_struct"]
 def schema_of_struct(struct: type) -> Mapping[str, Json]:
     """The JSON Schema of a ``msgspec.Struct``, as the ``parameters`` of a tool.
 
-    ``Tool.of(book, parameters=schema_of_struct(Booking))``; msgspec is no dependency of toolreel.
+    ``Tool.of(book, parameters=schema_of_struct(Booking))``; msgspec is not a dependency of toolreel.
 
     :raises AdapterError: if msgspec is not installed
-    :raises ConfigError: if msgspec makes no schema of the type
+    :raises ConfigError: if msgspec cannot generate a schema of the type
     """
     try:
         msgspec = importlib.import_module("msgspec")

@@ -1,6 +1,6 @@
-"""Types of pydantic's as JSON: its models, its own types, and annotations with its validators.
+"""Pydantic models, types and validators as JSON types.
 
-pydantic is no dependency: whoever has a type of its has imported it already.
+pydantic is not a dependency: a program with a pydantic type has imported it already.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 
@@ -19,20 +19,20 @@ _MARKS = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydanti
 
 
 def is_pydantic(hint: object) -> bool:
-    """Whether only pydantic knows what a type, or something in an annotation, means."""
+    """Whether only pydantic can interpret a type or an annotation."""
     return any(hasattr(hint, mark) for mark in _MARKS)
 
 
 def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
-    """The type as JSON, and the schemas that its own refers to by ``#/$defs/``.
+    """The type as JSON, and the schemas under ``#/$defs/`` that it refers to.
 
-    :raises ConfigError: if pydantic makes no schema of it
+    :raises ConfigError: if pydantic cannot generate a schema
     """
     pydantic = import_module("pydantic")
     try:
         adapter = pydantic.TypeAdapter(hint)
         tree = _untitled(adapter.json_schema())
-    except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema
+    except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
         why, _, _ = str(error).partition("\n")
         raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
 
@@ -41,16 +41,16 @@ def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:
             return adapter.validate_json(canonical(value))
         except pydantic.ValidationError as error:
             first, *_ = error.errors(include_url=False, include_context=False)
-            raise Unreadable(str(first["msg"]), tuple(first["loc"])) from None
+            raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
     shared: Mapping[str, Json] = tree.pop("$defs", {})
     return JsonType(tree, read), shared
 
 
 def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
-    """The schema without the titles that pydantic makes of names, which cost tokens and tell nothing.
+    """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
 
-    :param names: whether the keys of this object are names, among which "title" is one like any other
+    :param names: whether the keys of this object are names, so that "title" is an ordinary name
     """
     if isinstance(tree, list):
         return [_untitled(item) for item in tree]

@@ -1,4 +1,4 @@
-"""What a tool returned as JSON: records as objects, dates as texts, sets in an order of their own."""
+"""Return values of tools as JSON: records as objects, dates as strings, sets in sorted order."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ _REMEDIES: Final[Mapping[str, str]] = {
 def plain(value: object) -> Json:
     """A value as JSON.
 
-    Dataclasses, named tuples, models of pydantic, structs of msgspec and attrs classes become objects; enums
-    their values; dates, times, UUIDs, decimals and paths texts; sets arrays in the order of their texts.
+    Dataclasses, named tuples, pydantic models, msgspec structs and attrs classes become objects; enums become
+    their values; dates, times, UUIDs, decimals and paths become strings; sets become sorted arrays, so that
+    results are reproducible.
 
     >>> plain({"at": date(2026, 11, 22), "tags": {"b", "a"}})
     {'at': '2026-11-22', 'tags': ['a', 'b']}
 
-    :raises TypeError: if there is no JSON for it; says what to do
-    :raises ValueError: if it holds itself, or a number that is none
+    :raises TypeError: if JSON cannot represent it; says what to return instead
+    :raises ValueError: if it contains itself, NaN or an infinity
     """
     return _plain(value, ())
 
@@ -78,12 +79,12 @@ def _whole(value: object, above: tuple[int, ...]) -> Json:
     kind = type(value).__name__
     remedy = _REMEDIES.get(kind, "return what JSON can carry")
     if inspect.iscoroutine(value):
-        value.close()  # else Python complains that nobody awaited it
+        value.close()  # otherwise Python warns that it was never awaited
     raise TypeError(f"Object of type {kind} is not JSON serializable; {remedy}")
 
 
 def _parts(value: object) -> Mapping[object, object] | None:
-    """The named parts of a value that has some."""
+    """The named fields of a value; ``None`` if it has none."""
     if isinstance(value, Mapping):
         return value
     if isinstance(value, Envelope):

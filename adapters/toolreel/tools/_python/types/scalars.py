@@ -1,4 +1,4 @@
-"""Types whose JSON is one scalar: numbers and texts, and what is written as a text, such as dates."""
+"""Types that are a single JSON scalar: numbers, strings, and types written as strings, such as dates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from toolreel.tools._python.types.durations import parse_duration
-from toolreel.tools._python.types.values import JsonType, Unreadable, checked
+from toolreel.tools._python.types.values import InvalidValue, JsonType, checked
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["ANYTHING", "SCALARS", "key_reader"]
@@ -20,7 +20,7 @@ __all__ = ["ANYTHING", "SCALARS", "key_reader"]
 
 def _integer(value: Json) -> object:
     if isinstance(value, float) and value.is_integer():
-        return int(value)  # to JSON Schema, 3.0 is an integer
+        return int(value)  # JSON Schema counts 3.0 as an integer
     return _WHOLE(value)
 
 
@@ -28,7 +28,7 @@ def _number(value: Json) -> object:
     try:
         return float(_NUMERIC(value))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     except OverflowError:
-        raise Unreadable.of(value, "a number of ordinary size") from None
+        raise InvalidValue.of(value, "a number of ordinary size") from None
 
 
 def _decimal(value: Json) -> object:
@@ -39,17 +39,17 @@ def _decimal(value: Json) -> object:
             number = Decimal(math.nan)
         if number.is_finite():
             return number
-    raise Unreadable.of(value, 'a decimal number such as "12.50"')
+    raise InvalidValue.of(value, 'a decimal number such as "12.50"')
 
 
 def _text(form: str, parse: Callable[[str], object], example: str) -> JsonType:
-    """A type that is written as a text of some format."""
+    """A type that is written as a string with a format."""
 
     def read(value: Json) -> object:
         try:
             return parse(_STRING(value))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-        except (Unreadable, ValueError, OverflowError):
-            raise Unreadable.of(value, example) from None
+        except (InvalidValue, ValueError, OverflowError):
+            raise InvalidValue.of(value, example) from None
 
     return JsonType({"type": "string", "format": form}, read)
 
@@ -60,7 +60,7 @@ _NUMERIC: Final = checked((int, float), "a number")
 _NULL: Final = JsonType({"type": "null"}, checked(NoneType, "null"))
 
 ANYTHING: Final = JsonType({}, lambda value: value)
-"""Any JSON value, as it is."""
+"""Any JSON value, unchanged."""
 
 SCALARS: Final[Mapping[object, JsonType]] = {
     str: JsonType({"type": "string"}, _STRING),
@@ -83,7 +83,7 @@ SCALARS: Final[Mapping[object, JsonType]] = {
 
 
 def key_reader(kind: JsonType, hint: object) -> Callable[[str], object]:
-    """How the key of an object is read as a type; to JSON it is a text whatever it is."""
+    """A reader for keys of objects, which JSON always writes as strings."""
     if hint is not int:
         return kind.read
 
@@ -91,6 +91,6 @@ def key_reader(kind: JsonType, hint: object) -> Callable[[str], object]:
         try:
             return int(key)
         except ValueError:
-            raise Unreadable.of(key, 'a whole number as the key, such as "7"') from None
+            raise InvalidValue.of(key, 'a whole number as the key, such as "7"') from None
 
     return read

@@ -1,7 +1,7 @@
-"""Python's types as JSON: the schema of a type hint, and how its values are read.
+"""Type hints as JSON types: a schema, and a reader of values.
 
-The schema is made here even where pydantic is installed, and pydantic is asked only for what is its own
-(models, its types and validators), so that a surface does not depend on what else is installed.
+We generate schemas ourselves even if pydantic is installed, and use pydantic only for its own models, types
+and validators. So the fingerprint of a tool does not depend on which packages are installed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import (
     get_type_hints,
 )
 
-from toolreel.tools._python.types.constraints import constrained, words_in
+from toolreel.tools._python.types.constraints import constrained, description_in
 from toolreel.tools._python.types.containers import items_reader, union, values_reader
 from toolreel.tools._python.types.pydantic import is_pydantic, pydantic_type
-from toolreel.tools._python.types.records import NOTHING, is_record, parts_of, record_of
+from toolreel.tools._python.types.records import NOTHING, is_record, parts_of, record_type
 from toolreel.tools._python.types.results import plain
 from toolreel.tools._python.types.scalars import ANYTHING, SCALARS, key_reader
 from toolreel.tools._python.types.values import JsonType, one_of
@@ -53,18 +53,19 @@ _KNOWN: Final = "use str, int, float, bool, list, dict or TypedDict"
 
 
 class Types:
-    """The types of one tool, with what several of them refer to."""
+    """The types of one tool, and the schemas that they share."""
 
     def __init__(self) -> None:
         self.shared: dict[str, Json] = {}
-        """Schemas for ``$defs``: those of types that hold themselves, and of pydantic's nested models."""
+        """Schemas for ``$defs``: recursive types, and nested models of pydantic."""
         self._open: list[object] = []
+        """Records whose fields are being converted: meeting one again means that it is recursive."""
         self._recursive: dict[object, JsonType | None] = {}
 
     def of(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
         """A type as JSON.
 
-        :raises ConfigError: if JSON cannot carry it
+        :raises ConfigError: if JSON cannot represent it
         """
         arguments, origin = get_args(hint), get_origin(hint) or hint
         if origin is Annotated:
@@ -90,19 +91,19 @@ class Types:
             return self._pydantic(hint, place)
         if is_record(hint):
             return self._record(hint, place)
-        meant = getattr(hint, "__supertype__", NOTHING)  # of a NewType
-        meant = getattr(hint, "__value__", NOTHING) if meant is NOTHING else meant  # of `type X = …`
-        if meant is not NOTHING:
-            return self.of(meant, place)
+        aliased = getattr(hint, "__supertype__", NOTHING)  # a NewType
+        aliased = getattr(hint, "__value__", NOTHING) if aliased is NOTHING else aliased  # `type X = …`
+        if aliased is not NOTHING:
+            return self.of(aliased, place)
         raise ConfigError(f"{place}: {hint!r} cannot be carried by JSON; {_KNOWN}")
 
-    def _annotated(self, hint: Any, meant: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
+    def _annotated(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
         if any(is_pydantic(extra) for extra in extras):
             kind = self._pydantic(hint, place)
         else:
-            kind = constrained(self.of(meant, place), extras, place)
-        words = words_in(extras)
-        return JsonType({**kind.schema, "description": words}, kind.read) if words else kind
+            kind = constrained(self.of(inner, place), extras, place)
+        text = description_in(extras)
+        return JsonType({**kind.schema, "description": text}, kind.read) if text else kind
 
     def _pydantic(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         kind, shared = pydantic_type(hint, place)
@@ -123,8 +124,8 @@ class Types:
             fixed |= {"minItems": len(items), "maxItems": len(items)}
             return JsonType(fixed, items_reader(lambda at: items[at], build, len(items)))
         item = items[0] if items else ANYTHING
-        told: dict[str, Json] = {"items": item.schema} if items else {}
-        return JsonType({"type": "array", **told}, items_reader(lambda _: item, build))
+        keywords: dict[str, Json] = {"items": item.schema} if items else {}
+        return JsonType({"type": "array", **keywords}, items_reader(lambda _: item, build))
 
     def _object(self, arguments: Sequence[Any], place: str) -> JsonType:
         if not arguments:
@@ -139,18 +140,18 @@ class Types:
             self._recursive.setdefault(kind, None)
             return JsonType(reference, lambda value: self._closed(kind).read(value))
         self._open.append(kind)
-        parts, needed = dict[str, JsonType](), list[str]()
+        parts, required = dict[str, JsonType](), list[str]()
         for part in parts_of(kind, hints_of(kind, place)):
             at = f"{place}, key {part.name!r}"
-            made = self.of(part.hint, at)
+            field = self.of(part.hint, at)
             if part.default is not NOTHING and part.default is not None:
-                made = JsonType(
-                    {**made.schema, "default": default_of(part.default, f"{at}: its default")}, made.read
+                field = JsonType(
+                    {**field.schema, "default": default_of(part.default, f"{at}: its default")}, field.read
                 )
-            parts[part.name] = made
-            needed += [part.name] if part.needed else []
+            parts[part.name] = field
+            required += [part.name] if part.required else []
         self._open.pop()
-        record = record_of(kind, parts, needed)
+        record = record_type(kind, parts, required)
         if kind not in self._recursive:
             return record
         self._recursive[kind] = record
@@ -164,17 +165,18 @@ class Types:
 
 
 def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
-    """The annotations of a class or of a function's parameters, read; what it returns does not matter.
+    """The resolved annotations of a class, or of the parameters of a function.
 
-    :raises ConfigError: if they cannot be
+    :raises ConfigError: if they cannot be resolved
     """
     try:
         if isinstance(annotated, type):
             return get_type_hints(annotated, include_extras=True)
-        wanted = {name: hint for name, hint in _annotations(annotated).items() if name != "return"}
-        known = getattr(inspect.unwrap(annotated), "__globals__", {})
+        # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
+        parameters = {name: hint for name, hint in _annotations(annotated).items() if name != "return"}
+        namespace = getattr(inspect.unwrap(annotated), "__globals__", {})
         return get_type_hints(
-            types.SimpleNamespace(__annotations__=wanted), globalns=known, include_extras=True
+            types.SimpleNamespace(__annotations__=parameters), globalns=namespace, include_extras=True
         )
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
@@ -187,7 +189,7 @@ def _annotations(function: object) -> Mapping[str, object]:
 def default_of(value: object, place: str) -> Json:
     """A default or a choice as JSON.
 
-    :raises ConfigError: if it is none
+    :raises ConfigError: if JSON cannot represent it
     """
     try:
         return plain(value)

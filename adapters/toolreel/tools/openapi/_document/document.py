@@ -1,8 +1,8 @@
-"""OpenAPI documents: read, and looked up in.
+"""OpenAPI documents: read them, and resolve references.
 
-A document is read from a text, a file or what was parsed already; from a URL only by
-:mod:`toolreel.tools.openapi._document.fetch`, for whoever asks for that. Whatever a document refers to has to
-be in it: nothing else is ever opened.
+A document is read from text, a file or parsed JSON; from a URL only by
+:mod:`toolreel.tools.openapi._document.fetch`. References must stay inside the document: no other file or URL
+is ever opened.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, Tree, either, parse, read
 from toolreel_core._jsontext.of_python import json_text
 
-__all__ = ["LARGEST", "Document", "parsed_document", "read_document"]
+__all__ = ["MAX_DOCUMENT_BYTES", "Document", "parsed_document", "read_document"]
 
 _VERSION: Final = re.compile(r"3\.[01](\.\d+)?(-.*)?")
-_HOPS: Final = 32
-"""References that may lead from one to the next."""
-LARGEST: Final = 32 * 2**20
-"""Bytes of a document that are read; the largest public ones have a third of that."""
+_MAX_REFERENCES: Final = 32
+"""Maximum length of a chain of references."""
+MAX_DOCUMENT_BYTES: Final = 32 * 2**20
+"""Maximum size of a document; the largest public ones have a third of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class Document:
 
     tree: Tree
     older: bool
-    """Whether its schemas are those of OpenAPI 3.0, which are not quite JSON Schema."""
+    """Whether it is OpenAPI 3.0, whose schemas differ from JSON Schema."""
     url: str = ""
-    """Where it was fetched, against which relative servers are meant."""
+    """Where it was fetched; relative servers are resolved against it."""
 
     @classmethod
     def of(cls, tree: Json, url: str = "") -> Document:
-        """A document that was parsed already.
+        """A document from parsed JSON.
 
-        :raises OpenApiError: if it is none, or of a version that is not understood
+        :raises OpenApiError: if it is not an OpenAPI document, or its version is not supported
         """
         if not isinstance(tree, Mapping):
             raise OpenApiError("not an OpenAPI document: expected an object with the key 'openapi'")
         if "swagger" in tree:
             raise OpenApiError(
-                f"Swagger {tree['swagger']} is not read here; convert the document to OpenAPI 3, "
+                f"Swagger {tree['swagger']} is not supported; convert the document to OpenAPI 3, "
                 "for example with swagger2openapi"
             )
         version = tree.get("openapi")
@@ -60,9 +60,9 @@ class Document:
         return cls(tree, version.startswith("3.0"), url)
 
     def found(self, reference: str) -> Json:
-        """What stands at a place of the document, such as ``#/components/schemas/Pet``.
+        """The value at a reference, such as ``#/components/schemas/Pet``.
 
-        :raises OpenApiError: if that is no place in it
+        :raises OpenApiError: if it points out of the document, or to nothing
         """
         if not reference.startswith("#"):
             raise OpenApiError(
@@ -82,13 +82,13 @@ class Document:
         return at
 
     def opened(self, value: Json, what: str) -> Tree:
-        """An object of the document, itself or by reference.
+        """An object, with its references resolved.
 
-        :raises OpenApiError: if it is none, or the references lead nowhere
+        :raises OpenApiError: if it is not an object, or a reference is broken or circular
         """
-        for _ in range(_HOPS):
+        for _ in range(_MAX_REFERENCES):
             if not isinstance(value, Mapping):
-                raise OpenApiError(f"{what}: expected an object, got {_shown(value)}")
+                raise OpenApiError(f"{what}: expected an object, got {_shortened(value)}")
             if "$ref" not in value:
                 return value
             value = self.found(str(value["$ref"]))
@@ -96,7 +96,7 @@ class Document:
 
 
 def read_document(path: str | os.PathLike[str]) -> Document:
-    """The document in a file, in JSON or YAML.
+    """Read a document in JSON or YAML from a file.
 
     :raises OpenApiError: if it cannot be read; names the file and the place
     """
@@ -110,24 +110,24 @@ def read_document(path: str | os.PathLike[str]) -> Document:
         raise OpenApiError(f"{os.fspath(path)}: {error}") from None
 
 
-def parsed_document(given: str | bytes | Mapping[str, Json], *, url: str = "") -> Document:
-    """The document in a text, in JSON or YAML, or in what was parsed already.
+def parsed_document(source: str | bytes | Mapping[str, Json], *, url: str = "") -> Document:
+    """A document from JSON or YAML text, or from parsed JSON.
 
     >>> parsed_document("openapi: 3.1.0").older
     False
 
-    :param url: where it comes from, against which its relative servers are meant
-    :raises OpenApiError: if it cannot be read, or is of a version that is not understood
+    :param url: where it comes from; relative servers are resolved against it
+    :raises OpenApiError: if it cannot be read, or its version is not supported
     """
-    if isinstance(given, Mapping):
+    if isinstance(source, Mapping):
         try:
-            return Document.of(parse(json_text(given, "document")), url)
+            return Document.of(parse(json_text(source, "document")), url)
         except ConfigError as error:
             raise OpenApiError(str(error)) from None
-    if len(given) > LARGEST:
-        raise OpenApiError(f"larger than {LARGEST} bytes; leave out of it what is not needed")
+    if len(source) > MAX_DOCUMENT_BYTES:
+        raise OpenApiError(f"larger than {MAX_DOCUMENT_BYTES} bytes; remove operations that you do not need")
     try:
-        text = given.decode("utf-8-sig") if isinstance(given, bytes) else given.removeprefix("\ufeff")
+        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise OpenApiError(f"not UTF-8 at byte {error.start}") from None
     if not text.lstrip().startswith("{"):
@@ -138,6 +138,6 @@ def parsed_document(given: str | bytes | Mapping[str, Json], *, url: str = "") -
     return Document.of(tree, url)
 
 
-def _shown(value: Json) -> str:
+def _shortened(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"

@@ -1,4 +1,4 @@
-"""Fetching an OpenAPI document, for whoever asks for just that."""
+"""Fetch an OpenAPI document from a URL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from toolreel._errors import MissingExtra, OpenApiError
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
-from toolreel.tools.openapi._document.document import LARGEST, Document, parsed_document
+from toolreel.tools.openapi._document.document import MAX_DOCUMENT_BYTES, Document, parsed_document
 
 try:
     import httpx
@@ -21,9 +21,9 @@ _ACCEPT: Final = "application/json, application/yaml, text/*;q=0.9, */*;q=0.5"
 
 
 def fetched_document(url: str, *, transport: httpx.BaseTransport | None = None) -> Document:
-    """The document at a URL, whose relative servers are meant from there.
+    """Fetch a document; its relative servers are resolved against the URL.
 
-    No redirect is followed.
+    Redirects are not followed.
 
     :raises OpenApiError: if it cannot be fetched or read; names the URL and the place
     """
@@ -36,7 +36,7 @@ def fetched_document(url: str, *, transport: httpx.BaseTransport | None = None) 
         ):
             if not response.is_success:
                 raise OpenApiError(f"{where}: cannot be fetched: HTTP {response.status_code}")
-            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), LARGEST)
+            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), MAX_DOCUMENT_BYTES)
             for chunk in response.iter_raw():
                 decoder.feed(chunk)
         return parsed_document(decoder.finish(), url=url)

@@ -1,4 +1,4 @@
-"""The operations of a document: what each takes, and where it is sent."""
+"""The operations of a document, with their parameters and bodies."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Final
 
 from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._request.bodies import Body, body_of
-from toolreel.tools.openapi._request.parameters import PLACES, STYLES, Parameter, place_of, style_of
+from toolreel.tools.openapi._request.bodies import RequestBody, body_of
+from toolreel.tools.openapi._request.parameters import LOCATIONS, STYLES, Parameter, location_of, style_of
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["METHODS", "Listed", "Operation", "listed_operations", "operation_of"]
+__all__ = ["METHODS", "OpenApiOperation", "OperationEntry", "listed_operations", "operation_of"]
 
 METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 """Methods whose operations can be tools."""
 
 _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
+# The `token` of RFC 9110, which names of headers and cookies consist of.
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_NO_ARGUMENT: Final = frozenset(
+_RESERVED_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie"}
     | {"expect", "host", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade"}
 )
-"""Headers that the request itself decides about."""
+"""Headers that the HTTP request sets itself, so that they cannot be arguments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """An operation as it stands in its document, before anybody has looked at what it takes."""
+class OperationEntry:
+    """An operation in its document, before its parameters are parsed."""
 
     method: str
     """In upper case."""
@@ -41,8 +42,8 @@ class Listed:
     @property
     def operation_id(self) -> str:
         """Its ``operationId``; empty if it has none."""
-        said = self.tree.get("operationId")
-        return said if isinstance(said, str) else ""
+        value = self.tree.get("operationId")
+        return value if isinstance(value, str) else ""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -51,69 +52,69 @@ class Listed:
 
     @property
     def deprecated(self) -> bool:
-        """Whether it should not be used any more."""
+        """Whether the document marks it as deprecated."""
         return self.tree.get("deprecated") is True
 
     @property
     def label(self) -> str:
-        """What errors call it."""
+        """Its name in error messages."""
         return f"{self.method} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation with all that it takes."""
+class OpenApiOperation:
+    """An operation with its parameters and body."""
 
-    listed: Listed
+    listed: OperationEntry
     parameters: tuple[Parameter, ...]
-    """In the order of the document, those that belong to the whole path first."""
-    body: Body | None
+    """In the order of the document; those of the path item come first."""
+    body: RequestBody | None
 
     @property
-    def words(self) -> str:
-        """What it does, as the document says."""
-        said = (self.listed.tree.get("summary"), self.listed.tree.get("description"))
-        parts = dict.fromkeys(part.strip() for part in said if isinstance(part, str) and part.strip())
+    def description(self) -> str:
+        """Its summary and description."""
+        texts = (self.listed.tree.get("summary"), self.listed.tree.get("description"))
+        parts = dict.fromkeys(part.strip() for part in texts if isinstance(part, str) and part.strip())
         return "\n\n".join(parts)
 
 
-def listed_operations(document: Document) -> Iterator[Listed]:
+def listed_operations(document: Document) -> Iterator[OperationEntry]:
     """All operations of a document, in its order.
 
-    :raises OpenApiError: if its ``paths`` cannot be read; says where
+    :raises OpenApiError: if its ``paths`` are invalid; names the place
     """
     paths = document.tree.get("paths", {})
     if not isinstance(paths, Mapping):
         raise OpenApiError("paths: expected an object")
-    for path, said in paths.items():
+    for path, value in paths.items():
         if not path.startswith("/"):
             if path.startswith("x-"):
                 continue
             raise OpenApiError(f"paths.{path}: a path begins with /")
-        item = document.opened(said, f"paths.{path}")
-        for key, value in item.items():
+        item = document.opened(value, f"paths.{path}")
+        for key, entry in item.items():
             if key.upper() in METHODS and key.islower():
-                yield Listed(key.upper(), path, document.opened(value, f"paths.{path}.{key}"), item)
+                yield OperationEntry(key.upper(), path, document.opened(entry, f"paths.{path}.{key}"), item)
 
 
-def operation_of(document: Document, listed: Listed) -> Operation:
-    """What an operation takes.
+def operation_of(document: Document, listed: OperationEntry) -> OpenApiOperation:
+    """An operation with its parameters and body.
 
-    :raises OpenApiError: if it takes something that cannot be sent
+    :raises OpenApiError: if it has a parameter or body that we cannot send
     """
     if "#" in listed.path or "{" in listed.path.partition("?")[2]:
         raise OpenApiError(f"{listed.path!r} holds a '#', or a variable after its '?', which a path cannot")
     found: dict[tuple[str, str], Parameter] = {}
-    for said in (*_list(listed.item.get("parameters")), *_list(listed.tree.get("parameters"))):
-        parameter = _parameter(document, document.opened(said, "parameters"))
-        found[parameter.place, parameter.name] = parameter
+    for value in (*_list(listed.item.get("parameters")), *_list(listed.tree.get("parameters"))):
+        parameter = _parameter(document, document.opened(value, "parameters"))
+        found[parameter.location, parameter.name] = parameter
     for name in _VARIABLE.findall(listed.path):
         found.setdefault(
             ("path", name), Parameter(name, "path", "simple", False, True, schema={"type": "string"})
         )
     variables = {*_VARIABLE.findall(listed.path)}
     body = listed.tree.get("requestBody")
-    return Operation(
+    return OpenApiOperation(
         listed,
         tuple(each for each in found.values() if _is_argument(each, variables)),
         None if body is None else body_of(document, document.opened(body, "requestBody")),
@@ -121,9 +122,9 @@ def operation_of(document: Document, listed: Listed) -> Operation:
 
 
 def _is_argument(parameter: Parameter, variables: set[str]) -> bool:
-    match parameter.place:
+    match parameter.location:
         case "header":
-            return parameter.name.lower() not in _NO_ARGUMENT
+            return parameter.name.lower() not in _RESERVED_HEADERS
         case "path":
             return parameter.name in variables
         case _:
@@ -131,9 +132,9 @@ def _is_argument(parameter: Parameter, variables: set[str]) -> bool:
 
 
 def _parameter(document: Document, tree: Tree) -> Parameter:
-    name, place = tree.get("name"), place_of(tree.get("in"))
+    name, place = tree.get("name"), location_of(tree.get("in"))
     if not isinstance(name, str) or not name or place is None:
-        where = ", ".join(PLACES)
+        where = ", ".join(LOCATIONS)
         raise OpenApiError(f"a parameter needs a name, and a place of {where}; got {tree.get('in')!r}")
     if place in {"header", "cookie"} and not _TOKEN.fullmatch(name):
         raise OpenApiError(f"{name!r} cannot be the name of a {place}")
@@ -146,12 +147,12 @@ def _parameter(document: Document, tree: Tree) -> Parameter:
     content = tree.get("content")
     schema: Json = tree.get("schema", True)
     if isinstance(content, Mapping) and content:
-        media_type, said = next(iter(content.items()))
+        media_type, value = next(iter(content.items()))
         if not media_type.partition(";")[0].strip().endswith(("/json", "+json")):
             raise OpenApiError(
                 f"parameter {name!r}: only JSON can be written in a parameter, not {media_type}"
             )
-        schema = document.opened(said, media_type).get("schema", True)
+        schema = document.opened(value, media_type).get("schema", True)
     return Parameter(
         name,
         place,

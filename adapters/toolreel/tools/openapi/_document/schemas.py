@@ -1,8 +1,7 @@
-"""Schemas of OpenAPI as JSON Schema (draft 2020-12) that stands on its own.
+"""Convert schemas of OpenAPI to self-contained JSON Schema (draft 2020-12).
 
-What a schema refers to in its document comes along under ``$defs``. OpenAPI 3.0 writes null as
-``nullable`` and exclusive bounds as booleans; both are said in today's words. What only a server sends
-(``readOnly``) is no argument.
+Referenced schemas are copied to ``$defs``. OpenAPI 3.0 writes null as ``nullable`` and exclusive bounds as
+booleans; both are converted. Properties that only a server sends (``readOnly``) are removed.
 """
 
 from __future__ import annotations
@@ -20,15 +19,18 @@ from toolreel_core._schema.walk import changed_within
 __all__ = ["Schemas"]
 
 _PARTS: Final = "#/components/schemas/"
+# Characters that cannot be in a name under $defs without escaping.
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-_SAID_ELSEWHERE: Final = frozenset({"$anchor", "$comment", "discriminator", "example", "externalDocs", "xml"})
-"""Keywords that say nothing about which values fit."""
-_REFUSED: Final = ("$id", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
-"""Keywords by which a reference would mean something else than a place in the document."""
+_DROPPED_KEYWORDS: Final = frozenset(
+    {"$anchor", "$comment", "discriminator", "example", "externalDocs", "xml"}
+)
+"""Keywords that do not affect validation, or not in JSON Schema."""
+_REJECTED_KEYWORDS: Final = ("$id", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
+"""Keywords that change the meaning of references, which we resolve as JSON pointers only."""
 
 
 class Schemas:
-    """The schemas of one operation, and of everything that they refer to."""
+    """Converts the schemas of one operation, and all that they refer to."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -36,29 +38,27 @@ class Schemas:
         self._pending: list[tuple[str, str]] = []
 
     def translated(self, schema: Json) -> Json:
-        """One schema, whose references lead to ``$defs``.
+        """Convert one schema; its references point to ``$defs``.
 
-        :raises OpenApiError: if it refers out of its document, or uses what is not understood
+        :raises OpenApiError: if it refers out of its document, or uses an unsupported keyword
         """
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):
             raise OpenApiError(f"expected a schema, got {schema!r:.80}")
-        for keyword in _REFUSED:
+        for keyword in _REJECTED_KEYWORDS:
             if keyword in schema:
-                raise OpenApiError(
-                    f"a schema with {keyword} is not understood here; refer by $ref to a place"
-                )
+                raise OpenApiError(f"a schema with {keyword} is not supported; use $ref with a JSON pointer")
         if "$ref" in schema:
             return self._referring(schema)
-        kept = {key: value for key, value in self._sendable(schema).items() if key not in _SAID_ELSEWHERE}
+        kept = {key: value for key, value in self._sendable(schema).items() if key not in _DROPPED_KEYWORDS}
         kept = {key: value for key, value in kept.items() if not key.startswith("x-")}
         nullable = self._document.older and kept.pop("nullable", False) is True
         within = changed_within(kept, self.translated)
         return _with_null(within) if nullable else within
 
     def standing_alone(self, schema: Tree) -> Tree:
-        """A schema made out of translated ones, with all that they refer to, in draft 2020-12."""
+        """A schema of converted ones, with all that they refer to, in draft 2020-12."""
         parts: dict[str, Json] = {}
         while self._pending:
             reference, name = self._pending.pop(0)
@@ -67,7 +67,7 @@ class Schemas:
         return whole if isinstance(whole, Mapping) else schema
 
     def _referring(self, schema: Tree) -> Json:
-        """In OpenAPI 3.0, what stands beside a reference says nothing; a description does no harm."""
+        """A reference; OpenAPI 3.0 ignores its siblings, but a description is harmless."""
         reference = {"$ref": f"#/$defs/{self._name(str(schema['$ref']))}"}
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         if self._document.older:
@@ -79,15 +79,15 @@ class Schemas:
         if reference not in self._names:
             self._document.found(reference)
             short = _FOREIGN.sub("_", reference.removeprefix(_PARTS).removeprefix("#/")) or "document"
-            name, taken = short, set(self._names.values())
-            while name in taken:
-                name = f"{short}_{len(taken)}"
+            name, used = short, set(self._names.values())
+            while name in used:
+                name = f"{short}_{len(used)}"
             self._names[reference] = name
             self._pending.append((reference, name))
         return self._names[reference]
 
     def _sendable(self, schema: Tree) -> Tree:
-        """The schema without the properties that only a server sends."""
+        """The schema without ``readOnly`` properties."""
         properties, required = schema.get("properties"), schema.get("required")
         if not isinstance(properties, Mapping):
             return schema
@@ -110,7 +110,7 @@ class Schemas:
 
 
 def _with_null(schema: Tree) -> Json:
-    """A schema that takes null as well."""
+    """The schema, with null allowed."""
     kind, choices = schema.get("type"), schema.get("enum")
     if not isinstance(kind, str):
         return {"anyOf": [schema, {"type": "null"}]}

@@ -1,4 +1,4 @@
-"""Where the operations of a document are sent."""
+"""Base URLs of the operations of a document."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
 
 
 def checked_base(url: str) -> str:
-    """A URL that paths can be put behind.
+    """Validate a base URL, and remove the slash at its end.
 
     >>> checked_base("http://127.0.0.1:8080/v2/")
     'http://127.0.0.1:8080/v2'
 
-    :raises OpenApiError: if it is none, or has a user or password in it
+    :raises OpenApiError: if it is invalid, or contains a user or password
     """
     try:
         parts = urlsplit(url.strip())
@@ -39,14 +39,14 @@ def checked_base(url: str) -> str:
 
 
 def server_url(document: Document, levels: Sequence[Tree], variables: Mapping[str, str]) -> str:
-    """The first server that is said, with its variables filled in.
+    """The URL of the first server, with its variables filled in.
 
-    :param levels: where servers may be said, the innermost first
-    :param variables: what to put in for variables, rather than their defaults
-    :raises OpenApiError: if it says no server that can be reached
+    :param levels: objects that may have ``servers``, the innermost first
+    :param variables: values of variables, instead of their defaults
+    :raises OpenApiError: if the URL is relative or invalid
     """
-    said = next((level["servers"] for level in levels if level.get("servers")), [{"url": "/"}])
-    first: Json = said[0] if isinstance(said, Sequence) else said
+    servers = next((level["servers"] for level in levels if level.get("servers")), [{"url": "/"}])
+    first: Json = servers[0] if isinstance(servers, Sequence) else servers
     server = document.opened(first, "servers[0]")
     template = str(server.get("url", "/"))
 

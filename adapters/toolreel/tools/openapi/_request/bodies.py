@@ -1,4 +1,4 @@
-"""Request bodies: the media type that an operation takes, and how a value is written in it."""
+"""Request bodies: choose a media type, and encode a value in it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from urllib.parse import quote
 from toolreel._errors import OpenApiError
 from toolreel.tools._python.host import ToolError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._request.parameters import Parameter, Style, query_pairs, style_of
+from toolreel.tools.openapi._request.parameters import Parameter, ParameterStyle, query_pairs, style_of
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._jsontext.digest import digest
 
-__all__ = ["Body", "Written", "body_of"]
+__all__ = ["EncodedBody", "RequestBody", "body_of"]
 
-_Kind: TypeAlias = Literal["json", "form", "multipart", "text"]
-_PREFERRED: Final[tuple[_Kind, ...]] = ("json", "form", "multipart", "text")
-_KINDS: Final[Mapping[str, _Kind]] = {
+_Encoding: TypeAlias = Literal["json", "form", "multipart", "text"]
+_PREFERRED: Final[tuple[_Encoding, ...]] = ("json", "form", "multipart", "text")
+_ENCODINGS: Final[Mapping[str, _Encoding]] = {
     "application/json": "json",
     "application/x-www-form-urlencoded": "form",
     "multipart/form-data": "multipart",
@@ -28,42 +28,42 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 }
 
 
-class Written(NamedTuple):
-    """A body as it goes out."""
+class EncodedBody(NamedTuple):
+    """An encoded body."""
 
     content: bytes
     media_type: str
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """What an operation takes as its body."""
+class RequestBody:
+    """The request body of an operation."""
 
-    kind: _Kind
+    kind: _Encoding
     media_type: str
     schema: Json
-    """As the document has it."""
+    """As in the document, not converted."""
     required: bool = False
     description: str = ""
     files: frozenset[str] = frozenset()
-    """The parts of a multipart body that are sent as files."""
+    """Names of the multipart fields that are sent as files."""
     parts: Mapping[str, Parameter] = field(default_factory=dict)
-    """How the fields of a form are written, where the document says so."""
+    """Encoding of form fields, if the document specifies it."""
 
-    def written(self, value: Json) -> Written:
-        """The body that carries a value.
+    def encode(self, value: Json) -> EncodedBody:
+        """Encode a value as a body.
 
-        :raises ToolError: if the value is none that this media type can carry
+        :raises ToolError: if this media type cannot represent the value
         """
         match self.kind:
             case "json":
-                return Written(canonical(value).encode(), self.media_type)
+                return EncodedBody(canonical(value).encode(), self.media_type)
             case "text":
                 text = value if isinstance(value, str) else canonical(value)
-                return Written(text.encode(), f"{self.media_type}; charset=utf-8")
+                return EncodedBody(text.encode(), f"{self.media_type}; charset=utf-8")
             case "form":
                 fields = [pair for name, item in self._fields(value) for pair in self._pairs(name, item)]
-                return Written("&".join(fields).encode(), self.media_type)
+                return EncodedBody("&".join(fields).encode(), self.media_type)
             case "multipart":
                 return _multipart(self._fields(value), self.files)
             case _:
@@ -79,31 +79,31 @@ class Body:
         return query_pairs(self.parts.get(name, plain), item)
 
 
-def body_of(document: Document, tree: Tree) -> Body:
-    """What a ``requestBody`` object asks for, in the media type that suits arguments best.
+def body_of(document: Document, tree: Tree) -> RequestBody:
+    """Parse a ``requestBody`` object; JSON is preferred to forms, and forms to text.
 
-    :raises OpenApiError: if none of its media types can be written
+    :raises OpenApiError: if none of its media types is supported
     """
     content = tree.get("content")
     if not isinstance(content, Mapping) or not content:
         raise OpenApiError("requestBody.content: expected an object with a media type")
-    for wanted in _PREFERRED:
-        for media_type, said in content.items():
-            if _kind(media_type) == wanted:
-                return _body(document, tree, wanted, media_type, document.opened(said, media_type))
+    for preferred in _PREFERRED:
+        for media_type, value in content.items():
+            if _encoding_of(media_type) == preferred:
+                return _body(document, tree, preferred, media_type, document.opened(value, media_type))
     known = "JSON, form fields, multipart/form-data and text/plain"
     raise OpenApiError(f"it takes a body of {', '.join(content)}; only {known} can be written")
 
 
-def _body(document: Document, tree: Tree, kind: _Kind, media_type: str, said: Tree) -> Body:
-    schema, encodings = said.get("schema", True), said.get("encoding", {})
+def _body(document: Document, tree: Tree, kind: _Encoding, media_type: str, media: Tree) -> RequestBody:
+    schema, encodings = media.get("schema", True), media.get("encoding", {})
     properties = _properties(document, schema)
     files = (name for name, part in properties.items() if _holds_files(document, part))
     parts = {
         name: _part(name, document.opened(encoding, f"encoding.{name}"))
         for name, encoding in (encodings.items() if isinstance(encodings, Mapping) else ())
     }
-    return Body(
+    return RequestBody(
         kind,
         "application/json" if "*" in media_type else media_type,
         schema,
@@ -117,14 +117,14 @@ def _body(document: Document, tree: Tree, kind: _Kind, media_type: str, said: Tr
 def _part(name: str, encoding: Tree) -> Parameter:
     kind = str(encoding.get("contentType", ""))
     if "style" not in encoding and "explode" not in encoding:
-        return Parameter(name, "query", "form", True, as_json=_kind(kind) == "json" and bool(kind))
-    style: Style = style_of("query", encoding.get("style")) or "form"
+        return Parameter(name, "query", "form", True, as_json=_encoding_of(kind) == "json" and bool(kind))
+    style: ParameterStyle = style_of("query", encoding.get("style")) or "form"
     return Parameter(name, "query", style, encoding.get("explode", style == "form") is True)
 
 
-def _kind(media_type: str) -> _Kind | None:
+def _encoding_of(media_type: str) -> _Encoding | None:
     bare = media_type.partition(";")[0].strip().lower()
-    return "json" if bare.endswith("+json") else _KINDS.get(bare)
+    return "json" if bare.endswith("+json") else _ENCODINGS.get(bare)
 
 
 def _properties(document: Document, schema: Json) -> Mapping[str, Json]:
@@ -138,20 +138,20 @@ def _holds_files(document: Document, schema: Json) -> bool:
     """Whether a part is a file, or a list of files."""
     if not isinstance(schema, Mapping):
         return False
-    said = document.opened(schema, "schema")
-    items = said.get("items")
+    resolved = document.opened(schema, "schema")
+    items = resolved.get("items")
     inner = document.opened(items, "items") if isinstance(items, Mapping) else {}
-    return _is_file(said) or _is_file(inner)
+    return _is_file(resolved) or _is_file(inner)
 
 
 def _is_file(schema: Tree) -> bool:
-    """OpenAPI 3.0 says so by the format, 3.1 by the media type of what is not encoded."""
+    """Whether it is a file: by its format in OpenAPI 3.0, by its media type without encoding in 3.1."""
     octets = schema.get("contentMediaType") == "application/octet-stream"
     return schema.get("format") == "binary" or (octets and "contentEncoding" not in schema)
 
 
-def _multipart(fields: list[tuple[str, Json]], files: frozenset[str]) -> Written:
-    """Parts between boundaries that follow from their content, so that the same call has the same body."""
+def _multipart(fields: list[tuple[str, Json]], files: frozenset[str]) -> EncodedBody:
+    """A multipart body; the boundary is a digest of the content, so that recordings match."""
     parts = [
         (name, item, name in files)
         for name, value in fields
@@ -160,7 +160,7 @@ def _multipart(fields: list[tuple[str, Json]], files: frozenset[str]) -> Written
     boundary = f"part-{digest(canonical([[name, item] for name, item, _ in parts]))[:32]}"
     body = b"".join(b"--%b\r\n%b\r\n" % (boundary.encode(), _one_part(*part)) for part in parts)
     content = body + b"--%b--\r\n" % boundary.encode()
-    return Written(content, f"multipart/form-data; boundary={boundary}")
+    return EncodedBody(content, f"multipart/form-data; boundary={boundary}")
 
 
 def _one_part(name: str, value: Json, is_file: bool) -> bytes:

@@ -1,7 +1,7 @@
-"""Parameters of an operation, written as their style says (OpenAPI 3.1, 4.8.12.3; RFC 6570).
+"""Serialize parameters by their style (OpenAPI 3.1, 4.8.12.3; RFC 6570).
 
-Whatever is an argument is percent-encoded, so that none leaves the place that it was given for. A list
-or an object inside of another one, for which there is no rule, is written as JSON.
+Arguments are percent-encoded, so that none can change another part of the URL. Nested lists and objects, for
+which the specification has no rule, are written as JSON.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ from toolreel.tools._python.host import ToolError
 from toolreel_core._jsontext.canonical import Json, canonical
 
 __all__ = [
-    "PLACES",
+    "LOCATIONS",
     "STYLES",
     "Parameter",
-    "Place",
-    "Style",
+    "ParameterLocation",
+    "ParameterStyle",
     "cookie_pairs",
     "expanded_path",
     "header_text",
-    "place_of",
+    "location_of",
     "query_pairs",
     "style_of",
 ]
 
-Place: TypeAlias = Literal["path", "query", "header", "cookie"]
-Style: TypeAlias = Literal[
+ParameterLocation: TypeAlias = Literal["path", "query", "header", "cookie"]
+ParameterStyle: TypeAlias = Literal[
     "simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"
 ]
 
-PLACES: Final[tuple[Place, ...]] = ("path", "query", "header", "cookie")
-STYLES: Final[Mapping[Place, tuple[Style, ...]]] = {
+LOCATIONS: Final[tuple[ParameterLocation, ...]] = ("path", "query", "header", "cookie")
+STYLES: Final[Mapping[ParameterLocation, tuple[ParameterStyle, ...]]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
     "header": ("simple",),
     "cookie": ("form",),
 }
-"""What is allowed in each place; the first is what is meant where nothing is said."""
+"""Allowed styles by location; the first is the default."""
 
 _DELIMITERS: Final[Mapping[str, str]] = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 _RESERVED: Final = ":/?@!$'()*,;[]"
-"""What ``allowReserved`` leaves as it is: RFC 3986's reserved characters but those that end a value."""
+"""Characters that ``allowReserved`` leaves unencoded: those reserved by RFC 3986, without #, & and =."""
 _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
+# Some servers treat a backslash as a slash.
 _SEPARATORS: Final = re.compile(r"[/\\]")
 
 _Pairs: TypeAlias = "list[tuple[str, str]]"
@@ -54,37 +55,37 @@ _Pairs: TypeAlias = "list[tuple[str, str]]"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Where an argument goes, and how it is written there."""
+    """Location and serialization of an argument."""
 
     name: str
-    """As the server knows it."""
-    place: Place
-    style: Style
+    """Its name on the server."""
+    location: ParameterLocation
+    style: ParameterStyle
     explode: bool
     required: bool = False
     as_json: bool = False
-    """Whether it is written as one JSON text."""
+    """Whether it is serialized as JSON."""
     reserved: bool = False
-    """Whether reserved characters may stand as they are, in a query."""
+    """Whether reserved characters stay unencoded in a query."""
     schema: Json = True
-    """As the document has it."""
+    """As in the document, not converted."""
     description: str = ""
 
 
-def place_of(said: Json) -> Place | None:
-    """The place that a document means by ``in``, if there is such a place."""
-    known: dict[str, Place] = {place: place for place in PLACES}
-    return known.get(str(said))
+def location_of(value: Json) -> ParameterLocation | None:
+    """The location in a parameter's ``in``; ``None`` if there is no such location."""
+    known: dict[str, ParameterLocation] = {location: location for location in LOCATIONS}
+    return known.get(str(value))
 
 
-def style_of(place: Place, said: Json) -> Style | None:
-    """The style that a document means, if a parameter in this place can have it; the first by default."""
-    known: dict[str, Style] = {style: style for style in STYLES[place]}
-    return STYLES[place][0] if said is None else known.get(str(said))
+def style_of(location: ParameterLocation, value: Json) -> ParameterStyle | None:
+    """The style of a parameter, or the default of its location; ``None`` if it is not allowed there."""
+    known: dict[str, ParameterStyle] = {style: style for style in STYLES[location]}
+    return STYLES[location][0] if value is None else known.get(str(value))
 
 
 def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]]) -> str:
-    """A path with its variables filled in, each inside of its segment.
+    """Fill in the variables of a path; a value cannot leave its segment.
 
     :param parameters: by the name of the variable
     :raises ToolError: if a value is empty, or would lead to another path
@@ -107,7 +108,7 @@ def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]
 
 
 def query_pairs(parameter: Parameter, value: Json) -> list[str]:
-    """The parts of a query, such as ``limit=5``, that a value makes."""
+    """The query parts of a value, such as ``limit=5``."""
     name = quote(parameter.name, safe="")
     safe = _RESERVED if parameter.reserved else ""
     if value is None:
@@ -147,7 +148,7 @@ def header_text(parameter: Parameter, value: Json) -> str:
 
 
 def cookie_pairs(parameter: Parameter, value: Json) -> list[str]:
-    """The parts of a ``Cookie`` header that a value makes."""
+    """The parts of a ``Cookie`` header for a value."""
     return query_pairs(parameter, value)
 
 
@@ -177,7 +178,7 @@ def _matrix(parameter: Parameter, value: Json) -> str:
 
 
 def _simple(value: Json, delimiter: str, explode: bool, *, encoded: bool = True) -> str:
-    """A value in one text; in a header it stands as it is."""
+    """A value in style ``simple``; in a header it is not percent-encoded."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""An operation as a tool: the schema of its arguments, and the request that arguments make."""
+"""Build requests: the schema of an operation's arguments, and the HTTP request for arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from toolreel.http._bounded_body import ACCEPT_ENCODING
 from toolreel.tools._python.host import ToolError
 from toolreel.tools.openapi._document.document import Document
-from toolreel.tools.openapi._document.operations import Operation
+from toolreel.tools.openapi._document.operations import OpenApiOperation
 from toolreel.tools.openapi._document.schemas import Schemas
 from toolreel.tools.openapi._request.parameters import (
     Parameter,
@@ -22,17 +22,17 @@ from toolreel.tools.openapi._request.parameters import (
 from toolreel.tools.openapi._request.security import Access
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["Outgoing", "Sender"]
+__all__ = ["PreparedRequest", "RequestBuilder"]
 
 _BODY: Final = "body"
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]")
-_LONGEST: Final = 64
-"""Characters of an argument's name that every provider takes."""
+_MAX_ARGUMENT_NAME: Final = 64
+"""Maximum length of an argument name that every provider accepts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request that is ready to go out; it shows only its method, since it may hold a credential."""
+class PreparedRequest:
+    """A complete HTTP request; its ``repr`` shows only the method, because it may contain credentials."""
 
     method: str
     url: str = field(repr=False)
@@ -40,56 +40,60 @@ class Outgoing:
     content: bytes | None = field(repr=False)
 
 
-class Sender:
-    """One operation with what it needs to be sent.
+class RequestBuilder:
+    """Builds the requests of one operation.
 
-    Its arguments are the parameters by their names, and ``body``. A name that is taken has its place
-    before it, such as ``query_id``; what providers refuse in names becomes ``_``.
+    Arguments are the parameters by name, and ``body``. Duplicate names get their location as a prefix, such
+    as ``query_id``; characters that providers reject in names are replaced by ``_``.
     """
 
-    def __init__(self, document: Document, operation: Operation, base: str, access: Access) -> None:
+    def __init__(self, document: Document, operation: OpenApiOperation, base: str, access: Access) -> None:
         self._operation = operation
         self._base = base
         self._access = access
-        free = [each for each in operation.parameters if not access.takes(each.place, each.name)]
+        free = [each for each in operation.parameters if not access.takes(each.location, each.name)]
         self._arguments = _named(free, has_body=operation.body is not None)
         self.schema: Tree = self._schema(Schemas(document))
-        """Of the arguments, in draft 2020-12."""
+        """Schema of the arguments, in draft 2020-12."""
 
-    def outgoing(self, arguments: Mapping[str, Json]) -> Outgoing:
-        """The request for arguments that fit the schema.
+    def prepare(self, arguments: Mapping[str, Json]) -> PreparedRequest:
+        """The request for arguments that match the schema.
 
-        :raises ToolError: if one of them cannot stand where it belongs
+        :raises ToolError: if an argument cannot be sent in its location
         """
-        given = [(each, arguments[name]) for name, each in self._arguments.items() if name in arguments]
-        template, _, fixed = self._operation.listed.path.partition("?")  # some documents tell paths apart so
+        present = [(each, arguments[name]) for name, each in self._arguments.items() if name in arguments]
+        template, _, fixed = self._operation.listed.path.partition(
+            "?"
+        )  # some documents have a fixed query in the path
         path = expanded_path(template, {each.name: (each, value) for each, value in self._in_path(arguments)})
         query = [fixed] if fixed else []
-        query += [pair for each, value in given if each.place == "query" for pair in query_pairs(each, value)]
+        query += [
+            pair for each, value in present if each.location == "query" for pair in query_pairs(each, value)
+        ]
         query += self._access.query
         cookies = [
-            pair for each, value in given if each.place == "cookie" for pair in cookie_pairs(each, value)
+            pair for each, value in present if each.location == "cookie" for pair in cookie_pairs(each, value)
         ]
         cookies += self._access.cookies
         headers = {
             each.name.lower(): header_text(each, value)
-            for each, value in given
-            if each.place == "header" and value is not None
+            for each, value in present
+            if each.location == "header" and value is not None
         }
         content = None
         if self._operation.body is not None and arguments.get(_BODY) is not None:
-            content, headers["content-type"] = self._operation.body.written(arguments[_BODY])
+            content, headers["content-type"] = self._operation.body.encode(arguments[_BODY])
         headers |= {"accept": "application/json, text/*;q=0.9, */*;q=0.5", "accept-encoding": ACCEPT_ENCODING}
         headers |= {"cookie": "; ".join(cookies)} if cookies else {}
         url = f"{self._base}{path}{'?' * bool(query)}{'&'.join(query)}"
-        return Outgoing(self._operation.listed.method, url, headers | self._access.headers, content)
+        return PreparedRequest(self._operation.listed.method, url, headers | self._access.headers, content)
 
     def _in_path(self, arguments: Mapping[str, Json]) -> list[tuple[Parameter, Json]]:
-        wanted = [(name, each) for name, each in self._arguments.items() if each.place == "path"]
-        for name, _ in wanted:
+        in_path = [(name, each) for name, each in self._arguments.items() if each.location == "path"]
+        for name, _ in in_path:
             if name not in arguments:
                 raise ToolError(f"{name} is missing; it is a part of the path.")
-        return [(each, arguments[name]) for name, each in wanted]
+        return [(each, arguments[name]) for name, each in in_path]
 
     def _schema(self, schemas: Schemas) -> Tree:
         properties: dict[str, Json] = {}
@@ -108,9 +112,9 @@ class Sender:
 def _named(parameters: list[Parameter], *, has_body: bool) -> dict[str, Parameter]:
     named: dict[str, Parameter] = {}
     for parameter in parameters:
-        plain = _FOREIGN.sub("_", parameter.name)[:_LONGEST]
-        placed = f"{parameter.place}_{plain}"[:_LONGEST]
-        candidates = [plain, placed, *(f"{placed[: _LONGEST - 4]}_{n}" for n in range(2, 999))]
+        plain = _FOREIGN.sub("_", parameter.name)[:_MAX_ARGUMENT_NAME]
+        placed = f"{parameter.location}_{plain}"[:_MAX_ARGUMENT_NAME]
+        candidates = [plain, placed, *(f"{placed[: _MAX_ARGUMENT_NAME - 4]}_{n}" for n in range(2, 999))]
         free = (name for name in candidates if name not in named and not (has_body and name == _BODY))
         named[next(free)] = parameter
     return named

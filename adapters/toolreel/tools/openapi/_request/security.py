@@ -1,6 +1,6 @@
-"""What a server asks for to let somebody in: read from the document, filled in from what was given.
+"""Security schemes of a document, filled in from the user's credentials.
 
-A credential is no argument: it stands in no tool's schema, and goes out with a request alone.
+Credentials are not arguments: the model never sees them, and they are only part of requests.
 """
 
 from __future__ import annotations
@@ -17,58 +17,58 @@ from toolreel.tools.openapi._document.document import Document
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["Access", "Admission", "Credentials"]
+__all__ = ["Access", "CredentialField", "Credentials"]
 
-_SHORTEST: Final = 6
-"""Characters of a credential that are struck out of what comes back; less would strike out words."""
+_MIN_REDACTED: Final = 6
+"""Minimum length of a credential to redact in responses; shorter ones would match ordinary words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
-    """One thing that lets a request in."""
+class CredentialField:
+    """One header, query parameter or cookie with a credential."""
 
-    place: Literal["header", "query", "cookie"]
+    location: Literal["header", "query", "cookie"]
     name: str
     value: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """All that lets the requests of an operation in; of an open one, nothing."""
+    """All credential fields of an operation's requests; empty without security."""
 
-    admissions: tuple[Admission, ...] = ()
+    fields: tuple[CredentialField, ...] = ()
 
     @property
     def headers(self) -> dict[str, str]:
         """The headers that carry credentials."""
-        return {each.name.lower(): each.value for each in self.admissions if each.place == "header"}
+        return {each.name.lower(): each.value for each in self.fields if each.location == "header"}
 
     @property
     def query(self) -> list[str]:
         """The parts of a query that carry credentials."""
-        named = [each for each in self.admissions if each.place == "query"]
+        named = [each for each in self.fields if each.location == "query"]
         return [f"{quote(each.name, safe='')}={quote(each.value, safe='')}" for each in named]
 
     @property
     def cookies(self) -> list[str]:
         """The parts of a ``Cookie`` header that carry credentials."""
-        named = [each for each in self.admissions if each.place == "cookie"]
+        named = [each for each in self.fields if each.location == "cookie"]
         return [f"{quote(each.name, safe='')}={quote(each.value, safe='')}" for each in named]
 
-    def takes(self, place: str, name: str) -> bool:
-        """Whether a credential goes to this place, so that no argument can."""
+    def takes(self, location: str, name: str) -> bool:
+        """Whether a credential uses this field, so that it cannot be an argument."""
         return any(
-            each.place == place
-            and (each.name == name or (place == "header" and each.name.lower() == name.lower()))
-            for each in self.admissions
+            each.location == location
+            and (each.name == name or (location == "header" and each.name.lower() == name.lower()))
+            for each in self.fields
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What was given to be let in with, by the name of the scheme in the document; ``*`` fits every scheme.
+    """Credentials by the name of the security scheme in the document; ``*`` applies to every scheme.
 
-    Of a scheme for user and password it is ``user:password``; of OAuth 2 and OpenID Connect an access token.
+    For HTTP basic it is ``user:password``; for OAuth 2 and OpenID Connect an access token.
     """
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -77,9 +77,9 @@ class Credentials:
     def of(
         cls, values: Mapping[str, str], variables: Mapping[str, str], environ: Mapping[str, str]
     ) -> Credentials:
-        """Credentials that were given as they are, and those that variables of the environment hold.
+        """Credentials from values and from environment variables.
 
-        :raises OpenApiError: if one is missing, or none that a request can carry; never shows it
+        :raises OpenApiError: if one is missing or cannot be sent; the message never contains it
         """
         found = dict(values)
         for scheme, variable in variables.items():
@@ -99,14 +99,16 @@ class Credentials:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """How they may stand in what comes back, the longest first."""
-        found = [form for value in self.values.values() for form in _forms(value)]
+        """Their encodings to redact in responses, the longest first."""
+        found = [form for value in self.values.values() for form in _encodings(value)]
         return tuple(
-            sorted({form for form in found if len(form) >= _SHORTEST}, key=lambda form: (-len(form), form))
+            sorted(
+                {form for form in found if len(form) >= _MIN_REDACTED}, key=lambda form: (-len(form), form)
+            )
         )
 
     def check(self, document: Document) -> None:
-        """Make sure that each belongs to a scheme of the document.
+        """Check that each belongs to a scheme of the document.
 
         :raises OpenApiError: if one does not
         """
@@ -116,10 +118,10 @@ class Credentials:
                 raise OpenApiError(f"credentials: {unknown_name('security scheme', name, schemes or ['*'])}")
 
     def access(self, document: Document, security: Json) -> Access:
-        """What lets an operation's requests in: the first of its alternatives for which all is there.
+        """The credentials for an operation: the first alternative for which all are available.
 
-        :param security: the operation's own, or the document's
-        :raises OpenApiError: if for none of them all is there
+        :param security: the ``security`` of the operation, or else of the document
+        :raises OpenApiError: if no alternative is complete
         """
         if not isinstance(security, Sequence) or isinstance(security, str) or not security:
             return Access()
@@ -127,12 +129,12 @@ class Credentials:
         for alternative in security:
             needed = document.opened(alternative, "security")
             try:
-                return Access(tuple(self._admissions(document, needed)))
+                return Access(tuple(self._fields(document, needed)))
             except OpenApiError as error:
                 missing.append(str(error))
         raise OpenApiError("; or ".join(dict.fromkeys(missing)))
 
-    def _admissions(self, document: Document, needed: Tree) -> Iterator[Admission]:
+    def _fields(self, document: Document, needed: Tree) -> Iterator[CredentialField]:
         schemes = _schemes(document)
         for name in needed:
             if name not in schemes:
@@ -144,7 +146,7 @@ class Credentials:
             _check(name, scheme)
             if value is None:
                 raise OpenApiError(f"it needs a credential for {name!r}")
-            yield _admission(name, scheme, value)
+            yield _credential_field(name, scheme, value)
 
 
 def _schemes(document: Document) -> Mapping[str, Json]:
@@ -154,32 +156,32 @@ def _schemes(document: Document) -> Mapping[str, Json]:
 
 
 def _check(name: str, scheme: Tree) -> None:
-    """Refuse a scheme that is not spoken here, before a credential is asked for in vain."""
-    _admission(name, scheme, "?")
+    """Reject an unsupported scheme, before its credential is reported as missing."""
+    _credential_field(name, scheme, "?")
 
 
-def _admission(name: str, scheme: Tree, value: str) -> Admission:
+def _credential_field(name: str, scheme: Tree, value: str) -> CredentialField:
     match scheme:
         case {"type": "apiKey", "in": "header", "name": str() as where}:
-            return Admission("header", where, value)
+            return CredentialField("header", where, value)
         case {"type": "apiKey", "in": "query", "name": str() as where}:
-            return Admission("query", where, value)
+            return CredentialField("query", where, value)
         case {"type": "apiKey", "in": "cookie", "name": str() as where}:
-            return Admission("cookie", where, value)
+            return CredentialField("cookie", where, value)
         case {"type": "http", "scheme": str() as kind} if kind.lower() == "bearer":
-            return Admission("header", "authorization", f"Bearer {value}")
+            return CredentialField("header", "authorization", f"Bearer {value}")
         case {"type": "http", "scheme": str() as kind} if kind.lower() == "basic":
-            return Admission("header", "authorization", f"Basic {b64encode(value.encode()).decode()}")
+            return CredentialField("header", "authorization", f"Basic {b64encode(value.encode()).decode()}")
         case {"type": "oauth2" | "openIdConnect"}:
-            return Admission("header", "authorization", f"Bearer {value}")
+            return CredentialField("header", "authorization", f"Bearer {value}")
         case _:
             kind = " ".join(str(scheme[key]) for key in ("type", "scheme") if key in scheme)
             raise OpenApiError(
                 f"it asks for {name!r}, a security scheme of type {kind or 'unknown'}, which is not "
-                "spoken here; apiKey, http basic, http bearer, oauth2 and openIdConnect are"
+                "supported; apiKey, http basic, http bearer, oauth2 and openIdConnect are"
             )
 
 
-def _forms(value: str) -> tuple[str, ...]:
+def _encodings(value: str) -> tuple[str, ...]:
     in_json = json.dumps(value)[1:-1]
     return value, in_json, quote(value, safe=""), b64encode(value.encode()).decode()

@@ -9,7 +9,7 @@ import pytest
 from tests.samples import complaint
 from tests.servers.pet_shop import PETS, Answer, open_shop
 from toolreel._errors import OpenApiError
-from toolreel.tools.openapi._document.document import LARGEST, parsed_document, read_document
+from toolreel.tools.openapi._document.document import MAX_DOCUMENT_BYTES, parsed_document, read_document
 from toolreel.tools.openapi._document.fetch import fetched_document
 from toolreel.tools.openapi._document.yaml import read_yaml
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -26,7 +26,7 @@ def test_a_document_is_the_same_from_a_file_a_text_bytes_and_a_tree(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{"swagger": "2.0"}', "Swagger 2.0 is not read here; convert the document to OpenAPI 3"),
+        ('{"swagger": "2.0"}', "Swagger 2.0 is not supported; convert the document to OpenAPI 3"),
         ('{"openapi": "4.0.0"}', "version 3.0 or 3.1; got openapi: '4.0.0'"),
         ("openapi: 3.1", "version 3.0 or 3.1; got openapi: 3.1"),
         ("{}", "version 3.0 or 3.1; it has no key 'openapi'"),
@@ -36,7 +36,10 @@ def test_a_document_is_the_same_from_a_file_a_text_bytes_and_a_tree(tmp_path: Pa
         ("a: 1\na: 2", "line 2, column 1: the key 'a' stands twice"),
         ("a: [", "line 2, column 1: not YAML: while parsing a flow node"),
         (b"a: \xff", "not UTF-8 at byte 3"),
-        (" " * (LARGEST + 1), f"larger than {LARGEST} bytes; leave out of it what is not needed"),
+        (
+            " " * (MAX_DOCUMENT_BYTES + 1),
+            f"larger than {MAX_DOCUMENT_BYTES} bytes; remove operations that you do not need",
+        ),
     ],
 )
 def test_what_is_no_document_of_version_3_is_refused_by_name(text: str | bytes, why: str) -> None:

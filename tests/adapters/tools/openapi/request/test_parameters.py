@@ -17,7 +17,7 @@ from toolreel.tools.openapi._request.bodies import body_of
 from toolreel.tools.openapi._request.parameters import (
     STYLES,
     Parameter,
-    Style,
+    ParameterStyle,
     expanded_path,
     header_text,
     query_pairs,
@@ -28,13 +28,13 @@ COLOURS: Json = ["blue", "black", "brown"]
 RGB: Json = {"R": 100, "G": 200}
 
 
-def in_path(style: Style, explode: bool, value: Json, *, as_json: bool = False) -> str:
+def in_path(style: ParameterStyle, explode: bool, value: Json, *, as_json: bool = False) -> str:
     parameter = Parameter("color", "path", style, explode, as_json=as_json)
     return expanded_path("/a/{color}/b", {"color": (parameter, value)})[3:-2]
 
 
 def in_query(
-    style: Style, explode: bool, value: Json, *, as_json: bool = False, reserved: bool = False
+    style: ParameterStyle, explode: bool, value: Json, *, as_json: bool = False, reserved: bool = False
 ) -> str:
     return "&".join(
         query_pairs(Parameter("color", "query", style, explode, as_json=as_json, reserved=reserved), value)
@@ -61,7 +61,7 @@ def in_query(
         ("matrix", True, RGB, ";R=100;G=200"),
     ],
 )
-def test_a_value_in_a_path(style: Style, explode: bool, value: Json, text: str) -> None:
+def test_a_value_in_a_path(style: ParameterStyle, explode: bool, value: Json, text: str) -> None:
     assert in_path(style, explode, value) == text
 
 
@@ -94,7 +94,7 @@ def test_a_value_in_a_path(style: Style, explode: bool, value: Json, text: str) 
         ("deepObject", False, "blue", "color=blue"),
     ],
 )
-def test_a_value_in_a_query(style: Style, explode: bool, value: Json, text: str) -> None:
+def test_a_value_in_a_query(style: ParameterStyle, explode: bool, value: Json, text: str) -> None:
     assert in_query(style, explode, value) == text
 
 
@@ -115,7 +115,7 @@ def test_a_value_in_a_header(value: Json, text: str) -> None:
 
 @pytest.mark.parametrize("value", ["", [], {}, None])
 @pytest.mark.parametrize("style", STYLES["path"][:1])
-def test_an_empty_part_of_a_path_is_refused(style: Style, value: Json) -> None:
+def test_an_empty_part_of_a_path_is_refused(style: ParameterStyle, value: Json) -> None:
     said = complaint(ToolError, lambda: in_path(style, False, value))
     assert said == "color is empty; it is a part of the path, so it needs a value."
 
@@ -129,7 +129,7 @@ def test_an_empty_part_of_a_path_is_refused(style: Style, value: Json) -> None:
     st.booleans(),
 )
 def test_whatever_the_value_the_path_has_as_many_segments_and_the_query_does_not_begin(
-    value: Json, style: Style, explode: bool
+    value: Json, style: ParameterStyle, explode: bool
 ) -> None:
     try:
         text = in_path(style, explode, value)
@@ -146,7 +146,7 @@ def test_whatever_the_value_the_path_has_as_many_segments_and_the_query_does_not
     st.booleans(),
 )
 def test_whatever_the_value_a_query_has_one_parameter(
-    value: str, style: Style, explode: bool, reserved: bool
+    value: str, style: ParameterStyle, explode: bool, reserved: bool
 ) -> None:
     text = in_query(style, explode, value, reserved=reserved)
     assert (text.count("="), text.count("&"), text.count("#")) == (1, 0, 0)
@@ -155,12 +155,12 @@ def test_whatever_the_value_a_query_has_one_parameter(
 
 
 def test_every_style_has_its_place() -> None:
-    assert {style for styles in STYLES.values() for style in styles} == set(get_args(Style))
+    assert {style for styles in STYLES.values() for style in styles} == set(get_args(ParameterStyle))
 
 
 def body(schema: Json, media_type: str, value: Json, **said: Json) -> tuple[bytes, str]:
     made = body_of(document(), {"content": {media_type: {"schema": schema, **said}}})
-    content, written_as = made.written(value)
+    content, written_as = made.encode(value)
     return content, written_as
 
 

@@ -65,8 +65,8 @@ def test_the_first_alternative_for_which_all_is_there_is_taken() -> None:
     [
         ([{"header": []}, {"header": []}], "it needs a credential for 'header'"),
         ([{"header": []}, {"query": []}], "for 'header'; or it needs a credential for 'query'"),
-        ([{"digest": []}], "'digest', a security scheme of type http digest, which is not spoken here"),
-        ([{"mutual": []}], "'mutual', a security scheme of type mutualTLS, which is not spoken here"),
+        ([{"digest": []}], "'digest', a security scheme of type http digest, which is not supported"),
+        ([{"mutual": []}], "'mutual', a security scheme of type mutualTLS, which is not supported"),
         ([{"none": []}], "the security scheme 'none', of which the document says nothing"),
     ],
 )

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint
 from toolreel.tools._python.types.schema_of import Types
-from toolreel.tools._python.types.values import JsonType, Unreadable
+from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations
@@ -232,7 +232,7 @@ def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
     ],
 )
 def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, told: str) -> None:
-    assert complaint(Unreadable, lambda: kind_of(hint).read(value)).startswith(told)
+    assert complaint(InvalidValue, lambda: kind_of(hint).read(value)).startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def taken(kind: JsonType, value: Json) -> object:
         return "refused"
     try:
         return kind.read(value)
-    except (Unreadable, ValueError):
+    except (InvalidValue, ValueError):
         return "refused"
 
 

@@ -1,4 +1,4 @@
-"""``toolreel normalize``: what replies mean, line by line."""
+"""``toolreel normalize``: parse replies of models, one JSON line each."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 __all__ = ["normalize_command"]
 
 
-@click.command("normalize", epilog=EPILOG, short_help="Show what replies of any shape mean.")
+@click.command("normalize", epilog=EPILOG, short_help="Parse replies of models into calls and content.")
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--explain", is_flag=True, help="Say in words what was found and done, instead of JSON lines.")
+@click.option("--explain", is_flag=True, help="Print an explanation for people instead of JSON lines.")
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of the loop (argument_repairs=strict); may be repeated.",
+    help="Set a loop setting, such as argument_repairs=strict. Repeatable.",
 )
 @reporting
 def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...]) -> int:
-    """Read JSON lines of replies in FILE, or on stdin, and write what each means as a JSON line.
+    """Parse replies of models: JSON lines from FILE or stdin in, JSON lines out.
 
-    A line holds the reply as "body" (JSON) or "raw" (text), and under "tools" the names of the tools
-    that there are, or their definitions as they go to a model. With "stream": true, "raw" may be the
-    text of a streamed reply, which is put together first.
+    Each line holds a reply as "body" (JSON) or "raw" (text), and in "tools" the names of the available
+    tools or their definitions as in a request. With "stream": true, "raw" is the text of a streamed
+    reply (server-sent events). The output has the tool calls with validated arguments, the content, the
+    finish reason, and warnings about everything that was repaired.
 
     \b
     echo '{"raw": "<html>", "tools": []}' | toolreel normalize --explain
@@ -53,7 +54,7 @@ def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...])
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
-        with _naming(number):
+        with _numbered_errors(number):
             reply = _reply(line.removeprefix(BOM_UTF8) if number == 1 else line, config)
         if explain:
             _explain(number, reply)
@@ -66,14 +67,14 @@ def _config(settings: Iterable[str]) -> LoopConfig:
     chosen = parse_settings(settings)
     if chosen.options:
         raise ConfigError(
-            f"--set {next(iter(chosen.options))}: a reply is read by settings of the loop alone"
+            f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
         )
     return LoopConfig.of(chosen.config)
 
 
 @contextmanager
-def _naming(number: int) -> Generator[None]:
-    """Complaints say which line they are about."""
+def _numbered_errors(number: int) -> Generator[None]:
+    """Put the line number before the text of a ``ConfigError``."""
     try:
         yield
     except ConfigError as error:
@@ -92,7 +93,7 @@ def _reply(line: bytes, config: LoopConfig) -> Reply:
 
 
 def _body(case: Mapping[str, Json]) -> tuple[Json, tuple[WarningCode, ...]]:
-    """The body of a line, and what was mended so that there is one."""
+    """The body of a line, and warnings about repairs that were needed to read it."""
     raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
     if raw is not None and not isinstance(raw, str):
         raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
@@ -102,12 +103,12 @@ def _body(case: Mapping[str, Json]) -> tuple[Json, tuple[WarningCode, ...]]:
         raise ConfigError(f'"stream": expected true or false, got {json.dumps(streamed)}')
     if raw is not None:
         return unstreamed(raw) if streamed else (raw, ())
-    # A JSON string is a body too, and no text of one.
+    # A JSON string is a body too; encode it, so that it is not taken for the text of a body.
     return json.dumps(body) if isinstance(body, str) else body, ()
 
 
 def _case(line: bytes) -> Mapping[str, Json]:
-    """One line; what is odd inside its body is for the reply to tell, so it is read without any rule."""
+    """One line of input, parsed leniently: the reply itself reports what is wrong inside its body."""
     try:
         case = json.loads(line.decode())
     except UnicodeDecodeError as error:
@@ -120,7 +121,7 @@ def _case(line: bytes) -> Mapping[str, Json]:
 
 
 def _definition(tool: Json) -> ToolDefinition:
-    """A tool by its name alone, or as an entry of a request's ``tools``."""
+    """A tool given by its name, or as an entry of a request's ``tools``."""
     inner = tool.get("function", tool) if isinstance(tool, Mapping) else {"name": tool}
     name = inner.get("name") if isinstance(inner, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(name, str):
@@ -141,10 +142,10 @@ def _tree(reply: Reply) -> Mapping[str, Json]:
 
 
 def _call(call: ToolCall) -> Mapping[str, Json]:
-    told: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
+    tree: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
     if isinstance(call.arguments, ArgumentError):
-        return {**told, "error": call.arguments.code}
-    return {**told, "arguments": parse(call.arguments)}
+        return {**tree, "error": call.arguments.code}
+    return {**tree, "arguments": parse(call.arguments)}
 
 
 def _explain(number: int, reply: Reply) -> None:

@@ -1,4 +1,4 @@
-"""``toolreel text-calls``: the tool calls that models have written as text, line by line."""
+"""``toolreel text-calls``: find tool calls that models wrote as text, one JSON line each."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _KEYS: Final = ("content", "tools", "schemas", "enable", "finish")
 _SETS: Final[Mapping[str, Sequence[str]]] = {"all": DIALECTS, "marked": MARKED}
 _WHY: Final[Mapping[str, str]] = {
     "malformed": "looks like a call, but cannot be read as one",
-    "truncated": "a call that breaks off; a cut call is never run",
-    "builtin_recipient": "is for a built-in tool of the model's maker, not for one of yours",
-    "fabricated_result": "a result that the model has made up; nothing from here on counts",
-    "quotation": "a call in quotation marks, or one that stood in the conversation before",
+    "truncated": "a truncated call; truncated calls are never run",
+    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
+    "fabricated_result": "a result that the model made up; everything after it is ignored",
+    "quotation": "a quoted call, or one that repeats the conversation",
     "too_large": "more than 256 KiB of text; it was not searched",
 }
 _KEPT: Final[Mapping[str, str]] = {
-    "frame": "the frame of a message; it is not shown",
-    "quotation": "code, a comment, reasoning or another quotation; no call is read there",
+    "frame": "message framing; it is not part of the content",
+    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """One line of the input."""
 
     content: str
@@ -50,19 +50,23 @@ class _Asked:
 
 
 @click.command("text-calls", epilog=EPILOG, short_help="Find tool calls that a model wrote as text.")
-@click.option("--explain", is_flag=True, help="Say on stderr what was read where, or why it was not.")
-@click.option("--dialects", "listed", is_flag=True, help="List the dialects and which are bare, and stop.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print to stderr which parts were parsed as calls, and why others were not.",
+)
+@click.option("--dialects", "listed", is_flag=True, help="List the dialects, marked or bare, and exit.")
 @reporting
 def text_calls_command(explain: bool, listed: bool) -> int:
     """Find tool calls that a model wrote as text: JSON lines in, JSON lines out.
 
-    A line holds "content", the text; "tools", the names of the tools or their definitions; and if
-    you like "schemas", the JSON Schema of each tool's arguments; "enable", a list of dialects,
-    "marked" (the default) or "all"; "finish", the finish reason. Out come "calls", "content",
-    "reasoning" and "rejected".
+    Each line holds "content", the text, and "tools", the names of the available tools or their
+    definitions. Optional keys: "schemas", the JSON Schema of each tool's arguments; "enable", a list
+    of dialects, "marked" (the default) or "all"; "finish", the finish reason. The output has "calls",
+    "content", "reasoning" and "rejected".
 
-    Marked dialects carry a mark of their own and are safe to enable all at once. Bare ones look like
-    an answer too: enable those that your model is known to write (see --dialects).
+    Marked dialects use a distinctive marker, so you can enable all of them. Bare dialects can also be
+    ordinary answers: enable only those that your model writes (see --dialects).
 
     \b
     echo '{"content": "<tool_call>ping</tool_call>", "tools": ["ping"]}' |
@@ -74,22 +78,22 @@ def text_calls_command(explain: bool, listed: bool) -> int:
         return 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
-            asked = _asked(f"line {number}", line)
+            request = _parse_line(f"line {number}", line)
             found = text_calls(
-                asked.content,
-                tools=asked.tools,
-                dialects=asked.dialects,
-                finish=asked.finish,
-                schemas=asked.schemas,
+                request.content,
+                tools=request.tools,
+                dialects=request.dialects,
+                finish=request.finish,
+                schemas=request.schemas,
             )
             click.echo(json.dumps(_tree(found), ensure_ascii=False).encode())
             sys.stdout.flush()
             if explain:
-                _explain(number, asked.content, found)
+                _explain(number, request.content, found)
     return 0
 
 
-def _asked(place: str, line: bytes) -> _Asked:
+def _parse_line(place: str, line: bytes) -> _Request:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -98,23 +102,23 @@ def _asked(place: str, line: bytes) -> _Asked:
     if isinstance(tree, str):
         raise ConfigError(f"{place}: {tree}")
     if not isinstance(tree, Mapping):
-        raise ConfigError(f'{place}: it is no JSON object; write {{"content": …, "tools": […]}}')
+        raise ConfigError(f'{place}: it is not a JSON object; write {{"content": …, "tools": […]}}')
     for key in tree:
         if key not in _KEYS:
             raise ConfigError(f"{place}: {unknown_name('key', key, _KEYS)}")
     content, finish, schemas = tree.get("content"), tree.get("finish", "stop"), tree.get("schemas", {})
     if not isinstance(content, str):
-        raise ConfigError(f'{place}: "content" must be there and be a text')
+        raise ConfigError(f'{place}: "content" is required and must be text')
     if not isinstance(finish, str):
         raise ConfigError(f'{place}: "finish" must be a finish reason such as "stop" or "length"')
     if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
         raise ConfigError(f'{place}: "schemas" must be an object of JSON Schemas by the names of tools')
     tools = _tools(place, tree.get("tools"))
-    return _Asked(content, tuple(tools), {**tools, **schemas}, _dialects(place, tree), finish_of(finish))
+    return _Request(content, tuple(tools), {**tools, **schemas}, _dialects(place, tree), finish_of(finish))
 
 
 def _tools(place: str, raw: Json) -> Mapping[str, Json]:
-    """The schema of each tool: it may stand as its name alone, or as an entry of a request's ``tools``."""
+    """The parameter schema of each tool, given by its name or as an entry of a request's ``tools``."""
     tools: dict[str, Json] = {}
     for tool in raw if isinstance(raw, Sequence) and not isinstance(raw, str) else (None,):
         inner = tool.get("function", tool) if isinstance(tool, Mapping) else {"name": tool}
@@ -152,26 +156,26 @@ def _tree(found: TextCalls) -> Mapping[str, Json]:
 
 
 def _explain(number: int, content: str, found: TextCalls) -> None:
-    """Say what was made of each part of a text."""
-    said = [_said(span) for span in found.spans]
-    for span, words in zip(found.spans, said, strict=True):
+    """Print how each part of a text was parsed."""
+    explanations = [_explanation(span) for span in found.spans]
+    for span, words in zip(found.spans, explanations, strict=True):
         if words:
             excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
             short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
             err.print(printable(f"line {number}, characters {span.start}-{span.end}: {short}"))
             err.print(printable(f"    {words}"))
-    if not any(said):
+    if not any(explanations):
         err.print(f"line {number}: {_WHY['too_large'] if 'too_large' in found.rejected else 'no call'}")
 
 
-def _said(span: Span) -> str:
+def _explanation(span: Span) -> str:
     match span.kind:
         case "call":
             return f"read as {span.about}"
         case "debris" | "frame" | "quotation":
             return f"rejected as {span.about}: {_WHY[span.about]}" if span.about else _KEPT[span.kind]
         case "prose":
-            return "a marker that no call follows; it is text"
+            return "a marker without a call; it is text"
         case "special" | "wrapper":
             return ""
         case _:

@@ -1,4 +1,4 @@
-"""``toolreel presets``: what presets change, and why."""
+"""``toolreel presets``: show what presets change, and why."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.options.presets import catalogue_option, composed, meant, provider_option
+from toolreel._cli.options.presets import catalogue_option, composed_preset, preset_named, provider_option
 from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.preset_models import models_command, sampling_command
+from toolreel._cli.presets.models import models_command, sampling_command
 from toolreel.presets._catalogues import with_files
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change, changes, differences
 from toolreel_core._plan.presets.preset import Preset
 
-__all__ = ["diff_command", "presets_command", "show_command"]
+__all__ = ["presets_command", "presets_diff_command", "show_command"]
 
 
 @click.group(
@@ -27,9 +27,10 @@ __all__ = ["diff_command", "presets_command", "show_command"]
 @json_option
 @click.pass_context
 def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_machine: bool) -> None:
-    """Show the presets: settings for providers and models, each with the evidence for it.
+    """List the presets: tested settings for providers and models, with the evidence for each.
 
     \b
+    toolreel presets
     toolreel presets show deepseek
     toolreel presets show openrouter/deepseek/deepseek-v3.2
     toolreel presets diff openrouter deepseek
@@ -38,7 +39,7 @@ def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_mac
     if context.invoked_subcommand is None:
         _list(catalogues, as_machine)
     elif catalogues or as_machine:
-        raise click.UsageError(f"options go behind {context.invoked_subcommand}, not before it")
+        raise click.UsageError(f"put options after {context.invoked_subcommand}, not before it")
 
 
 presets_command.add_command(models_command)
@@ -56,10 +57,10 @@ def _list(catalogues: tuple[Path, ...], as_machine: bool) -> int:
     return 0
 
 
-@presets_command.command("show", epilog=EPILOG, short_help="Show what a preset really changes.")
+@presets_command.command("show", epilog=EPILOG, short_help="Show every setting that a preset changes.")
 @click.argument("name", required=False)
 @provider_option
-@click.option("--model", metavar="MODEL", help="Add the workarounds that a model needs at the provider.")
+@click.option("--model", metavar="MODEL", help="Add the workarounds for a model; needs --provider.")
 @catalogue_option
 @json_option
 @reporting
@@ -70,17 +71,21 @@ def show_command(
     catalogues: tuple[Path, ...],
     as_machine: bool,
 ) -> int:
-    """Show key by key what a preset really changes.
+    """Show every setting that a preset changes, its default, and why.
 
-    NAME is that of a preset, or PROVIDER/MODEL for what a model needs there, all in all.
-    """
+    NAME is the name of a preset, or PROVIDER/MODEL for all presets that apply to a model there.
+
+    \b
+    toolreel presets show deepseek
+    toolreel presets show --provider openrouter --model deepseek/deepseek-v3.2
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     if model and not provider:
-        raise click.UsageError("--model needs --provider, since workarounds depend on where a model runs")
+        raise click.UsageError("--model needs --provider, because workarounds depend on where a model runs")
     if not name and not provider:
-        raise click.UsageError("say which one: NAME, or --provider")
+        raise click.UsageError("name a preset: NAME, or --provider")
     collection = with_files(catalogues)
-    preset = composed(collection, provider=provider, model=model or "")
-    preset = preset.merged(meant(collection, name)) if name else preset
+    preset = composed_preset(collection, provider=provider, model=model or "")
+    preset = preset.merged(preset_named(collection, name)) if name else preset
     if as_machine:
         found: list[Json] = [_tree(change, "default", "value") for change in changes(preset)]
         return say({**_head(preset), "evidence": [*preset.evidence], "changes": found})
@@ -91,24 +96,27 @@ def show_command(
     return 0
 
 
-@presets_command.command("diff", epilog=EPILOG, short_help="Show in what two presets differ.")
+@presets_command.command("diff", epilog=EPILOG, short_help="Show the settings in which two presets differ.")
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")
 @catalogue_option
 @json_option
 @reporting
-def diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    """Show the keys to which A and B give different values, defaults included, from A to B.
+def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_machine: bool) -> int:
+    """Show the settings that differ between A and B, defaults included.
 
     Each is the name of a preset, or PROVIDER/MODEL.
-    """
+
+    \b
+    toolreel presets diff openrouter deepseek
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     collection = with_files(catalogues)
-    found = differences(meant(collection, one), meant(collection, other))
+    found = differences(preset_named(collection, one), preset_named(collection, other))
     if as_machine:
         return say({"a": one, "b": other, "differences": [_tree(change, "a", "b") for change in found]})
     _show_changes(found)
     if not found:
-        out.print(f"{one} and {other} come to the same")
+        out.print(f"{one} and {other} have the same settings")
     return 0
 
 
@@ -122,22 +130,22 @@ def _show_changes(found: Sequence[Change]) -> None:
     for change in found:
         out.print(change.key, style="bold blue")
         same = change.before == change.after
-        values = "the default, " if same else f"{_shown(change.before)} → "
-        labelled(out, "", values + _shown(change.after))
+        values = "the default, " if same else f"{_displayed(change.before)} → "
+        labelled(out, "", values + _displayed(change.after))
         if change.because:
             labelled(out, "", change.because, "dim")
 
 
-def _shown(value: JsonText | None) -> str:
-    """A value as people read it: a limit that is null is off."""
+def _displayed(value: JsonText | None) -> str:
+    """A value for display; a limit of ``null`` is off."""
     return "not sent" if value is None else "off" if value == "null" else value
 
 
 def _tree(change: Change, before: str, after: str) -> dict[str, Json]:
-    """A change as JSON; a value that is not sent has no key."""
+    """A change as JSON, without keys for values that are not sent."""
     values = ((before, change.before), (after, change.after))
-    told = {name: parse(value) for name, value in values if value is not None}
-    return {"key": change.key, **told, "because": change.because}
+    sent = {name: parse(value) for name, value in values if value is not None}
+    return {"key": change.key, **sent, "because": change.because}
 
 
 def _head(preset: Preset) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""``toolreel presets models`` and ``sampling``: what is known of models, and named sampling options."""
+"""``toolreel presets models`` and ``toolreel presets sampling``."""
 
 from __future__ import annotations
 
@@ -36,10 +36,14 @@ _VERDICTS: Final[Mapping[str, str]] = {
 @json_option
 @reporting
 def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    """Show the models that are known: whether to use them for tools, and what was measured.
+    """List models, whether we recommend them for tool calling, and the measured success rates.
 
-    With MODEL: all that is known of it, presets and sampling profiles included.
-    """
+    With MODEL: everything that the catalogue has about it, with its presets and sampling profiles.
+
+    \b
+    toolreel presets models
+    toolreel presets models deepseek/deepseek-v3.2
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     collection = with_files(catalogues)
     models = [_known(collection, model)] if model else collection.models
     if as_machine:
@@ -53,12 +57,12 @@ def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: 
 
 
 @click.command("sampling", epilog=EPILOG, short_help="Show the sampling profiles.")
-@click.option("--model", metavar="MODEL", help="Only those for this model.")
+@click.option("--model", metavar="MODEL", help="List only profiles for this model.")
 @catalogue_option
 @json_option
 @reporting
 def sampling_command(model: str | None, catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    """Show the sampling profiles: their options, and the models that they are for."""
+    """List the sampling profiles: their request options, and the models that they apply to."""
     collection = with_files(catalogues)
     profiles = collection.sampling_profiles(model) if model else collection.profiles
     if as_machine:
@@ -118,7 +122,7 @@ def _model(model: Model) -> dict[str, Json]:
     if known is None:
         return tree
     best = known.measured
-    told: dict[str, Json] = {
+    recommendation: dict[str, Json] = {
         "verdict": known.verdict,
         "profiles": [*known.profiles],
         "best_profile": best.profile,
@@ -128,7 +132,7 @@ def _model(model: Model) -> dict[str, Json]:
         "measured_on": known.measured_on,
         "note": known.note,
     }
-    return {**tree, "recommendation": told}
+    return {**tree, "recommendation": recommendation}
 
 
 def _profile(profile: SamplingProfile) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""``toolreel resume``: a recorded run that was killed, or rests, taken to its end."""
+"""``toolreel resume``: finish a recorded run that was killed or is waiting."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.approval import APPROVALS, Approval, approver
 from toolreel._cli.options.recording import durable_option, resumed_path
+from toolreel._cli.options.run import (
+    Approval,
+    api_key_option,
+    approve_option,
+    approver,
+    driver_option,
+    timeout_option,
+)
 from toolreel._cli.options.sources import SourceChoice, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
 from toolreel._replay.explain.advice import told
-from toolreel._replay.replay import DRIVERS, Driver
+from toolreel._replay.replay import Driver
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["resume_command"]
@@ -25,27 +32,14 @@ __all__ = ["resume_command"]
 _FAILED: Final = 1
 
 
-@click.command("resume", epilog=EPILOG, short_help="Go on with a recorded run that was killed.")
+@click.command("resume", epilog=EPILOG, short_help="Finish a recorded run that was killed.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--base-url", required=True, metavar="URL", help="The server that answers from now on.")
-@click.option("--api-key-env", metavar="VAR", help="The environment variable that holds its API key.")
+@click.option("--base-url", required=True, metavar="URL", help="Server for the remaining requests.")
+@api_key_option
 @source_options
-@click.option(
-    "--approve",
-    type=click.Choice(APPROVALS),
-    default="ask",
-    show_default=True,
-    help="Who decides about tools that need approval: you, or nobody.",
-)
-@click.option("--driver", type=click.Choice(DRIVERS), default="sync", show_default=True, help="As for run.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for a reply, or for the next piece of a streamed one.",
-)
+@approve_option
+@driver_option
+@timeout_option
 @durable_option
 @json_option
 @reporting
@@ -60,30 +54,34 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     durable: bool,
     as_machine: bool,
 ) -> int:
-    """Go on with a recorded run that was killed, to its end.
+    """Finish a recorded run that was killed, or that waits for an approval.
 
-    FILE is what `toolreel run --record` was told, or the journal (NAME.journal.jsonl.part) that the
-    run left. The plan is the journal's. What stands in it is not done again; a tool that was under
-    way is run once more, with the same idempotency key.
+    FILE is the name that you gave to `toolreel run --record`, or the journal that the run left behind
+    (NAME.journal.jsonl.part). The plan comes from the journal. Recorded steps are not repeated; a tool
+    call that was in progress is run again, with the same idempotency key. Pass the same tools as before.
 
     \b
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import Target, resume_live
-    from toolreel._cli.output.progress import Watching
+    from toolreel._cli.live.session import LiveTarget, resume_live
+    from toolreel._cli.output.progress import RunProgress
 
-    with redirect_stdout(sys.stderr), Watching() as watching, sources.opened(watching.learn) as given:
+    with (
+        redirect_stdout(sys.stderr),
+        RunProgress() as progress,
+        sources.open(progress.show_mcp_event) as available,
+    ):
         resumed = resume_live(
             resumed_path(file),
-            Target(base_url, api_key_env, timeout, given.secrets),
-            given.tools,
-            others=given.others,
-            hosts=given.hosts,
+            LiveTarget(base_url, api_key_env, timeout, available.secrets),
+            available.tools,
+            others=available.others,
+            hosts=available.hosts,
             driver=driver,
-            approver=approver(approve, watching),
-            observe=watching,
-            on_delta=watching.hear,
+            approver=approver(approve, progress),
+            observe=progress,
+            on_delta=progress.show_delta,
             durable=durable,
         )
     run, new = resumed.run, resumed.after - resumed.before
@@ -94,9 +92,13 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         say(as_json(run, {"resumed": kept, "saved": saved}))
     else:
         was = f"after {resumed.before} events"
-        labelled(out, "resumed", f"{was}, {new} new" if new else f"{was}: it had ended, nothing was done")
+        labelled(
+            out,
+            "resumed",
+            f"{was}, {new} new" if new else f"{was}: the run had already ended, nothing was done",
+        )
         if cut:
-            labelled(out, "", f"the last line was cut in the middle; it is kept in {cut}", "yellow")
+            labelled(out, "", f"the last line of the journal was incomplete; it was moved to {cut}", "yellow")
         show_plan(out, run)
         show_turns(out, run)
         show_outcome(out, run)

@@ -1,4 +1,4 @@
-"""``toolreel run``: a tool loop against a live server, recorded if that is wanted."""
+"""``toolreel run``: run a tool loop against a live server, and optionally record it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from typing import Final
 import click
 
 from toolreel._cli.live.set_options import parse_settings
-from toolreel._cli.options.approval import APPROVALS, Approval, approver
-from toolreel._cli.options.driver import driver_option
 from toolreel._cli.options.presets import (
     catalogue_option,
-    composed,
+    composed_preset,
     preset_option,
     provider_option,
     sampling_option,
 )
-from toolreel._cli.options.recording import Mode, cassette_path, durable_option, keeping_of, mode_option
+from toolreel._cli.options.recording import RecordMode, cassette_path, durable_option, keeping_of, mode_option
+from toolreel._cli.options.run import (
+    Approval,
+    api_key_option,
+    approve_option,
+    approver,
+    driver_option,
+    timeout_option,
+)
 from toolreel._cli.options.sources import SourceChoice, Sources, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, USAGE, json_option, reporting
@@ -44,15 +50,15 @@ _FAILED: Final = 1
 
 @click.command("run", epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
 @click.argument("prompt")
-@click.option("--model", required=True, help="The model's name, as the server knows it.")
+@click.option("--model", required=True, help="Model name, as the server lists it.")
 @click.option(
     "--base-url",
     required=True,
     metavar="URL",
-    help="An OpenAI-compatible server, with or without /v1, for example http://127.0.0.1:8080.",
+    help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
 )
-@click.option("--api-key-env", metavar="VAR", help="The environment variable that holds the API key.")
-@click.option("--system", metavar="TEXT", help="A system message.")
+@api_key_option
+@click.option("--system", metavar="TEXT", help="System message.")
 @source_options
 @allow_option
 @deny_option
@@ -65,38 +71,25 @@ _FAILED: Final = 1
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of the loop (max_turns=5) or of the provider (id_style=openai), an option of the "
-    "request (temperature=0), or any other key of its body (body.cache_prompt=false); may be repeated.",
+    help="Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
+    "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable.",
 )
 @click.option(
     "--record",
     metavar="NAME",
-    help="Keep the session as NAME.yaml and NAME.journal.jsonl, to be replayed with `toolreel replay NAME`.",
+    help="Record the run as NAME.yaml and NAME.journal.jsonl; `toolreel replay NAME` replays it.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files of that name, whatever comes of the run.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording, even if the run fails.")
 @mode_option
 @durable_option
-@click.option(
-    "--approve",
-    type=click.Choice(APPROVALS),
-    default="ask",
-    show_default=True,
-    help="Who decides about tools that need approval: you, or nobody.",
-)
+@approve_option
 @click.option(
     "--stream",
     is_flag=True,
-    help="Have replies streamed where the model can call no tools, and show them on a terminal as they come.",
+    help="Stream replies in which the model cannot call tools, and print them on a terminal as they arrive.",
 )
 @driver_option
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for a reply, or for the next piece of a streamed one.",
-)
+@timeout_option
 @json_option
 @reporting
 def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
@@ -115,7 +108,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
-    mode: Mode | None,
+    mode: RecordMode | None,
     durable: bool,
     approve: Approval,
     stream: bool,
@@ -123,7 +116,12 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     timeout: float,
     as_machine: bool,
 ) -> int:
-    """Run a tool loop against a live server. PROMPT is the user's message; - reads it from stdin.
+    """Run a tool loop against a live server, and print every turn.
+
+    PROMPT is the user message; - reads it from stdin. Calls to tools are executed, and their results are
+    sent back, until the model answers or a limit is reached.
+
+    Example, with a local llama.cpp server and the tools of the demo:
 
     \b
     toolreel run "Which status has the release? Call state_get." \\
@@ -131,44 +129,48 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import Target, go_live
-    from toolreel._cli.output.progress import Watching
+    from toolreel._cli.live.session import LiveTarget, run_live
+    from toolreel._cli.output.progress import RunProgress
 
     chosen = parse_settings(settings)
-    preset = composed(
+    preset = composed_preset(
         with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
     )
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
-    user = UserMessage(_words(prompt))
+    user = UserMessage(_prompt_text(prompt))
 
-    def planned(given: Sources) -> Plan:
-        first = given.after(system)
+    def plan_with(available: Sources) -> Plan:
+        system_text = available.system_message(system)
         return preset.plan(
             model=model,
-            messages=[SystemMessage(first), user] if first else [user],
-            tools=given.surface(allow, deny),
+            messages=[SystemMessage(system_text), user] if system_text else [user],
+            tools=available.surface(allow, deny),
             options=chosen.options,
             settings={**chosen.config, **chosen.provider, **({"final_stream": True} if stream else {})},
         )
 
     if isinstance(keeping, Path):
         journal = companion(keeping)
-        were = read_journal(journal).plan.tools.definitions if journal.exists() else ()
-        return _rerun(planned(sources.recorded(were)), keeping, driver, as_machine=as_machine)
-    with redirect_stdout(sys.stderr), Watching() as watching, sources.opened(watching.learn) as given:
-        live = go_live(
-            planned(given),
-            Target(base_url, api_key_env, timeout, given.secrets),
-            given.tools,
-            hosts=given.hosts,
+        recorded_tools = read_journal(journal).plan.tools.definitions if journal.exists() else ()
+        return _replay(plan_with(sources.recorded(recorded_tools)), keeping, driver, as_machine=as_machine)
+    with (
+        redirect_stdout(sys.stderr),
+        RunProgress() as progress,
+        sources.open(progress.show_mcp_event) as available,
+    ):
+        live = run_live(
+            plan_with(available),
+            LiveTarget(base_url, api_key_env, timeout, available.secrets),
+            available.tools,
+            hosts=available.hosts,
             driver=driver,
-            approver=approver(approve, watching),
+            approver=approver(approve, progress),
             record=path,
             keeping=keeping,
             durable=durable,
-            observe=watching,
-            on_delta=watching.hear,
+            observe=progress,
+            on_delta=progress.show_delta,
         )
     saved: list[Json] = [str(path) for path in live.saved]
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
@@ -181,17 +183,17 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         complain(f"the session was not saved: {live.refused}")
         return USAGE
     if live.dropped:
-        complain(f"the session was not saved, since it did not complete (--mode {mode})")
+        complain(f"the session was not saved, because the run did not complete (--mode {mode})")
     return 0 if live.run.completed else _FAILED
 
 
-def _rerun(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
-    """The run as it was recorded; nobody is asked again."""
-    from toolreel._cli.output.progress import Watching
-    from toolreel.testing._rerun import rerun
+def _replay(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
+    """Replay the recording instead of calling the server."""
+    from toolreel._cli.output.progress import RunProgress
+    from toolreel.testing._reel import rerun
 
-    with redirect_stdout(sys.stderr), Watching() as watching:
-        done = rerun(plan, ReelFiles(path), driver=driver, observe=watching)
+    with redirect_stdout(sys.stderr), RunProgress() as progress:
+        done = rerun(plan, ReelFiles(path), driver=driver, observe=progress)
     show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:
         labelled(out, "replayed", str(path), "green")
@@ -205,12 +207,12 @@ def _show_saved(saved: tuple[Path, ...]) -> None:
     labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
 
 
-def _words(prompt: str) -> str:
-    """The prompt, from stdin if it says so; the line break that ends it there is not part of it."""
+def _prompt_text(prompt: str) -> str:
+    """The prompt; ``-`` reads stdin, without the line break at its end."""
     try:
         text = sys.stdin.buffer.read().decode().rstrip("\r\n") if prompt == "-" else prompt
     except UnicodeDecodeError as error:
         raise click.BadParameter(f"stdin is not UTF-8 at byte {error.start}", param_hint="PROMPT") from None
     if not text.strip():
-        raise click.BadParameter("it is empty; say what the model shall do", param_hint="PROMPT")
+        raise click.BadParameter("it is empty; write what you want from the model", param_hint="PROMPT")
     return text

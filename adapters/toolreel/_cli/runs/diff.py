@@ -1,4 +1,4 @@
-"""``toolreel diff``: where two recorded runs part, and what came of it."""
+"""``toolreel diff``: show the first difference between two recorded runs, and what followed."""
 
 from __future__ import annotations
 
@@ -17,31 +17,35 @@ from toolreel.cassette._request_diff import Change, clipped
 __all__ = ["diff_command", "show_changes"]
 
 _DIFFERENT: Final = 1
-_MOST: Final = 12
-"""Changed places that are shown of one event."""
+_MAX_CHANGES: Final = 12
+"""Changed places shown per event."""
 _MARGIN: Final = 12
 _GAP: Final = "  "
 _NARROWEST: Final = 20
 _WIDE: Final = 60
-"""Characters of a column where there is no terminal."""
+"""Width of a column when the output is not a terminal."""
 _ASPECTS: Final[dict[Aspect, str]] = {
-    "wanted": "the runs want something else",
-    "told": "the same is wanted, the answer is another",
-    "end": "one of the runs goes on, the other does not",
+    "wanted": "the runs request something different",
+    "told": "same request, different answer",
+    "end": "one run continues, the other ends",
 }
 
 
-@click.command("diff", epilog=EPILOG, short_help="Show where two recorded runs part.")
+@click.command("diff", epilog=EPILOG, short_help="Show where two recorded runs differ.")
 @click.argument("a")
 @click.argument("b")
 @json_option
 @reporting
 def diff_command(a: str, b: str, as_machine: bool) -> int:
-    """Show where two recorded runs part: in their plans, in an event, and turn by turn from there.
+    """Show where two recorded runs differ: in their plans, in the first event, and turn by turn.
 
-    A and B are journals, or cassettes with their journals beside them. What the loop does not act on
-    (ids of calls, times, token counts) does not count. Exits with 1 if the runs differ.
-    """
+    A and B are journals, or cassettes with their journals next to them. Differences that the loop does
+    not act on (call ids, times, token counts) are ignored. Exits with 1 if the runs differ.
+
+    \b
+    toolreel fork hello --at 0 --set temperature=1 --recorded --record warmer
+    toolreel diff hello warmer
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     difference = diff(a, b)
     if as_machine:
         say(difference.tree())
@@ -51,15 +55,15 @@ def diff_command(a: str, b: str, as_machine: bool) -> int:
 
 
 def show_changes(label: str, changes: tuple[Change, ...]) -> None:
-    """Each changed place with what stood there and what stands there now."""
-    for change in changes[:_MOST]:
+    """Print each changed place with its old and new value."""
+    for change in changes[:_MAX_CHANGES]:
         old, new = clipped(change.old, change.new)
-        labelled(out, label, change.place or "the whole")
+        labelled(out, label, change.place or "everything")
         labelled(out, "", old, "red", mark="- ")
         labelled(out, "", new, "green", mark="+ ")
         label = ""
-    if len(changes) > _MOST:
-        labelled(out, "", f"and {len(changes) - _MOST} more places", "dim")
+    if len(changes) > _MAX_CHANGES:
+        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
 
 
 def _show(difference: Difference) -> None:
@@ -69,10 +73,10 @@ def _show(difference: Difference) -> None:
     if difference.first:
         _show_first(difference.first)
     if difference.same:
-        labelled(out, "same", "nothing that the loop acts on differs", "bold green")
+        labelled(out, "same", "no difference that the loop acts on", "bold green")
     if difference.other_bytes:
         numbers = ", ".join(map(str, difference.other_bytes))
-        labelled(out, "", f"other bytes, same meaning in events {numbers}: ids, times, token counts", "dim")
+        labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
     if not difference.same:
         _show_turns(difference.turns)
         _show_tally(difference.a, difference.b)
@@ -81,14 +85,14 @@ def _show(difference: Difference) -> None:
 
 
 def _show_first(first: Divergence) -> None:
-    labelled(out, "parts at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+    labelled(out, "differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
     labelled(out, "", first.a, mark="a ")
     labelled(out, "", first.b, mark="b ")
     show_changes("", first.changes)
 
 
 def _show_turns(turns: Iterable[TurnPair]) -> None:
-    """A line a call and a line a result, side by side; of a turn that is the same, only one side."""
+    """Print calls and results side by side; an identical turn is printed once."""
     width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
     _show_row("turn", "a", "b", width, "bold blue")
     for turn in turns:

@@ -1,4 +1,4 @@
-"""``toolreel replay``: a recorded run once more, which must come to the same."""
+"""``toolreel replay``: replay a recorded run, and check that it is identical."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.options.driver import driver_option
+from toolreel._cli.options.run import driver_option
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.render import show_run
@@ -18,7 +18,7 @@ from toolreel.tools._python.loading import load_tools
 __all__ = ["replay_command"]
 
 
-@click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is the same.")
+@click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
 @click.argument("file", type=click.Path(path_type=Path))
 @driver_option
 @click.option(
@@ -26,16 +26,21 @@ __all__ = ["replay_command"]
     "tool_names",
     multiple=True,
     metavar="MODULE:ATTR",
-    help="Run these tools for real; without it, the journal answers for them.",
+    help="Run these tools instead of taking their results from the journal. Repeatable.",
 )
 @json_option
 @reporting
 def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
-    """Replay a recorded run without network, and check that it is the same to the byte.
+    """Replay a recorded run without network, and check that it is byte-identical.
 
-    FILE is a cassette (NAME.yaml, or just NAME, with NAME.journal.jsonl beside it) or a journal
-    alone, which then answers for the model.
-    """
+    FILE is a cassette (NAME.yaml, or just NAME, with NAME.journal.jsonl next to it) or a journal, which
+    then also supplies the model's replies. If a request or an event differs from the recording, the
+    command prints the first difference and exits with 3.
+
+    \b
+    toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
+    toolreel replay hello
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)

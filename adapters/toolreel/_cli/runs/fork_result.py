@@ -1,4 +1,4 @@
-"""Showing a fork that has gone on: for people, for machines, and as an exit code."""
+"""The result of a fork: printed as text or JSON, and its exit code."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.diff import show_changes
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, USAGE, say
 from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
+from toolreel._cli.runs.diff import show_changes
 from toolreel._driver.run import Run, outcome_of
 from toolreel._errors import AdapterError
 from toolreel._replay.carry_over import Stop
@@ -22,25 +22,25 @@ from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed
 
-__all__ = ["Gone", "ended", "show_gone"]
+__all__ = ["ForkResult", "fork_exit_code", "show_fork"]
 
 _FAILED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """A fork that has gone on, whoever answered it."""
+class ForkResult:
+    """A fork that has run, from a recording or against a live server."""
 
     begun: Beginning
     run: Run
     stop: Stop | None = None
     saved: tuple[Path, ...] = ()
     refused: AdapterError | None = None
-    """Why nothing was saved, although it should have been."""
+    """Why the fork could not be saved."""
 
 
-def show_gone(gone: Gone, *, as_machine: bool) -> None:
-    """The fork: what it keeps and changes, then the run as any other is shown."""
+def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
+    """Print what the fork keeps and changes, then its run."""
     begun, run, stop = gone.begun, gone.run, gone.stop
     changed = plan_changes(begun.source.plan, begun.plan)
     if as_machine:
@@ -65,7 +65,7 @@ def show_gone(gone: Gone, *, as_machine: bool) -> None:
         )
 
 
-def _tree(gone: Gone, changed: Sequence[Change]) -> Json:
+def _tree(gone: ForkResult, changed: Sequence[Change]) -> Json:
     begun = gone.begun
     return {
         "source": begun.source.source,
@@ -75,15 +75,16 @@ def _tree(gone: Gone, changed: Sequence[Change]) -> Json:
     }
 
 
-def ended(gone: Gone, base_url: str, api_key_env: str | None) -> int:
-    """What is left to say on stderr, and the exit code."""
+def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> int:
+    """The exit code; what went wrong is printed to stderr."""
     outcome = outcome_of(gone.run)
     if gone.refused:
         complain(f"the fork was not saved: {gone.refused}")
         return USAGE
     if outcome is None:
         complain(
-            "the fork is not over", hint="let --base-url or --from answer where the record does not carry"
+            "the fork stopped before its end",
+            hint="continue with --base-url or --from where the recording has no answer",
         )
         return DRIFT
     if isinstance(outcome, Completed):

@@ -1,0 +1,1 @@
+"""``toolreel presets``: show presets, models and sampling profiles."""

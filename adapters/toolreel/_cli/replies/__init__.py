@@ -1,0 +1,1 @@
+"""Commands that read replies of models: ``normalize`` and ``text-calls``."""

@@ -1,0 +1,1 @@
+"""Commands about one run: ``run``, ``replay``, ``resume``, ``fork`` and ``diff``."""

@@ -1,0 +1,255 @@
+"""``toolreel fork``: continue a recorded run from any event, with a change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolreel._cli.live.set_options import parse_settings
+from toolreel._cli.options.presets import (
+    catalogue_option,
+    composed_preset,
+    preset_option,
+    provider_option,
+    sampling_option,
+)
+from toolreel._cli.options.recording import cassette_path, check_free, save_fork
+from toolreel._cli.options.run import Approval, api_key_option, approve_option, approver, timeout_option
+from toolreel._cli.options.sources import SourceChoice, Sources, source_options
+from toolreel._cli.output.errors import EPILOG, json_option, reporting
+from toolreel._cli.runs.fork_result import ForkResult, fork_exit_code, show_fork
+from toolreel._cli.tools import allow_option, deny_option
+from toolreel._errors import AdapterError, ForkError
+from toolreel._journal.record import Recorded
+from toolreel._replay.changes import Changes
+from toolreel._replay.fork import Beginning, beginning, fork
+from toolreel._replay.trace import opened
+from toolreel.presets._catalogues import with_files
+from toolreel_core._jsontext.canonical import canonical, read
+from toolreel_core._tools.sources import masked
+from toolreel_core._tools.surface import ToolSurface
+
+if TYPE_CHECKING:
+    from toolreel._cli.live.session import LiveTarget
+
+__all__ = ["fork_command"]
+
+
+@click.command("fork", epilog=EPILOG, short_help="Continue a recorded run from any event, with a change.")
+@click.argument("file")
+@click.option(
+    "--at",
+    required=True,
+    metavar="N",
+    help="Number of events to keep, 0 for none; or a tool call's id, to keep all up to its result.",
+)
+@click.option("--model", metavar="NAME", help="Use another model.")
+@click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
+@click.option("--system", metavar="TEXT", help="Replace the system message.")
+@provider_option
+@preset_option
+@sampling_option
+@catalogue_option
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
+)
+@click.option(
+    "--tool-result",
+    metavar="TEXT|@FILE",
+    help="Replace the tool result that is event N, with JSON or text.",
+)
+@source_options
+@allow_option
+@deny_option
+@click.option(
+    "--recorded", is_flag=True, help="Take the answers after event N from FILE, while they still fit."
+)
+@click.option(
+    "--from", "other", metavar="OTHER", help="Take the answers after event N from another recording."
+)
+@click.option(
+    "--base-url", metavar="URL", help="Take the answers after event N from a live server; tools are executed."
+)
+@api_key_option
+@timeout_option
+@approve_option
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Record the fork as NAME.journal.jsonl; a live fork with --at 0 gets a cassette too.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@json_option
+@reporting
+def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    file: str,
+    at: str,
+    model: str | None,
+    prompt: str | None,
+    system: str | None,
+    provider: str | None,
+    presets: tuple[str, ...],
+    sampling: str | None,
+    catalogues: tuple[Path, ...],
+    settings: tuple[str, ...],
+    tool_result: str | None,
+    sources: SourceChoice,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    recorded: bool,
+    other: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    timeout: float,
+    approve: Approval,
+    record: str | None,
+    overwrite: bool,
+    as_machine: bool,
+) -> int:
+    """Continue a recorded run from event N, with a change.
+
+    The first N events of FILE are kept as recorded. A changed plan (model, prompt, preset, setting,
+    tools) applies from the beginning: the kept replies and results stay, although the requests would
+    have differed. --tool-result replaces event N. What follows is new, and you choose who answers:
+    --base-url (a live server), --from (another recording) or --recorded (FILE itself).
+
+    Event N is line N + 1 of the journal (NAME.journal.jsonl), whose first line is the plan.
+
+    \b
+    toolreel fork cassettes/workspace/local--qwen2.5-coder-1.5b --at 4 \\
+        --tool-result '{"changed": "/release/status"}' --recorded
+
+    Exits with 3 if the recording has no answer for a request, so that the fork stops there.
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._cli.live.session import LiveTarget
+
+    if sum((recorded, other is not None, base_url is not None)) != 1:
+        raise click.UsageError(
+            "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
+            "(another recording), --recorded (FILE itself, while its answers fit)"
+        )
+    source, path = opened(file), cassette_path(record)
+    chosen = parse_settings(settings)
+    preset = composed_preset(
+        with_files(catalogues),
+        provider=provider,
+        model=model or source.plan.model,
+        names=presets,
+        sampling=sampling,
+    )
+    if path:
+        check_free(path, overwrite=overwrite)
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))
+        recorded_tools = source.plan.tools.definitions
+        available = stack.enter_context(sources.open()) if base_url else sources.recorded(recorded_tools)
+        changes = Changes(
+            model=model,
+            prompt=prompt,
+            system=system,
+            preset=preset,
+            config=chosen.config,
+            provider=chosen.provider,
+            options=chosen.options,
+            tools=_other_surface(source, available if sources.any_named else None, allow, deny),
+            tool_result=None if tool_result is None else _tool_output(tool_result),
+        )
+        if base_url is None:
+            result = _fork_from_record(source, _place(at), changes, other, path, overwrite=overwrite)
+        else:
+            begun = beginning(source, _place(at), changes)
+            target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+            result = _LiveFork(target, approve, available, path, overwrite).run(begun)
+    show_fork(result, as_machine=as_machine)
+    return fork_exit_code(result, base_url or "", api_key_env)
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveFork:
+    """A fork that is continued against a live server."""
+
+    target: LiveTarget
+    approve: Approval
+    sources: Sources
+    record: Path | None
+    overwrite: bool
+
+    def run(self, begun: Beginning) -> ForkResult:
+        """Run the fork to its end."""
+        from toolreel._cli.live.session import run_live
+        from toolreel._cli.output.progress import RunProgress
+
+        plan = begun.plan
+        if plan.sends_tools and plan.tools.definitions and not (self.sources.tools or self.sources.hosts):
+            names = ", ".join(tool.name for tool in plan.tools.definitions)
+            raise ForkError(
+                f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
+            )
+        with redirect_stdout(sys.stderr), RunProgress() as progress:
+            live = run_live(
+                plan,
+                self.target,
+                self.sources.tools,
+                hosts=self.sources.hosts,
+                approver=approver(self.approve, progress),
+                record=self.record,
+                keeping="overwrite" if self.overwrite else "new",
+                observe=progress,
+                on_delta=progress.show_delta,
+                earlier=begun.answered,
+            )
+        return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
+
+
+def _fork_from_record(
+    source: Recorded,
+    at: int | str,
+    changes: Changes,
+    other: str | None,
+    path: Path | None,
+    *,
+    overwrite: bool,
+) -> ForkResult:
+    """Run the fork on the answers of a recording, and save it."""
+    forked = fork(source, at, changes, answers=other)
+    saved: tuple[Path, ...] = ()
+    refused: AdapterError | None = None
+    try:
+        saved = save_fork(forked, path, overwrite=overwrite) if path else ()
+    except AdapterError as error:
+        refused = error
+    return ForkResult(forked.begun, forked.run, forked.stop, saved, refused)
+
+
+def _place(at: str) -> int | str:
+    return int(at) if at.removeprefix("-").isdecimal() else at
+
+
+def _tool_output(value: str) -> str:
+    """The output of a tool: JSON unchanged, other text as a JSON string."""
+    text = value
+    if value.startswith("@"):
+        try:
+            text = Path(value[1:]).read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.BadParameter(f"{value[1:]}: {error}", param_hint="--tool-result") from None
+    return read(text).map(lambda _: text).value_or(canonical(text))
+
+
+def _other_surface(
+    source: Recorded, sources: Sources | None, allow: Sequence[str], deny: Sequence[str]
+) -> ToolSurface | None:
+    """The tools of the fork; ``None`` if they equal those of the recorded run."""
+    recorded = source.plan.tools
+    surface = sources.surface(allow, deny) if sources else masked(recorded, allow=allow or None, deny=deny)
+    return None if surface.fingerprint == recorded.fingerprint else surface
