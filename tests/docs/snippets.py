@@ -185,7 +185,7 @@ def _compare(block: Block, shown: str, output: str) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run pages with an interpreter, and say which."""
-    python, pages = Path(arguments[0]), [Path(each).resolve() for each in arguments[1:]]
+    python, pages = Path(arguments[0]).absolute(), [Path(each).resolve() for each in arguments[1:]]
     for page in pages or PAGES:
         with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder:
             run_page(page, Path(folder), python)
