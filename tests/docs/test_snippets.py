@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.snippets import PAGES, ROOT, Failure, blocks_of, run_page
+from tests.docs.snippets import PAGES, ROOT, RUN, Failure, blocks_of, run_page
 
-BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+BLOCKS = [block for page in RUN for block in blocks_of(page)]
 NOT_RUN = [block for block in BLOCKS if block.not_run]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path, Path(sys.executable))
 
