@@ -115,7 +115,7 @@ def blocks_of(page: Path) -> list[Block]:
             if comment:
                 comments[comment["key"].strip(" :")] = comment["value"]
             before = before[:start].rstrip()
-        saved = _SAVE.search(before.rpartition("\n")[2])
+        saved = _SAVE.search(" ".join(before.rpartition("\n\n")[2].split()))
         blocks.append(
             Block(
                 page=page,
