@@ -15,6 +15,8 @@ from zipfile import ZipFile
 __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parents[1]
+SAME = "replay      identical on sync"
+"""What the demo says of a replay that equals the recorded journal."""
 PINNED = re.compile(r"^[\w.-]+==[^\s;]+", re.MULTILINE)
 
 
@@ -35,11 +37,17 @@ def main() -> None:
         run(python, ROOT / "examples" / "scripted_run.py", cwd=elsewhere)
         run(script, "--help", cwd=elsewhere, status=2, expect="pip install 'toolreel[cli]'")
 
-        say("the wheel with its command line")
+        say("the wheel with its command line, by uvx in an empty folder")
+        uvx = str(Path(sys.executable).with_name("uv")), "tool", "run", "--python", sys.executable
+        pinned = "--constraints", str(constraints(base))
+        run(*uvx, *pinned, "--from", f"{wheel}[cli]", "toolreel", "demo", cwd=elsewhere, expect=SAME)
+        assert not list(elsewhere.iterdir()), "the demo left files behind"
+
+        say("the wheel with its command line, by pip")
         install(base, python, f"{wheel}[cli]")
         run(python, "-m", "pip", "check", cwd=elsewhere)
         run(script, "--help", cwd=elsewhere, expect="Usage")
-        run(script, "demo", cwd=elsewhere)
+        run(script, "demo", cwd=elsewhere, expect=SAME)
         run(script, "presets", cwd=elsewhere, expect="default_tool_calling")
         assert not list(elsewhere.iterdir()), "the demo left files behind"
 
@@ -69,11 +77,16 @@ def environment(base: Path) -> Path:
 
 
 def install(base: Path, python: Path, what: str) -> None:
-    """Install with the versions of the lock, so that a release made elsewhere changes no result."""
+    """Install a wheel with its extras."""
+    run(python, "-m", "pip", "install", "-qq", "--constraint", constraints(base), what, cwd=base)
+
+
+def constraints(base: Path) -> Path:
+    """The versions of the lock, so that a release made elsewhere changes no result."""
     pins = PINNED.findall((ROOT / "requirements.lock").read_text(encoding="utf-8"))
-    constraints = base / "constraints.txt"
-    constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
-    run(python, "-m", "pip", "install", "-qq", "--constraint", constraints, what, cwd=base)
+    written = base / "constraints.txt"
+    written.write_text("\n".join(pins) + "\n", encoding="utf-8")
+    return written
 
 
 def run(*command: str | Path, cwd: Path, status: int = 0, expect: str = "") -> None:

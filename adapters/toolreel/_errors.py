@@ -131,3 +131,8 @@ class TokenizerError(AdapterError):
 
 class EndpointConfigError(AdapterError, ValueError):
     """An endpoint's setting that is not usable; names the setting, its value and what is allowed."""
+
+
+for _name in __all__:
+    # A traceback then names an error by the path from which users import it.
+    globals()[_name].__module__ = "toolreel"

@@ -48,3 +48,8 @@ class TransformError(ToolreelError):
 
 class ReplayMismatch(ToolreelError):
     """A recording disagrees with the run that replays it: the fixture or the code has changed."""
+
+
+for _name in __all__:
+    # A traceback then names an error by the path from which users import it.
+    globals()[_name].__module__ = "toolreel_core"

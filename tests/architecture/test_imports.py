@@ -21,7 +21,6 @@ EXTRAS = {
     "mcp",
     "rich",
     "scipy",
-    "statsmodels",
     "tokenizers",
     "trio",
     "vcr",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from tests.patience import HANG
 from toolreel.testing._scripted import calling, saying
 
 __all__ = [
@@ -38,9 +39,6 @@ WORKSPACE: Final = ("--tools", "toolreel.demo:TOOLS")
 LOOKING_UP: Final = calling(("state_get", {"path": "/release/status"}))
 """A reply that calls a tool of the workspace."""
 READY: Final = saying("It is a draft.")
-
-_PATIENCE: Final = 60.0
-"""Seconds after which a command hangs."""
 
 _MANY: Final = """
 import io, json, sys, traceback
@@ -102,7 +100,7 @@ def toolreel(
         input=stdin,
         env=environment(env),
         capture_output=True,
-        timeout=_PATIENCE,
+        timeout=HANG,
         check=False,
     )
     return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -144,5 +142,5 @@ def on_terminal(*arguments: str, cwd: Path, columns: int = 80, typed: str = "") 
             while chunk := os.read(ours, 4096):
                 written += chunk
         os.close(ours)
-        code = process.wait(_PATIENCE)
+        code = process.wait(HANG)
     return code, written.decode().replace("\r\n", "\n")

@@ -5,24 +5,26 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, said_by_each
+from tests.patience import HANG, eventually
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._replay.replay import DRIVERS
-
-PATIENCE = 30.0
 
 
 def interrupted(
     arguments: tuple[str, ...], cwd: Path, when: Callable[[], bool], env: Mapping[str, str] | None = None
 ) -> Said:
-    """What a command says to a SIGINT that comes as soon as a condition holds."""
+    """What a command says to a SIGINT that comes as soon as a condition holds.
+
+    The condition may hold a moment before the client waits for the reply. That is no matter: an interrupt
+    is to have the same result wherever it comes.
+    """
     with subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=cwd,
@@ -31,14 +33,10 @@ def interrupted(
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        end = time.monotonic() + PATIENCE
-        while not when():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < end, "the moment never came"
-            time.sleep(0.01)
-        time.sleep(0.1)  # the client now waits for what does not come
+        eventually(lambda: when() or process.poll() is not None, "the moment to interrupt it")
+        assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=PATIENCE)
+        stdout, stderr = process.communicate(timeout=HANG)
     return Said(process.returncode, stdout, stderr)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from tests.cli.commands import (
@@ -16,6 +15,7 @@ from tests.cli.commands import (
     environment,
     said_by_each,
 )
+from tests.patience import eventually
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli.live.session import Target, go_live, resume_live
 from toolreel._driver.approvers import Always
@@ -23,8 +23,6 @@ from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
 from toolreel.tools._python.host import Given, Tool, Toolbox
 from toolreel_core._plan.plan import Plan
-
-PATIENCE = 30.0
 
 
 def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Path) -> None:
@@ -38,10 +36,7 @@ def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Pa
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         ) as process:
-            end = time.monotonic() + PATIENCE
-            while len(server.seen) < 2:
-                assert time.monotonic() < end
-                time.sleep(0.01)
+            eventually(lambda: len(server.seen) == 2, "the second request")
             process.send_signal(signal.SIGKILL)
         assert [path.name for path in tmp_path.iterdir()] == [part.name]
         with part.open("ab") as file:

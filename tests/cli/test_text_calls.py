@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.commands import COMMAND, Said, assert_mistake, environment, toolreel
+from tests.patience import HANG
 
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 
@@ -121,7 +122,7 @@ def test_lines_are_answered_as_they_come(tmp_path: Path) -> None:
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["content"] == content
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait(HANG) == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
+from tests.patience import eventually
 from toolreel.evals._store.results import written
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._plan.plan import EvalPlan
@@ -57,11 +58,8 @@ def finished(out: Path) -> set[tuple[str, str, int]]:
 
 
 def wait_for(far: Provider, requests: int, process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 60
-    while len(far.seen) < requests:
-        assert process.poll() is None
-        assert time.monotonic() < end, "the moment never came"
-        time.sleep(0.001)
+    eventually(lambda: len(far.seen) >= requests or process.poll() is not None, f"{requests} requests")
+    assert process.poll() is None
 
 
 def killed_again_and_again(models: int, trials: int, kills: int, out: Path, chance: random.Random) -> None:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._jsontext.canonical import Json, canonical, either
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._jsontext.results import either
 from toolreel_core._replies.calls.repairs import Reading, read_text
 from toolreel_core._text_calls.parse import text_calls
 from toolreel_core._text_calls.values.untyped_text import decoded

@@ -16,6 +16,7 @@ import httpx
 import pytest
 import trio
 
+from tests.patience import HANG
 from tests.replay.sessions import (
     ADOPTED,
     CASSETTES,
@@ -98,7 +99,7 @@ def test_fifty_replays_at_once_in_threads_do_not_disturb_each_other() -> None:
     start = Barrier(AT_ONCE)
 
     def wait_and_hold(path: Path) -> bytes:
-        start.wait(30)
+        start.wait(HANG)
         return held(path).journal
 
     paths = [*islice(endlessly(CASSETTES), AT_ONCE)]

@@ -1,7 +1,7 @@
 """Ports: what a driver needs from the world, one method each.
 
 An endpoint or a tool host reports whatever goes wrong on the far side as an event. Only a
-recording that disagrees with the run (:class:`~toolreel_core._errors.ReplayMismatch`) and bugs are raised.
+recording that disagrees with the run (:class:`~toolreel_core.ReplayMismatch`) and bugs are raised.
 """
 
 from __future__ import annotations

@@ -17,9 +17,8 @@ from toolreel._driver.ports import Wanted
 from toolreel._errors import JournalError
 from toolreel._journal.migrations import Versions
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.canonical import Json, canonical, either, read
 from toolreel_core._jsontext.digest import digest
-from toolreel_core._jsontext.results import either
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, encode, tag
 from toolreel_core._protocol.effects import ANSWERS, fingerprint

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import SecretFound
 from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel._secrets.heuristics import names_a_secret
@@ -140,12 +138,12 @@ def _text(place: str, text: str, nested: int = 1) -> Iterator[tuple[str, str]]:
 
     :param nested: how often JSON is looked for in a string
     """
-    value = read(text) if nested and text.lstrip()[:1] in {"{", "[", '"'} else None
-    if value is None or not is_successful(value):
-        yield place, text
-        return
-    yield from _leaves(place, value.unwrap(), nested - 1)
-    if canonical(value.unwrap()) != text:
+    value: Json = None
+    if nested and text.lstrip()[:1] in {"{", "[", '"'}:  # such JSON is never null, so None is: not JSON
+        value = read(text).value_or(None)
+    if value is not None:
+        yield from _leaves(place, value, nested - 1)
+    if value is None or canonical(value) != text:
         yield place, text  # parsing hides what a repeated key had before
 
 

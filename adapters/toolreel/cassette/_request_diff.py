@@ -9,9 +9,7 @@ from difflib import unified_diff
 from itertools import islice, zip_longest
 from typing import Final
 
-from returns.pipeline import is_successful
-
-from toolreel_core._jsontext.canonical import Json, canonical, read
+from toolreel_core._jsontext.canonical import Json, canonical, either, read
 
 __all__ = [
     "ABSENT",
@@ -87,14 +85,19 @@ def drift(recorded: bytes, request: bytes) -> str:
      }
     """
     old, new = recorded.decode(errors="backslashreplace"), request.decode(errors="backslashreplace")
-    before, after = read(old), read(new)
-    if not (is_successful(before) and is_successful(after)):
-        return "\n".join([*_sides("the body", old, new), *_diff(old.splitlines(), new.splitlines())])
-    change = first_change(before.unwrap(), after.unwrap())
+    return either(
+        read(old)
+        .bind(lambda before: read(new).map(lambda after: _json_changes(before, after)))
+        .alt(lambda _: "\n".join([*_sides("the body", old, new), *_diff(old.splitlines(), new.splitlines())]))
+    )
+
+
+def _json_changes(before: Json, after: Json) -> str:
+    change = first_change(before, after)
     if change is None:
         return "the bodies are the same JSON"
     lines = _sides(change.place or "the whole body", change.old, change.new)
-    return "\n".join([*lines, *_diff(_pretty(before.unwrap()), _pretty(after.unwrap()))])
+    return "\n".join([*lines, *_diff(_pretty(before), _pretty(after))])
 
 
 def agreement(one: bytes, other: bytes) -> int:

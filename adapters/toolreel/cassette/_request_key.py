@@ -13,8 +13,6 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from returns.pipeline import is_successful
-
 from toolreel._secrets.urls import scrubbed_url
 from toolreel_core._jsontext.canonical import canonical, read
 
@@ -56,10 +54,10 @@ def canonical_body(body: bytes) -> bytes:
     b'{"a":[1,2]}'
     """
     try:
-        value = read(body.decode())
+        text = body.decode()
     except UnicodeDecodeError:
         return body
-    return canonical(value.unwrap()).encode() if is_successful(value) else body
+    return read(text).map(lambda value: canonical(value).encode()).value_or(body)
 
 
 def request_key(method: str, url: str, *body: bytes) -> RequestKey:

@@ -25,7 +25,6 @@ from toolreel.cassette._mismatch import RERECORD, Asked, named, told
 from toolreel.cassette._request_key import canonical_body, request_key
 from toolreel.cassette._unplayed import Unplayed
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._internal.frozen import maker
 
 try:
     from vcr.cassette import Cassette
@@ -307,7 +306,4 @@ def _stored(response: Mapping[str, Any]) -> StoredResponse | Break:
 def _stored_response(response: Mapping[str, Any], broke: Break | None) -> StoredResponse:
     status, body = response["status"], response["body"]["string"]
     headers = [(name, value) for name, values in response["headers"].items() for value in values]
-    return _stored_as(status["code"], status["message"], tuple(headers), body, broke)
-
-
-_stored_as: Final = maker(StoredResponse)
+    return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)

@@ -97,7 +97,7 @@ class ReplayTransport(httpx.BaseTransport):
         self._recording = recording
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or :class:`~toolreel_core._errors.ReplayMismatch`."""
+        """The stored response, or :class:`~toolreel_core.ReplayMismatch`."""
         body = request.read()
         tape = self._recording
         return replayed(tape.play(request.method, str(request.url), body), tape.path)
@@ -110,7 +110,7 @@ class AsyncReplayTransport(httpx.AsyncBaseTransport):
         self._recording = recording
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or :class:`~toolreel_core._errors.ReplayMismatch`."""
+        """The stored response, or :class:`~toolreel_core.ReplayMismatch`."""
         body = await request.aread()
         tape = self._recording
         return replayed(tape.play(request.method, str(request.url), body), tape.path)

@@ -1,7 +1,7 @@
 """What of a recording is still to be played, and which of it a request gets.
 
 Most sessions are asked for in the order in which they were recorded, so the first that is left is looked at
-first, and nothing is hashed for that. A run has its bodies in the pieces of a rope (:mod:`toolreel_core._conversation.blocks`),
+first, and nothing is hashed for that. A run has its bodies in pieces (``_conversation/blocks.py``),
 whose blocks all requests of a conversation share: one that was found to say the same as a recorded one is
 known by its identity after that, so that only what has joined since is compared.
 """

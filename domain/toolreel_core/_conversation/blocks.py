@@ -15,7 +15,7 @@ from typing import Final, cast
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._internal.frozen import maker
+from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 
 __all__ = ["BLOCK", "HANDFUL", "Rope"]

@@ -19,8 +19,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._internal.registry import Registry
-from toolreel_core._jsontext.canonical import canonical, parse, read, sound
-from toolreel_core._jsontext.results import either
+from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
 from toolreel_core._tools.result import Envelope, envelope_of
 
 __all__ = [

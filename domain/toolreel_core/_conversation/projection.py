@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from pyrsistent import PMap, pmap
+
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -23,8 +25,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._conversation.wire_ids import free_id
-from toolreel_core._internal.frozen import maker
-from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import result_unknown
@@ -33,7 +34,7 @@ from toolreel_core._tools.result import failed
 
 __all__ = ["Projection", "Shown", "arranged", "project", "turn_begins"]
 
-_NO_IDS: Final[Ledger[int]] = Ledger()
+_NO_IDS: Final[PMap[str, int]] = pmap()
 _ANY: Final = Provider()
 _FIRST: Final = (0,)
 """What waits after a single call; all states share it."""
@@ -55,7 +56,7 @@ class Projection:
     """How far a history has been projected."""
 
     provider: Provider = _ANY
-    taken: Ledger[int] = _NO_IDS
+    taken: PMap[str, int] = _NO_IDS
     """The ids that have gone out, each with how many forms of it there are so far."""
     called: tuple[SentCall, ...] = ()
     """Calls of the latest assistant message, as they are stored."""
@@ -97,7 +98,7 @@ class Projection:
         bridged = self.provider.assistant_after_tool and after_result
         bridge = (Shown(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
         told = _projection(self.provider, self.taken, self.called, self.sent, (), self.calls, False)
-        return told, (*self.unanswered(), *bridge, _shown(message))
+        return told, (*self.unanswered(), *bridge, Shown(message))
 
     def _spoken(self, message: AssistantMessage, *, fresh: bool) -> tuple[Projection, tuple[Shown, ...]]:
         empty = not message.content.strip() and not message.calls
@@ -107,7 +108,7 @@ class Projection:
         for count, call in enumerate(message.calls, self.calls):
             name = outward_name(call.name)
             sent_id = free_id(call.id, name, count, taken, self.provider.id_style)
-            taken = taken.set(call.id, (taken.get(call.id) or 0) + 1)
+            taken = taken.set(call.id, (taken.get(call.id, 0)) + 1)
             if sent_id == call.id and name == call.name:
                 sent.append(call)
             else:
@@ -122,7 +123,7 @@ class Projection:
 
     def _renamed(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Shown:
         if sent is message.calls:
-            return _shown(message)
+            return Shown(message)
         both = zip(message.calls, sent, strict=True)
         styled = self.provider.id_style != "keep" and any(call.id != one.id for call, one in both)
         return Shown(AssistantMessage(message.content, sent, message.extras), ("id_style",) if styled else ())
@@ -142,11 +143,10 @@ class Projection:
         if self.provider.tool_result_name:
             return Shown(ToolMessage(call.id, message.content, call.name), ("tool_result_name",))
         same = call.id == message.call_id and not message.name
-        return _shown(message if same else ToolMessage(call.id, message.content))
+        return Shown(message if same else ToolMessage(call.id, message.content))
 
 
 _projection: Final = maker(Projection)
-_shown: Final = maker(Shown)
 
 
 def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Shown, ...]:

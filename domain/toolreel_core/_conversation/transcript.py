@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pyrsistent import PMap, pmap
+
 from toolreel_core._conversation.blocks import Rope
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._conversation.projection import Projection, Shown, arranged, turn_begins
 from toolreel_core._conversation.stored_messages import Recalled, memo, wire_is_memo
 from toolreel_core._conversation.wire_form import Form, written
-from toolreel_core._internal.frozen import maker
-from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.digest import linked
 from toolreel_core._settings.token_estimates import estimator
 
@@ -26,7 +27,7 @@ __all__ = ["Transcript"]
 
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()
-_NO_QUIRKS: Final[Ledger[int]] = Ledger()
+_NO_QUIRKS: Final[PMap[str, int]] = pmap()
 _SHAPING: Final = (UserMessage, SystemMessage)
 
 
@@ -40,12 +41,12 @@ class Transcript:
     """What those are read back from that go out, once the history was shortened."""
     form: Form
     texts: Rope
-    """The wire form of what :mod:`toolreel_core._conversation.projection` makes of the messages that go out."""
+    """The wire form of what :mod:`~toolreel_core._conversation.projection` sends."""
     links: bytes
     """The chain, before it is written as text."""
     tokens: int
     """Tokens of all texts together by the form's estimator; 0 where it names none."""
-    quirks: Ledger[int]
+    quirks: PMap[str, int]
     """How many of the texts each setting or transform has changed."""
     projection: Projection
 
@@ -150,7 +151,7 @@ class Transcript:
             if estimated is not None:
                 tokens += estimated(out.text)
             for name in (*one.quirks, *out.quirks):
-                quirks = quirks.set(name, (quirks.get(name) or 0) + 1)
+                quirks = quirks.set(name, (quirks.get(name, 0)) + 1)
                 unchanged = False
         stored, less = self.stored, self.less
         if message is not None:

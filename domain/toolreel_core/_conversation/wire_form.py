@@ -18,7 +18,6 @@ from toolreel_core._conversation.message import (
     wire,
     wire_tree,
 )
-from toolreel_core._internal.frozen import maker
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._settings.provider import Provider
 from toolreel_core._transforms import apply_all
@@ -70,7 +69,7 @@ def written(message: Message, form: Form) -> Written:
     """
     wanted = _wanted(message, form)
     if not wanted and not form.message_transforms:
-        return _written(wire(message))
+        return Written(wire(message))
     tree, quirks = wire_tree(message), list[str]()
     for name in wanted:
         changed = _QUIRKS[name](tree, form.provider)
@@ -208,4 +207,3 @@ _OF_WHAT_WAS_SAID: Final[Mapping[str, _Quirk]] = {
 }
 _OF_RESULTS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}
 _QUIRKS: Final = {**_OF_WHAT_WAS_SAID, **_OF_RESULTS}
-_written: Final = maker(Written)

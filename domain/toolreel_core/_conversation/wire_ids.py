@@ -12,7 +12,8 @@ from hashlib import sha256
 from itertools import count
 from typing import Final, assert_never
 
-from toolreel_core._internal.persistent_map import Ledger
+from pyrsistent import PMap
+
 from toolreel_core._settings.provider import IdStyle
 
 __all__ = ["free_id"]
@@ -25,7 +26,7 @@ _ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
 """Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
 
 
-def free_id(wanted: str, name: str, calls: int, taken: Ledger[int], style: IdStyle) -> str:
+def free_id(wanted: str, name: str, calls: int, taken: PMap[str, int], style: IdStyle) -> str:
     """The id under which a call goes out: the wanted one, or the first in the style that is still free.
 
     :param name: the outward name of the call's tool
@@ -51,8 +52,8 @@ def _fits(wanted: str, style: IdStyle) -> bool:
             assert_never(style)
 
 
-def _forms(wanted: str, name: str, calls: int, taken: Ledger[int], style: IdStyle) -> Iterator[str]:
-    numbers = count((taken.get(wanted) or 0) + 1)
+def _forms(wanted: str, name: str, calls: int, taken: PMap[str, int], style: IdStyle) -> Iterator[str]:
+    numbers = count((taken.get(wanted, 0)) + 1)
     match style:
         case "keep":
             return (f"{wanted or 'call'}_{number}" for number in numbers)

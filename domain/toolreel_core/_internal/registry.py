@@ -38,7 +38,7 @@ class Registry(Generic[_Thing]):
         >>> shades.add("dark", 8)
         Traceback (most recent call last):
         ...
-        toolreel_core._errors.ConfigError: there is a shade 'dark' already; choose another name
+        toolreel_core.ConfigError: there is a shade 'dark' already; choose another name
 
         :param about: one sentence for listings
         :raises ConfigError: if the name is taken, or is none

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from json.encoder import encode_basestring
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
 
@@ -32,6 +32,7 @@ __all__ = [
     "canonical",
     "damaged",
     "deeper",
+    "either",
     "encodable",
     "finite",
     "integer",
@@ -55,6 +56,9 @@ MAX_DEPTH: Final = 128
 
 _MAX_DIGITS: Final = 4300
 """Digits of an integer: Python's own limit, which an environment variable could move."""
+
+_Value = TypeVar("_Value")
+_Error = TypeVar("_Error")
 
 _SAMPLE: Final = 40
 
@@ -194,6 +198,17 @@ def read(
     """
     decoder = _DECODERS[unique_keys, may_hold_a_long_number(text)]
     return _decoded(text, decoder, max_depth, with_halves=with_halves)
+
+
+def either(result: Result[_Value, _Error]) -> _Value | _Error:
+    """The value or the failure at the end of a pipeline, ready for ``match``.
+
+    ``returns.methods.unwrap_or_failure`` does the same, and imports thirty more modules.
+
+    >>> either(read("[1]").map(len).alt(lambda why: None))
+    1
+    """
+    return result.unwrap() if isinstance(result, Success) else result.failure()
 
 
 def read_tolerant(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:

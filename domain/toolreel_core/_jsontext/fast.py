@@ -1,6 +1,7 @@
 """JSON text that there is nothing to be careful about: read and written at full speed.
 
-What is found here is what :mod:`toolreel_core._jsontext.canonical` finds. Where telling that takes a closer look, nothing is.
+What is found here is what :mod:`toolreel_core._jsontext.canonical` finds.
+Where telling that takes a closer look, nothing is.
 """
 
 from __future__ import annotations

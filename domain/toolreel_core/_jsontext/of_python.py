@@ -26,7 +26,7 @@ def json_text(value: object, name: str) -> JsonText:
     >>> json_text({"temperature": float("nan")}, "options")
     Traceback (most recent call last):
     ...
-    toolreel_core._errors.ConfigError: options.temperature: nan is not JSON; use a finite number
+    toolreel_core.ConfigError: options.temperature: nan is not JSON; use a finite number
 
     :param name: what errors call the value as a whole, such as ``options``
     :raises ConfigError: if there is something in it that JSON cannot carry

@@ -1,8 +1,8 @@
-"""Which calls may run: the checks that stand between a model and a tool.
+"""Which calls may run, and the effects that run them: the checks between a model and a tool.
 
 In this order, on one frozen value: the tool exists and is not masked, a call in text may run it, the
 arguments are small enough, they could be read, they fit the schema. What passes is byte for byte
-what runs.
+what runs: under the tool's inner name, with a key that names the call for ever.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 from typing import TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import JsonText, deeper
+from toolreel_core._jsontext.digest import known_chain, known_digest, link
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import AskApproval, RunTool
+from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.coercion import Intended, coerced
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -30,7 +33,7 @@ from toolreel_core._tools.faults import (
 )
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["Admission", "admit", "asks_first", "meant"]
+__all__ = ["Admission", "admit", "ask_approval", "asks_first", "call_key", "meant", "run_tool"]
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or what the model is told instead."""
@@ -104,3 +107,30 @@ def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Inte
         drop_nulls=config.null_for_optional_is_absent,
         max_depth=config.max_argument_depth,
     )
+
+
+def run_tool(state: State, ref: int, call: ToolCall, arguments: JsonText) -> RunTool:
+    """The effect that runs a call of the present turn."""
+    name = state.plan.tools.inner(call.name)
+    return RunTool(ref, call.id, name, arguments, call_key(state, call), state.tally.turns)
+
+
+def ask_approval(state: State, ref: int, call: ToolCall, arguments: JsonText) -> AskApproval:
+    """The effect that asks whether a call of the present turn may run."""
+    return AskApproval(ref, call.id, state.plan.tools.inner(call.name), arguments)
+
+
+def call_key(state: State, call: ToolCall) -> str:
+    """What names a call for ever: it depends on the plan, the turn and the place of the call in it alone.
+
+    The same run, replayed, resumed or done anew, gives the same keys; to have a tool act once more, make
+    a plan with another seed.
+    """
+    turn, place = known_digest(str(state.tally.turns)), known_digest(_place(state, call))
+    return link(link(known_chain("call", state.plan.digest), turn), place)
+
+
+def _place(state: State, call: ToolCall) -> str:
+    """The index of the call in what the model said last; a call that does not stand there has only its id."""
+    ids = [sent.id for sent in state.messages.projection.called]
+    return str(ids.index(call.id)) if call.id in ids else call.id

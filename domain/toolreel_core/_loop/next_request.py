@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, cast
+from typing import cast
 
-from toolreel_core._internal.frozen import maker
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
 from toolreel_core._loop.budgets import overflow, spent, used_up
 from toolreel_core._loop.context_window import fitted
@@ -25,13 +24,6 @@ from toolreel_core._protocol.state import AwaitingReply, State, Step, Tally, Wai
 from toolreel_core._settings.overrides import merged
 
 __all__ = ["ask", "ask_again", "opening", "request_of", "wait"]
-
-
-_awaiting_reply: Final = maker(AwaitingReply)
-_request: Final = maker(Request)
-_request_sent: Final = maker(RequestSent)
-_send_request: Final = maker(SendRequest)
-_step: Final = maker(Step)
 
 
 def opening(plan: Plan) -> tuple[Note, ...]:
@@ -66,7 +58,7 @@ def ask(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> St
     state, shortened = fitted(state, options)
     if overfull := overflow(state, options):
         return settle(state, overfull, (*notes, *shortened))
-    phase = _awaiting_reply(state.next_ref, 1, tools)
+    phase = AwaitingReply(state.next_ref, 1, tools)
     return _send(state, phase, state.tally.counted(turns=1), options, (*notes, *shortened))
 
 
@@ -117,9 +109,9 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
 def _send(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
-    request, turn = _request(state.plan.model, state.messages, options), tally.turns
+    request, turn = Request(state.plan.model, state.messages, options), tally.turns
     texts, quirks = request.messages.texts, request.messages.quirks
-    sent = _request_sent(turn, texts.count, texts.size, request.digest, phase.attempt)
+    sent = RequestSent(turn, texts.count, texts.size, request.digest, phase.attempt)
     applied = [QuirkApplied(turn, name, quirks[name]) for name in sorted(quirks)] if quirks else ()
     asked = state.but(phase=phase, tally=tally, next_ref=phase.ref + 1)
-    return _step(asked, (_send_request(phase.ref, request),), (*notes, *applied, sent))
+    return Step(asked, (SendRequest(phase.ref, request),), (*notes, *applied, sent))

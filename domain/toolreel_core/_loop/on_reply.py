@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.message import AssistantMessage, SentCall
-from toolreel_core._internal.frozen import maker
 from toolreel_core._jsontext.canonical import MAX_DEPTH, JsonText, read
 from toolreel_core._jsontext.fast import plain_object
 from toolreel_core._loop.final_answer import final_reply
@@ -39,11 +38,6 @@ __all__ = ["reply_received", "request_failed"]
 
 _SAMPLE: Final = 200
 _CUT: Final = ArgumentError("ARGUMENTS_TRUNCATED")
-
-_assistant_message: Final = maker(AssistantMessage)
-_repair_applied: Final = maker(RepairApplied)
-_reply_read: Final = maker(ReplyRead)
-_sent_call: Final = maker(SentCall)
 
 
 def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
@@ -137,7 +131,7 @@ def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
         calls, notes = calls[:limit], (*notes, ignored)
     known = state.messages.projection.taken
     repeated = [call for call in calls if call.id in known]
-    notes = (*notes, _repair_applied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
+    notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
     return run_calls(state.said(_with_calls(calls, reply.carry)), calls, notes)
 
 
@@ -150,13 +144,13 @@ def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tu
 def _notes(turn: int, got: Received) -> tuple[Note, ...]:
     reply = got.reply
     usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
-    read_ = _reply_read(
+    read_ = ReplyRead(
         turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens, problem
     )
     if not got.quirks and not reply.warnings:
         return (read_,)
     quirks = [QuirkApplied(turn, name) for name in got.quirks]
-    return (*quirks, read_, *[_repair_applied(turn, code) for code in reply.warnings])
+    return (*quirks, read_, *[RepairApplied(turn, code) for code in reply.warnings])
 
 
 def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
@@ -173,8 +167,8 @@ def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
 
 def _with_calls(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
     """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
-    sent = tuple([_sent_call(call.id, call.name, _sendable(call), call.carry) for call in calls])
-    return _assistant_message("", sent, carry)
+    sent = tuple([SentCall(call.id, call.name, _sendable(call), call.carry) for call in calls])
+    return AssistantMessage("", sent, carry)
 
 
 def _sendable(call: ToolCall) -> str:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from toolreel_core._conversation.stored_messages import Quotable
-from toolreel_core._internal.frozen import maker
-from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
-from toolreel_core._jsontext.results import either
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
 from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.errors import Problem, failed_generation
@@ -30,9 +27,6 @@ class Received:
     """Names of the transforms that changed the body before it was read."""
 
 
-_received: Final = maker(Received)
-
-
 def received(body: str, state: State) -> Received:
     """Read the body of a response as the run in this state reads it."""
     plan = state.plan
@@ -41,7 +35,7 @@ def received(body: str, state: State) -> Received:
     reply = normalize_reply(
         changed, tools=plan.tools, config=plan.config, turn=state.tally.turns, earlier=_quotable(state)
     )
-    return _received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
+    return Received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
 
 
 def salvaged(body: str, state: State) -> Reply | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._loop.dispatch import ask_approval, run_tool
+from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.next_request import request_of
 from toolreel_core._protocol.effects import Effect, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.state import (

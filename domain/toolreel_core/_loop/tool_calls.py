@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.message import ToolMessage
-from toolreel_core._internal.frozen import maker
+from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._loop.admission import admit, asks_first, meant
-from toolreel_core._loop.budgets import tool_calls_spent
-from toolreel_core._loop.dispatch import ask_approval, run_tool
+from toolreel_core._loop.admission import admit, ask_approval, asks_first, meant, run_tool
+from toolreel_core._loop.budgets import remembered, tool_calls_spent, warned
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import ask
-from toolreel_core._loop.repetition import remembered, warned
 from toolreel_core._loop.result_text import told
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
@@ -37,12 +35,7 @@ from toolreel_core._tools.result import Envelope, envelope_of, failed
 __all__ = ["approval_given", "cut_running", "cut_short", "run_calls", "tool_returned"]
 
 
-_awaiting_tools: Final = maker(AwaitingTools)
-_call_ended: Final = maker(CallEnded)
-_call_started: Final = maker(CallStarted)
 _in_flight: Final = maker(InFlight)
-_step: Final = maker(Step)
-_tool_message: Final = maker(ToolMessage)
 
 
 def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
@@ -82,7 +75,7 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
         flight = _in_flight(ref, call, None, state.tally.at_ms)
         running = _running(state, (flight,), phase.waiting, ref + 1)
         effect = run_tool(state, ref, call, phase.arguments)
-        return _step(running, (effect,), (_begun(state, call),))
+        return Step(running, (effect,), (_begun(state, call),))
     denied = call_denied(call.name, event.reason)
     rejected = _rejected(state, call, denied)
     state, told, circle = _answered(state, call, failed(call.name, denied))
@@ -101,7 +94,7 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     running = tuple([there if flight is back else flight for flight in phase.running])
     results = tuple([(flight.call, flight.result) for flight in running if flight.result is not None])
     if len(results) < len(running):
-        return _step(state.but(phase=_awaiting_tools(running, phase.waiting)), (), (ended,))
+        return Step(state.but(phase=AwaitingTools(running, phase.waiting)), (), (ended,))
     return _written(state, results, phase.waiting, (ended,))
 
 
@@ -181,7 +174,7 @@ def _started(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: 
             case _:
                 assert_never(admission)
     running = _running(state, tuple(flights), calls[len(together) :], state.next_ref + len(effects))
-    return _step(running, tuple(effects), notes)
+    return Step(running, tuple(effects), notes)
 
 
 def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
@@ -204,7 +197,7 @@ def _running(
 ) -> State:
     started = len([flight for flight in flights if flight.result is None])
     tally = state.tally.counted(tool_calls=started)
-    return state.but(phase=_awaiting_tools(flights, waiting), tally=tally, next_ref=next_ref)
+    return state.but(phase=AwaitingTools(flights, waiting), tally=tally, next_ref=next_ref)
 
 
 def _asked(
@@ -231,7 +224,7 @@ def _answered(
         result = warned(result, times)
         notes = (CallRepeated(state.tally.turns, shown(call.name), times),)
     text, changed = told(state, result)
-    messages = state.messages.append(_tool_message(call.id, text))
+    messages = state.messages.append(ToolMessage(call.id, text))
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
     answered = state.but(messages=messages, tally=tally, memory=memory)
     stop = config.repetition_stop is not None and times >= config.repetition_stop and not polling
@@ -252,7 +245,7 @@ def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ..
 
 
 def _begun(state: State, call: ToolCall) -> CallStarted:
-    return _call_started(state.tally.turns, call.id, call.name, call.provenance)
+    return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
 
 
 def _output_limit(state: State, call: ToolCall) -> int:
@@ -265,4 +258,4 @@ def _ended(state: State, back: InFlight, result: Envelope, at_ms: int | None) ->
     size = len(text) if text.isascii() else len(text.encode())
     codes = tuple([error.code for error in result.errors])
     elapsed_ms = None if at_ms is None else max(0, at_ms - back.since_ms)
-    return _call_ended(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)
+    return CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)

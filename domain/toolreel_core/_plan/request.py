@@ -58,7 +58,7 @@ class Request:
     def pieces(self) -> tuple[bytes, ...]:
         """The body in UTF-8, in pieces; those that are full are shared with the requests before it.
 
-        Of a body of megabytes, a request adds the last few kilobytes; see :mod:`toolreel_core._conversation.blocks`.
+        Of a body of megabytes, a request adds the last few kilobytes; see ``_conversation/blocks.py``.
         """
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","

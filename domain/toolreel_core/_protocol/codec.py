@@ -16,13 +16,13 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
+from pyrsistent import PMap, pmap
+
 from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._internal.persistent_map import Ledger
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, read
-from toolreel_core._jsontext.results import either
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, either, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event
@@ -80,7 +80,7 @@ def load_event(text: str) -> Event:
     >>> load_event('{"toolreel":1,"value":{"type":"tool_returned","ref":"2","output":"{}"}}')
     Traceback (most recent call last):
     ...
-    toolreel_core._errors.CodecError: value.ref: expected int, got "2"
+    toolreel_core.CodecError: value.ref: expected int, got "2"
     """
     return cast("Event", _load(Event, text))
 
@@ -114,7 +114,7 @@ def encode(value: object) -> Json:
             return _encoded_transcript(value)
         case tuple():
             return [encode(item) for item in value]
-        case Ledger():
+        case PMap():  # its own order depends on the hash seed
             return {key: encode(value[key]) for key in sorted(value)}
         case _ if is_dataclass(value):
             given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
@@ -170,8 +170,8 @@ def _reader(hint: object) -> _Reader:
         return _read_json_text
     if get_origin(hint) in {Union, UnionType}:
         return _union_reader(get_args(hint))
-    if get_origin(hint) is Ledger:
-        return _ledger_reader(_reader(get_args(hint)[0]))
+    if get_origin(hint) is PMap:
+        return _map_reader(_reader(get_args(hint)[1]))
     if get_origin(hint) is Literal:
         return _literal_reader(get_args(hint))
     if get_origin(hint) is tuple:
@@ -237,13 +237,13 @@ def _tuple_reader(item: _Reader) -> _Reader:
     return read_tuple
 
 
-def _ledger_reader(item: _Reader) -> _Reader:
-    def read_ledger(tree: Json, place: str) -> object:
+def _map_reader(item: _Reader) -> _Reader:
+    def read_map(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping):
             raise _wrong(place, "an object", tree)
-        return Ledger.of({key: item(value, f"{place}.{key}") for key, value in tree.items()})
+        return pmap({key: item(value, f"{place}.{key}") for key, value in tree.items()})
 
-    return read_ledger
+    return read_map
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> _Reader:

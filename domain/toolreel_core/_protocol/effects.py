@@ -1,4 +1,4 @@
-"""Effects: requests to the outside, in the imperative. Their counterpart is :mod:`toolreel_core._protocol.events`.
+"""Effects: requests to the outside, in the imperative. Their counterparts are the ``events``.
 
 An effect is data: whoever performs it needs nothing but its fields, and answers with one of
 the events that :data:`ANSWERS` names, carrying the same ``ref``.

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from pyrsistent import PMap, pmap
+
 from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._internal.frozen import maker
-from toolreel_core._internal.persistent_map import Ledger
+from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Effect
@@ -160,8 +161,8 @@ class Streak:
     times: int
 
 
-_NO_RESULTS: Final[Ledger[bool]] = Ledger()
-_NO_STREAKS: Final[Ledger[Streak]] = Ledger()
+_NO_RESULTS: Final[PMap[str, bool]] = pmap()
+_NO_STREAKS: Final[PMap[str, Streak]] = pmap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +179,9 @@ class Memory:
     """Calls that a tool answered with success."""
     called: tuple[str, ...] = ()
     """Tools that were called, in the order of their first call."""
-    last_ok: Ledger[bool] = _NO_RESULTS
+    last_ok: PMap[str, bool] = _NO_RESULTS
     """Whether the last result of a tool was a success."""
-    streaks: Ledger[Streak] = _NO_STREAKS
+    streaks: PMap[str, Streak] = _NO_STREAKS
     """The latest streak of a call, by the digest of its name and arguments."""
     upstream: str = ""
     """The upstream provider that the run stays with."""

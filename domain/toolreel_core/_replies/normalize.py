@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from returns.pipeline import is_successful
-from returns.result import Failure, Result, Success
+from returns.result import Result
 
-from toolreel_core._jsontext.canonical import Json, damaged, read, read_tolerant
+from toolreel_core._jsontext.canonical import Json, damaged, either, read, read_tolerant
 from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, judged
@@ -37,6 +36,9 @@ __all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Served", "Usage", "norm
 
 _BLANK: Final = "\ufeff \t\r\n"
 """What may stand before a body: a byte-order mark, and what keeps a connection alive."""
+
+
+_STREAM: Final = "a stream of server-sent events, which is to be put together first"
 
 
 def normalize_reply(
@@ -67,10 +69,14 @@ def normalize_reply(
 
 def _any(text: str, reading: _Reading) -> Reply:
     """The reply in the text of a body of any shape."""
-    parsed = _parsed(text)
-    if not is_successful(parsed):
-        return Reply(finish="error", problem=parsed.failure())
-    tree = parsed.unwrap()
+    return either(
+        _parsed(text)
+        .map(lambda tree: _of_tree(tree, reading))
+        .alt(lambda problem: Reply(finish="error", problem=problem))
+    )
+
+
+def _of_tree(tree: _Tree, reading: _Reading) -> Reply:
     found = find_message(tree.value)
     found = as_documented(found) if reading.config.argument_repairs == "strict" else found
     if found.problem:
@@ -112,18 +118,19 @@ def _text(body: bytes | Json) -> str | Problem:
 
 def _parsed(text: str) -> Result[_Tree, Problem]:
     codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
-    strict = read(text)
-    if is_successful(strict):
-        return Success(_Tree(strict.unwrap(), codes))
-    tolerant = read_tolerant(text)
-    if is_successful(tolerant):
-        return Success(_Tree(tolerant.unwrap(), (*codes, "NON_FINITE_NUMBER")))
-    # HTML, or a connection that was cut: the same request may well work.
-    streamed = text.startswith(FIELDS)
-    found = (
-        "a stream of server-sent events, which is to be put together first" if streamed else strict.failure()
+    return (
+        read(text)
+        .map(lambda value: _Tree(value, codes))
+        .lash(
+            lambda why: (
+                read_tolerant(text)
+                .map(lambda value: _Tree(value, (*codes, "NON_FINITE_NUMBER")))
+                .alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
+            )
+        )
+        # HTML, or a connection that was cut: the same request may well work.
+        .alt(lambda why: Problem("INVALID_BODY", why, passing=True))
     )
-    return Failure(Problem("INVALID_BODY", found, passing=True))
 
 
 def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._internal.frozen import maker
 from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["Served", "Usage", "served_in", "usage_in", "usage_under"]
@@ -54,9 +53,6 @@ class Served:
 
 _UNSAID: Final = Usage()
 
-_usage: Final = maker(Usage)
-_served: Final = maker(Served)
-
 
 def usage_in(body: Mapping[str, Json]) -> Usage:
     """The usage of a reply; what cannot be a number of tokens counts as not said.
@@ -66,7 +62,7 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
     """
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else body
-    return _usage(
+    return Usage(
         _first_count(counts, _PROMPT),
         _first_count(counts, _COMPLETION),
         _cost(counts.get("cost")),
@@ -87,7 +83,7 @@ def served_in(body: Mapping[str, Json]) -> Served:
     Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
     """
     model, provider, fingerprint, name = map(body.get, _SERVED)
-    return _served(
+    return Served(
         model if isinstance(model, str) else "",
         provider if provider and isinstance(provider, str) else _failed_provider(body),
         fingerprint if isinstance(fingerprint, str) else "",

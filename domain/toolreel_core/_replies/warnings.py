@@ -1,6 +1,6 @@
 """Codes of what was found odd in a reply, and each in words: what was found, what was done about it.
 
-Nothing in a reply is mended silently: :attr:`toolreel_core._replies.normalize.Reply.warnings` names every code.
+Nothing in a reply is mended silently: ``Reply.warnings`` names every code.
 """
 
 from __future__ import annotations

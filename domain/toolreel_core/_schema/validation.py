@@ -1,8 +1,8 @@
 """JSON Schema: checking tool schemas, and arguments against them.
 
 Every validator of jsonschema is built here, with an empty registry: a schema from outside can never make
-the core reach for the network. jsonschema is imported when it is first needed, for a schema that is not
-plain or for arguments that do not fit, because it takes longer to import than all the rest of the core.
+the core reach for the network. jsonschema is imported when it is first needed, for a schema or arguments that
+``fast_path`` does not accept, because it takes longer to import than the rest of the core.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, deeper, parse, quote
-from toolreel_core._schema.compiled import MAX_LEVELS, compiled
-from toolreel_core._schema.metaschema import is_everyday
-from toolreel_core._schema.validators import fits
+from toolreel_core._schema.fast_path import MAX_LEVELS, compiled
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -71,7 +69,7 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     ['/n: expected integer, got "3"']
     """
     tree = parse(arguments)
-    if fits(schema, tree):
+    if _fits(schema, tree):
         return ()
     try:
         errors = sorted(_validator(schema).iter_errors(tree), key=lambda error: _place(error, tree))
@@ -90,7 +88,7 @@ def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, .
     >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
     (('n',),)
     """
-    if fits(schema, arguments):
+    if _fits(schema, arguments):
         return ()
     try:
         return tuple(tuple(error.absolute_path) for error in _validator(schema).iter_errors(arguments))
@@ -109,7 +107,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
         return ()
     tree: Any = parse(arguments)
     nulls = [name for name, value in tree.items() if value is None]
-    if not nulls or fits(schema, tree):
+    if not nulls or _fits(schema, tree):
         return ()
     needed = cast("Mapping[str, Any]", parse(schema)).get("required", ())
     try:
@@ -118,6 +116,12 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
         return ()
     refused = {error.absolute_path[0] for error in errors if len(error.absolute_path) == 1}
     return tuple(name for name in nulls if name in refused and name not in needed)
+
+
+def _fits(schema: JsonText, value: Json) -> bool:
+    """Whether a value fits without a doubt; if not, jsonschema decides."""
+    check = compiled(schema)
+    return check is not None and check(value)
 
 
 @lru_cache(maxsize=1024)
@@ -130,13 +134,13 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")
-    try:
-        if not is_everyday(tree):
+    if compiled(schema) is None:
+        try:
             Draft202012Validator.check_schema(tree)
-    except SchemaError as error:
-        raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
-    if any(quote(keyword) in schema for keyword in _REFERENCES):
-        _check_references(tree)
+        except SchemaError as error:
+            raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
+        if any(quote(keyword) in schema for keyword in _REFERENCES):
+            _check_references(tree)
     return Draft202012Validator(tree, registry=Registry())
 
 

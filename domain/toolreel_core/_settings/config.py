@@ -198,7 +198,7 @@ class LoopConfig:
         >>> LoopConfig.of({"max_turn": 3})
         Traceback (most recent call last):
         ...
-        toolreel_core._errors.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
+        toolreel_core.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
         """
         check_keys(cls, changes)
         return cls(**changes)

@@ -107,7 +107,7 @@ class Provider:
         >>> Provider.of({"id_stile": "kimi"})
         Traceback (most recent call last):
         ...
-        toolreel_core._errors.ConfigError: there is no setting 'id_stile'; did you mean 'id_style'?
+        toolreel_core.ConfigError: there is no setting 'id_stile'; did you mean 'id_style'?
         """
         check_keys(cls, changes)
         return cls(**changes)

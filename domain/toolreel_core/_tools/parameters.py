@@ -1,7 +1,8 @@
 """Where the schema of a tool's arguments comes from: a mapping, or something that can write its own.
 
 Pydantic models have ``model_json_schema()``, pydantic's ``TypeAdapter`` and others ``json_schema()``;
-neither has to be installed, since only the method counts.
+neither has to be installed, since only the method counts. :func:`sendable` is the form in which a schema
+goes out: validators of the older drafts refuse an empty ``required: []``, which says the same as none.
 """
 
 from __future__ import annotations
@@ -12,8 +13,17 @@ from typing import Any, Final, Protocol, TypeAlias
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, quote
 from toolreel_core._jsontext.of_python import json_text
+from toolreel_core._schema.walk import changed_within
 
-__all__ = ["HasJsonSchema", "HasModelJsonSchema", "SchemaLike", "opened", "schema_text", "schema_tree"]
+__all__ = [
+    "HasJsonSchema",
+    "HasModelJsonSchema",
+    "SchemaLike",
+    "opened",
+    "schema_text",
+    "schema_tree",
+    "sendable",
+]
 
 _DEFS: Final = "#/$defs/"
 
@@ -95,3 +105,15 @@ def _written(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 - a m
     if not isinstance(tree, Mapping):
         raise ConfigError(f"{what} returned a {type(tree).__name__}; expected a JSON Schema as a mapping")
     return tree
+
+
+def sendable(schema: Json) -> Json:
+    """A schema without empty ``required`` lists, at any depth; everything else stays, in its order.
+
+    >>> sendable({"type": "object", "required": [], "default": {"required": []}})
+    {'type': 'object', 'default': {'required': []}}
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
+    return changed_within(kept, sendable)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel_core._internal.frozen import maker
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -18,12 +17,12 @@ from toolreel_core._jsontext.canonical import (
     JsonText,
     Tree,
     canonical,
+    either,
     parse,
     quote,
     read,
 )
 from toolreel_core._jsontext.fast import plain_object
-from toolreel_core._jsontext.results import either
 from toolreel_core._tools.faults import Fault, output_not_json, output_too_large
 from toolreel_core._tools.names import shown
 
@@ -92,9 +91,6 @@ class Envelope:
         return [{"code": error.code, "message": error.message} for error in self.errors]
 
 
-_envelope: Final = maker(Envelope)
-
-
 def failed(tool_name: str, fault: Fault) -> Envelope:
     """The compact failure that tells the model of a fault."""
     return Envelope(False, shown(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),))
@@ -125,7 +121,7 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
 
 def _enveloped(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
     if not isinstance(value, Mapping):
-        return _envelope(True, tool_name, canonical({"value": value}), (), (), untrusted)
+        return Envelope(True, tool_name, canonical({"value": value}), (), (), untrusted)
     return _of_object(tool_name, value, untrusted=untrusted)
 
 
@@ -133,7 +129,7 @@ def _of_object(tool_name: str, value: Tree, *, untrusted: bool) -> Envelope:
     ok = value.get("ok")
     if isinstance(ok, bool) and value.keys() <= _KEYS:
         return _given(tool_name, ok, value, untrusted=untrusted)
-    return _envelope(True, tool_name, canonical(value), (), (), untrusted)
+    return Envelope(True, tool_name, canonical(value), (), (), untrusted)
 
 
 def _given(tool_name: str, ok: bool, value: Mapping[str, Json], *, untrusted: bool) -> Envelope:

@@ -11,8 +11,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, 
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._schema.validation import check_schema
 from toolreel_core._tools.names import check_name, outward_name
-from toolreel_core._tools.parameters import SchemaLike, schema_text, schema_tree
-from toolreel_core._tools.schema_on_wire import sendable
+from toolreel_core._tools.parameters import SchemaLike, schema_text, schema_tree, sendable
 
 __all__ = ["ToolDefinition", "ToolFlags", "ToolSurface"]
 

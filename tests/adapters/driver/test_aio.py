@@ -75,11 +75,12 @@ async def test_every_event_is_in_the_journal_before_the_run_goes_on() -> None:
 async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
     class Hanging:
         async def run(self, effect: RunTool) -> ToolReturned:
+            scope.cancel()
             await anyio.sleep_forever()
             raise AssertionError(effect)
 
     journal = MemoryJournal(PLAN)
-    with anyio.move_on_after(0.05) as scope:
+    with anyio.CancelScope() as scope:
         await arun(PLAN, AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), Hanging()), journal=journal)
     assert scope.cancelled_caught
     assert [record.kind for record in parse_journal(journal.text).records] == ["send_request"]

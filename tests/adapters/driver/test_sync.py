@@ -5,6 +5,7 @@ from threading import Barrier
 
 import pytest
 
+from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from toolreel._driver.approvers import Always, Never
 from toolreel._driver.clocks import InstantClock
@@ -142,7 +143,7 @@ def test_a_tool_that_is_not_approved_does_not_run() -> None:
 
 
 def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() -> None:
-    together = Barrier(2, timeout=5)
+    together = Barrier(2, timeout=HANG)
 
     def look(shelf: int) -> int:
         """Look at a shelf."""

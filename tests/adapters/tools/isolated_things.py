@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from datetime import date, timedelta
+from pathlib import Path
 
 from toolreel.tools._call_context import RunContext, current_call
 from toolreel.tools._errors import ToolError
@@ -47,10 +48,10 @@ def crash() -> None:
 
 
 def hang(marker: str) -> None:
-    """Start something, and hang with it."""
-    write = f"import time; time.sleep(1.5); open({marker!r}, 'w').close()"
-    with subprocess.Popen([sys.executable, "-c", write]):
-        time.sleep(60)
+    """Start something, note its process id, and hang with it."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"]) as started:
+        Path(marker).write_text(f"{started.pid}\n", encoding="utf-8")
+        time.sleep(900)
 
 
 def die() -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,7 @@ from tests.cli import commands
 from tests.cli.commands import Said, assert_mistake, environment
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL
+from tests.patience import HANG, eventually
 from toolreel._cli.evals.group import eval_command
 from toolreel.evals._store.results import Results
 
@@ -162,11 +162,8 @@ def started(far: Provider, cwd: Path, *further: str) -> subprocess.Popen[str]:
 
 
 def until(process: subprocess.Popen[str], far: Provider, requests: int) -> None:
-    end = time.monotonic() + 30
-    while far.came < requests:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end, "the moment never came"
-        time.sleep(0.01)
+    eventually(lambda: far.came >= requests or process.poll() is not None, f"{requests} requests")
+    assert process.poll() is None, process.communicate()
 
 
 @pytest.fixture
@@ -183,7 +180,7 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
         until(process, far, 6)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 3
     assert "Stopping: what is under way still ends; Ctrl-C again gives it up." in stderr
     assert "Incomplete: " in stderr
@@ -204,10 +201,15 @@ def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: 
         end = far.came
         until(process, far, end + 1)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        # Two signals that come before the first is handled are one; so the second waits for the answer.
+        assert process.stderr
+        answer = process.stderr.readline()
+        while not answer.startswith("Stopping: "):
+            assert answer, "it ended without a word about the interrupt"
+            answer = process.stderr.readline()
         assert process.poll() is None, "it waits for its runs"
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert stdout == ""
     assert "Given up; every run that had ended is kept." in stderr

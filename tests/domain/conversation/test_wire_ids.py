@@ -6,10 +6,10 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyrsistent import PMap, pmap
 
 from tests.samples import ID_FORMS, printed_under
 from toolreel_core._conversation.wire_ids import free_id
-from toolreel_core._internal.persistent_map import Ledger
 from toolreel_core._settings.provider import IdStyle
 
 STYLES: tuple[IdStyle, ...] = get_args(IdStyle)
@@ -18,7 +18,7 @@ LONG = "call_" + "x" * 36
 
 def sent(*wanted: str, style: IdStyle, name: str = "ping") -> list[str]:
     """The ids under which calls with these go out, one after another."""
-    taken: Ledger[int] = Ledger()
+    taken: PMap[str, int] = pmap()
     ids: list[str] = []
     for each in wanted:
         ids.append(free_id(each, name, len(ids), taken, style))

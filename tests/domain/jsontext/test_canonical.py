@@ -17,6 +17,7 @@ from toolreel_core._jsontext.canonical import (
     canonical,
     damaged,
     deeper,
+    either,
     finite,
     nesting,
     parse,
@@ -50,7 +51,8 @@ def test_what_is_written_is_read_back_as_the_same_value_and_the_same_text(value:
 
 
 def test_the_text_does_not_depend_on_the_hash_seed() -> None:
-    program = 'from toolreel_core._jsontext.canonical import *; print(canonical(read(\'{"b":1,"a":[],"c":0}\').unwrap()))'
+    program = "from toolreel_core._jsontext.canonical import *; "
+    program += 'print(canonical(read(\'{"b":1,"a":[],"c":0}\').unwrap()))'
     assert {printed_under(seed, program) for seed in range(3)} == {'{"b":1,"a":[],"c":0}'}
 
 
@@ -249,3 +251,8 @@ def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
 @given(st.text(), st.integers(0, 4))
 def test_brackets_are_counted_before_their_nesting_is(text: str, levels: int) -> None:
     assert deeper(text, levels) == (nesting(text, enough=levels + 1) > levels)
+
+
+def test_a_pipeline_ends_with_its_value_or_its_failure() -> None:
+    assert either(read("1")) == 1
+    assert either(read("").alt(lambda _: "nothing")) == "nothing"

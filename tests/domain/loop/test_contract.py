@@ -36,8 +36,8 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.budgets import warned
 from toolreel_core._loop.reducer import start, step
-from toolreel_core._loop.repetition import warned
 from toolreel_core._loop.resume import pending
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state

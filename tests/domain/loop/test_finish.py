@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import get_args
 
 import pytest
+from pyrsistent import pmap
 
-from toolreel_core._internal.persistent_map import Ledger
 from toolreel_core._loop.finish import outcome_of, settle
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
@@ -41,7 +41,7 @@ def test_a_settled_run_finishes_and_says_so_last() -> None:
 def reached(mode: ToolUseMode, policy: ToolFailurePolicy = "fatal", **results: bool) -> State:
     """A run in which these tools were called, the last time with these results."""
     config = LoopConfig(tool_use_mode=mode, tool_failure_policy=policy)
-    memory = Memory(successes=sum(results.values()), called=tuple(results), last_ok=Ledger.of(results))
+    memory = Memory(successes=sum(results.values()), called=tuple(results), last_ok=pmap(results))
     plan = Plan.of(model="m", messages="hi", tools=[ToolDefinition.of("add")], config=config)
     return replace(State.idle(plan), memory=memory)
 

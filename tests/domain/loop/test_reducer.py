@@ -29,8 +29,8 @@ from tests.playbook import (
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._loop.budgets import warned
 from toolreel_core._loop.reducer import fold, start, step
-from toolreel_core._loop.repetition import warned
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import (

@@ -25,7 +25,7 @@ from tests.playbook import (
 )
 from toolreel_core._conversation.message import Message, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.repetition import warned
+from toolreel_core._loop.budgets import warned
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.notes import (

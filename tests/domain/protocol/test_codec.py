@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyrsistent import pmap
 
 from tests.samples import ECHO, PLAN, complaint, printed_under
 from tests.strategies import member, plans, states, transcripts
@@ -21,7 +22,6 @@ from toolreel_core._conversation.message import (
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import CodecError
-from toolreel_core._internal.persistent_map import Ledger
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
@@ -137,9 +137,7 @@ FORMED = Transcript.of([UserMessage("hi")], Form(Provider(id_style="kimi")), kep
 SEND_FORMED = SendRequest(1, Request("m", FORMED, RequestOptions(canonical({}))))
 RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
 ASKED = AwaitingReply(1)
-REMEMBERED = Memory(
-    1, True, True, 2, ("echo",), Ledger.of({"echo": True}), Ledger.of({"ab": Streak("cd", 2)})
-)
+REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
 WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
 RUNNING = AwaitingTools(
     (InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({}), untrusted=True))), (CUT,)
@@ -446,7 +444,7 @@ def test_a_whole_number_may_stand_where_any_number_may_and_stays_one(outcome: Ou
 
 def test_what_a_run_remembers_is_written_in_the_same_order_however_it_was_filled() -> None:
     names = [f"tool_{number}" for number in range(20)]
-    orders = (Ledger.of(dict.fromkeys(names, True)), Ledger.of(dict.fromkeys(reversed(names), True)))
+    orders = (pmap(dict.fromkeys(names, True)), pmap(dict.fromkeys(reversed(names), True)))
     one, other = (replace(WAITING, memory=Memory(last_ok=last_ok)) for last_ok in orders)
     assert dump(one) == dump(other)
     assert load_state(dump(one)) == one

@@ -116,7 +116,8 @@ def test_the_key_of_a_call_is_no_part_of_the_effect() -> None:
 
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
-    program = "from tests.domain.protocol.test_effects import *; print(*map(fingerprint, (SEND, RUN, ASK, WAIT, FAILED)))"
+    program = "from tests.domain.protocol.test_effects import *; "
+    program += "print(*map(fingerprint, (SEND, RUN, ASK, WAIT, FAILED)))"
     effects: tuple[Effect, ...] = (SEND, RUN, ASK, WAIT, FAILED)
     expected = " ".join(map(fingerprint, effects))
     assert {printed_under(seed, program) for seed in range(3)} == {expected}

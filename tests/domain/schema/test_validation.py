@@ -6,7 +6,6 @@ from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import Violation, broken_places, check_schema, refused_nulls, violations
-from toolreel_core._schema.validators import register_validator
 
 
 def told(schema: Json, arguments: Json) -> list[str]:
@@ -270,11 +269,3 @@ def test_every_value_that_breaks_a_schema_is_found_by_its_place() -> None:
 def test_what_cannot_be_validated_is_broken_as_a_whole() -> None:
     schema = canonical({"properties": {"n": {"multipleOf": 0.5}}})
     assert broken_places(schema, {"n": 10**400}) == ((),)
-
-
-def test_what_a_registered_validator_lets_pass_is_not_looked_at_again() -> None:
-    schema = canonical({"type": "integer", "dependentRequired": {}})
-    register_validator(lambda text: (lambda value: value == "passes") if text == schema else None)
-    assert violations(schema, canonical("passes")) == ()
-    told_of = [str(found) for found in violations(schema, canonical("does not"))]
-    assert told_of == ['arguments: expected integer, got "does not"']

@@ -7,8 +7,9 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.parameters import SchemaLike, opened, schema_text, schema_tree
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._schema.validation import check_schema
+from toolreel_core._tools.parameters import SchemaLike, opened, schema_text, schema_tree, sendable
 
 POINT: Mapping[str, Json] = {"type": "object", "properties": {"x": {"type": "integer"}}}
 NODE: Mapping[str, Json] = {"properties": {"next": {"$ref": "#/$defs/Node"}}}
@@ -129,3 +130,40 @@ def test_what_json_cannot_carry_is_refused(make: Callable[[], Any], why: str) ->
 
 def test_a_schema_has_its_text() -> None:
     assert schema_text({"type": "object"}) == '{"type":"object"}'
+
+
+EMPTY: Json = {"type": "object", "required": []}
+BARE: Json = {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        (EMPTY, BARE),
+        ({"required": ["a"]}, {"required": ["a"]}),
+        ({}, {}),
+        ({"items": EMPTY}, {"items": BARE}),
+        ({"additionalProperties": False}, {"additionalProperties": False}),
+        ({"not": {"not": EMPTY}}, {"not": {"not": BARE}}),
+        ({"anyOf": [EMPTY, True, BARE]}, {"anyOf": [BARE, True, BARE]}),
+        ({"properties": {"a": EMPTY}}, {"properties": {"a": BARE}}),
+        ({"properties": {"required": EMPTY}}, {"properties": {"required": BARE}}),
+        ({"$defs": {"a": {"prefixItems": [EMPTY]}}}, {"$defs": {"a": {"prefixItems": [BARE]}}}),
+    ],
+)
+def test_an_empty_list_of_required_names_is_left_out_at_any_depth(schema: Json, sent: Json) -> None:
+    check_schema(canonical(schema))
+    assert sendable(schema) == sent
+    assert sendable(sent) == sent
+
+
+@pytest.mark.parametrize("keyword", ["default", "const", "x-own"])
+def test_what_is_no_schema_is_left_alone(keyword: str) -> None:
+    assert sendable({keyword: EMPTY}) == {keyword: EMPTY}
+    assert sendable({"enum": [EMPTY], "examples": [EMPTY]}) == {"enum": [EMPTY], "examples": [EMPTY]}
+
+
+def test_the_order_of_keywords_stays() -> None:
+    assert canonical(sendable({"title": "t", "required": [], "type": "object"})) == (
+        '{"title":"t","type":"object"}'
+    )

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import JournalError
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -97,8 +95,7 @@ def _result(content: str) -> Json:
 
 
 def _value(text: str) -> Json:
-    tree = read(text)
-    return tree.unwrap() if is_successful(tree) else text
+    return read(text).value_or(text)
 
 
 def _text(entry: Json, place: str) -> str:

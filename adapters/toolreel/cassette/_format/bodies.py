@@ -15,8 +15,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import CassetteError
 from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel.cassette._format.message_tree import MessageNode, MessageTree, message_rope
@@ -173,10 +171,12 @@ def _form(body: bytes) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError:
         return {"binary": body}
-    tree = read(text, max_depth=_MAX_DEPTH)
-    if is_successful(tree) and canonical(tree.unwrap()) == text:
-        return {"json": tree.unwrap()}
-    return {"text": text}
+    as_text: dict[str, Any] = {"text": text}
+    return (
+        read(text, max_depth=_MAX_DEPTH)
+        .map(lambda value: {"json": value} if canonical(value) == text else as_text)
+        .value_or(as_text)
+    )
 
 
 def _json(read_: Callable[[], _Read], place: str) -> _Read:

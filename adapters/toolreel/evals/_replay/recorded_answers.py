@@ -2,7 +2,7 @@
 
 A replay holds a run to its recording byte for byte. Here another strategy asks, which sends other options and
 writes the conversation in other ways, so a recorded answer is given where the request tells the model the
-same (:mod:`toolreel_core.evals._records.request_content`). Answers are given in their order, each at most once.
+same (``_records/request_content.py``). Answers are given in their order, each at most once.
 """
 
 from __future__ import annotations

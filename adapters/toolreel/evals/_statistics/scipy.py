@@ -1,8 +1,13 @@
-"""The few functions of SciPy and statsmodels that evaluations are computed with, by our names and typed."""
+"""The distributions, tests and intervals that evaluations are computed with, on SciPy.
+
+Where SciPy has the test, it is called; the rest are published closed formulas over SciPy's distributions.
+The tests compare each with reference values of statsmodels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Any, Final
 
 from toolreel._errors import MissingExtra
@@ -12,10 +17,6 @@ try:
     from scipy import stats
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
-try:
-    from statsmodels.stats import multitest, proportion
-except ImportError:
-    raise MissingExtra.of("evals", "statsmodels") from None
 
 __all__ = [
     "fisher_p",
@@ -38,29 +39,54 @@ _SPREADS: Final = 9
 
 
 def wilson_bounds(passed: int, runs: int, alpha: float) -> Bounds:
-    """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed."""
-    low, high = _floats(proportion.proportion_confint(passed, runs, alpha, method="wilson"))
-    return 0.0 if passed == 0 else low, 1.0 if passed == runs else high
+    """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
+
+    E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
+    """
+    z = float(stats.norm.isf(alpha / 2))
+    rate, squared = passed / runs, z * z
+    scale = 1 + squared / runs
+    centre = (rate + squared / (2 * runs)) / scale
+    reach = z * sqrt(rate * (1 - rate) / runs + squared / (4 * runs * runs)) / scale
+    # Rounding would leave the ends of 0 of n and n of n a little off, and could pass the others' limits.
+    low = 0.0 if passed == 0 else max(0.0, centre - reach)
+    return low, 1.0 if passed == runs else min(1.0, centre + reach)
 
 
 def newcombe_bounds(first: tuple[int, int], second: tuple[int, int], alpha: float) -> Bounds:
-    """Newcombe's hybrid score interval of the second rate less the first; each is passed and runs."""
-    found = proportion.confint_proportions_2indep(
-        *second, *first, method="newcomb", compare="diff", alpha=alpha
-    )
-    low, high = _floats(found)
-    return low, high
+    """Newcombe's hybrid score interval of the second rate minus the first; each is (passed, runs).
+
+    R. G. Newcombe 1998, Statistics in Medicine 17:873, method 10.
+    """
+    p, q = second[0] / second[1], first[0] / first[1]
+    p_low, p_high = wilson_bounds(*second, alpha)
+    q_low, q_high = wilson_bounds(*first, alpha)
+    below = sqrt((p - p_low) ** 2 + (q_high - q) ** 2)
+    above = sqrt((q - q_low) ** 2 + (p_high - p) ** 2)
+    return p - q - below, p - q + above
 
 
 def score_p(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """The score test (Miettinen and Nurminen) of two rates being equal, two-sided."""
-    return _p_value(proportion.test_proportions_2indep(*second, *first, compare="diff", method="score"))
+    """Two-sided p-value of the score test of equal rates; each is (passed, runs).
+
+    O. Miettinen and M. Nurminen 1985, Statistics in Medicine 4:213. Undefined
+    where all runs of both sides passed or all failed: their variance is 0.
+    """
+    (q_passed, q_runs), (p_passed, p_runs) = first, second
+    runs = p_runs + q_runs
+    pooled = (p_passed + q_passed) / runs
+    # Pearson's variance times n / (n - 1), which matters when there are few runs.
+    spread = pooled * (1 - pooled)
+    variance = (spread / p_runs + spread / q_runs) * (runs / (runs - 1))
+    return 2 * float(stats.norm.sf(abs(p_passed / p_runs - q_passed / q_runs) / sqrt(variance)))
 
 
 def fisher_p(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Fisher's exact test of two rates being equal, two-sided."""
+    """Two-sided p-value of Fisher's exact test of equal rates; each is (passed, runs)."""
     table = [[passed, runs - passed] for passed, runs in (first, second)]
-    return _p_value(stats.fisher_exact(table))
+    # SciPy declares the fields of this result as object; they are floats.
+    tested: Any = stats.fisher_exact(table)
+    return float(tested.pvalue)
 
 
 def mcnemar_p(lost: int, gained: int) -> tuple[float, float]:
@@ -86,11 +112,17 @@ def mcnemar_power(pairs: int, lost: float, gained: float, alpha: float) -> float
 
 
 def rates_power(first: float, second: float, runs: int, alpha: float) -> float:
-    """The power of the test of two rates being equal, each of so many runs; by the normal approximation."""
-    power: Any = proportion.power_proportions_2indep(
-        second - first, first, runs, alpha=alpha, return_results=False
-    )
-    return float(power)
+    """The power of the test of equal rates with ``runs`` runs on each side, by the normal approximation.
+
+    The variance is the pooled rate's where the test decides, and that of the two rates where they differ.
+    """
+    pooled = (first + second) / 2
+    null = sqrt(2 * pooled * (1 - pooled))
+    other = sqrt(first * (1 - first) + second * (1 - second))
+    critical = float(stats.norm.isf(alpha / 2)) * null / other
+    shift = (second - first) * sqrt(runs) / other
+    # Both tails: a difference in the wrong direction is rejected too.
+    return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
 
 
 def flips_p(differences: Sequence[int]) -> tuple[float, float]:
@@ -107,8 +139,17 @@ def flips_p(differences: Sequence[int]) -> tuple[float, float]:
 
 
 def holm_adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's step-down adjustment, in the order in which the p-values were given."""
-    return _floats(multitest.multipletests(p_values, method="holm")[1]) if p_values else ()
+    """Holm's step-down adjustment of p-values, in the order given.
+
+    S. Holm 1979, Scandinavian Journal of Statistics 6:65.
+    """
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    rising = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    for rank, at in enumerate(rising):
+        # Never below the one before: a comparison is not rejected once a stronger one was kept.
+        largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        adjusted[at] = largest
+    return tuple(adjusted)
 
 
 def normal_quantile(share: float) -> float:
@@ -119,12 +160,3 @@ def normal_quantile(share: float) -> float:
 def t_quantile(share: float, freedom: int) -> float:
     """Where Student's distribution has so much below it."""
     return float(stats.t.ppf(share, freedom))
-
-
-# Their types name more than comes back for the arguments that are given here.
-def _floats(found: Any) -> tuple[float, ...]:
-    return tuple(map(float, found))
-
-
-def _p_value(found: Any) -> float:
-    return float(found.pvalue)

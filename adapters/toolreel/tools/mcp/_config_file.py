@@ -27,12 +27,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import McpConfigError
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._jsontext.canonical import Json, read
+from toolreel_core._jsontext.canonical import Json, either, read
 
 __all__ = ["HttpServer", "McpServer", "ServerSettings", "StdioServer", "mcp_servers", "read_mcp_servers"]
 
@@ -120,11 +118,11 @@ def read_mcp_servers(path: Path, environment: Mapping[str, str] | None = None) -
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise McpConfigError(f"{path}: cannot be read: {why}") from None
-    tree = read(text, unique_keys=True)
-    if not is_successful(tree):
-        raise McpConfigError(f"{path}: not JSON: {tree.failure()}")
+    tree = either(read(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}")))
+    if isinstance(tree, McpConfigError):
+        raise tree
     try:
-        return mcp_servers(tree.unwrap(), os.environ if environment is None else environment)
+        return mcp_servers(tree, os.environ if environment is None else environment)
     except McpConfigError as error:
         raise McpConfigError(f"{path}: {error}") from None
 

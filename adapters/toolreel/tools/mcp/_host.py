@@ -1,4 +1,4 @@
-"""The tools of MCP servers, for plain threads: :mod:`toolreel.tools.mcp._async_host` in a thread of its own."""
+"""The tools of MCP servers, for plain threads: the async host in a thread of its own."""
 
 from __future__ import annotations
 

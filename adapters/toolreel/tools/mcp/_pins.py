@@ -10,8 +10,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import McpConfigError
 from toolreel.tools.mcp._definitions import LeftOut, Offer
 from toolreel_core._jsontext.canonical import read
@@ -45,8 +43,7 @@ def read_pins(path: Path) -> dict[str, str] | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise McpConfigError(f"{path}: cannot be read: {error}") from None
-    tree = read(text)
-    pins = tree.unwrap() if is_successful(tree) else None
+    pins = read(text).value_or(None)
     if not isinstance(pins, Mapping) or not all(isinstance(pin, str) for pin in pins.values()):
         raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools anew")
     return {name: str(pin) for name, pin in pins.items()}

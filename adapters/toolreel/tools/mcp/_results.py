@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import MissingExtra
 from toolreel_core._jsontext.canonical import Json, canonical, finite, read
 from toolreel_core._protocol.effects import RunTool
@@ -73,10 +71,8 @@ def unavailable(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
 def _value(text: str) -> Json:
     """What a text says: servers that know no structured content write their objects and lists as text."""
     if text[:1] in {"{", "["}:
-        parsed = read(text)
-        if is_successful(parsed):
-            value = parsed.unwrap()
-            return value if isinstance(value, Mapping) else {"value": value}
+        value = read(text).value_or(text)
+        return value if isinstance(value, Mapping) else {"value": value}
     return {"value": text}
 
 

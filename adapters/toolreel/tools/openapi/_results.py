@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import MissingExtra
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import BodyError, TooLarge
 from toolreel.http._connections.errors import lost
 from toolreel.tools._python.host import timed_out
 from toolreel.tools.openapi._request.security import Credentials
-from toolreel_core._jsontext.canonical import Json, canonical, finite, read_tolerant
+from toolreel_core._jsontext.canonical import Json, canonical, either, finite, read_tolerant
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
@@ -102,11 +100,12 @@ def _succeeded(
         return _passed(effect, {"status": status, "content_type": kind, "bytes": len(body)}, unseen)
     if not _is_json(media_type):
         return _passed(effect, {"value": text})
-    parsed = read_tolerant(text)
-    if not is_successful(parsed):
-        return _passed(effect, {"value": text}, f"the server says that this is JSON, but: {parsed.failure()}")
-    value = finite(parsed.unwrap())
-    return _passed(effect, value if isinstance(value, Mapping) else {"value": value})
+    return either(
+        read_tolerant(text)
+        .map(finite)
+        .map(lambda value: _passed(effect, value if isinstance(value, Mapping) else {"value": value}))
+        .alt(lambda why: _passed(effect, {"value": text}, f"the server says that this is JSON, but: {why}"))
+    )
 
 
 def _text(response: httpx.Response, media_type: str, body: bytes) -> str | None:

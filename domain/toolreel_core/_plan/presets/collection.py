@@ -89,7 +89,7 @@ class Presets:
         >>> Presets.of({"preset": {"mine": {}}}).get("mein")
         Traceback (most recent call last):
         ...
-        toolreel_core._errors.ConfigError: there is no preset 'mein'; did you mean 'mine'?
+        toolreel_core.ConfigError: there is no preset 'mein'; did you mean 'mine'?
         """
         return _found("preset", name, self.presets)
 

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from returns.pipeline import is_successful
-
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._jsontext.numbered_objects import in_order
 
@@ -201,7 +199,7 @@ def _joined(pieces: Sequence[str]) -> str:
 
 
 def _is_json(text: str) -> bool:
-    return is_successful(read(text))
+    return read(text).map(lambda _: True).value_or(False)
 
 
 def _under(number: str, entry: Json) -> Json:

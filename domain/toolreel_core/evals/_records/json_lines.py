@@ -12,8 +12,7 @@ from typing import Final, TypeVar, cast, get_args
 
 from toolreel_core._errors import CodecError
 from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
-from toolreel_core._jsontext.results import either
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import VERSION, Asked, Attempt, Record
 from toolreel_core.evals._verdicts.verdict import Result, Verdict

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
-from toolreel_core._jsontext.results import either
 from toolreel_core.evals._worlds.json_pointer import at
 
 __all__ = ["Kind", "Line", "Rehearsals", "Script", "ScriptedCall", "called", "script", "spoken"]
@@ -155,4 +154,4 @@ def _meant(text: str, messages: Sequence[Tree]) -> Json:
 
 
 def _read(text: str) -> Json:
-    return either(read(text).alt(lambda _: None))
+    return read(text).value_or(None)

@@ -20,7 +20,7 @@ class Count:
     >>> Count(21, 20)
     Traceback (most recent call last):
     ...
-    toolreel_core._errors.ConfigError: 21 of 20 runs cannot have passed: both are counts, and no more pass than run
+    toolreel_core.ConfigError: 21 of 20 runs cannot have passed: both are counts, and no more pass than run
     """
 
     passed: int

@@ -14,7 +14,7 @@ def inside(what: str, value: float) -> float:
     >>> inside("confidence", 95)
     Traceback (most recent call last):
     ...
-    toolreel_core._errors.ConfigError: confidence: expected a number between 0 and 1, got 95
+    toolreel_core.ConfigError: confidence: expected a number between 0 and 1, got 95
     """
     if not 0 < value < 1:
         raise ConfigError(f"{what}: expected a number between 0 and 1, got {value!r}")

@@ -45,7 +45,7 @@ class Verdict:
 
     result: Result
     category: str = ""
-    """One category of :mod:`toolreel_core.evals._verdicts.failure_taxonomy`, such as ``loop.max_turns``; empty for a pass."""
+    """One category of ``failure_taxonomy``, such as ``loop.max_turns``; empty for a pass."""
     reasons: tuple[str, ...] = ()
     """In words for a person."""
 

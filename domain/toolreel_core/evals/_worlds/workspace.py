@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from returns.pipeline import is_successful
-
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
 from toolreel_core.evals._worlds.json_patch import patched
 from toolreel_core.evals._worlds.json_pointer import at
 from toolreel_core.evals._worlds.world import did, identifier, refused
@@ -77,10 +75,10 @@ class Workspace:
     def patch(self, operations: Sequence[Json]) -> Workspace | str:
         """The workspace after all operations, or why one of them cannot be done; then nothing is changed."""
         done = patched({"draft": parse(self.draft)}, operations, under=_DRAFT)
-        if not is_successful(done):
-            return done.failure()
-        draft = canonical(at(done.unwrap(), "/draft"))
-        return replace(self, draft=draft, draft_version=self.draft_version + bool(operations))
+        version = self.draft_version + bool(operations)
+        return either(
+            done.map(lambda tree: replace(self, draft=canonical(at(tree, "/draft")), draft_version=version))
+        )
 
     def called(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import ceil, comb, sqrt
+from math import asin, ceil, comb, sqrt
 
 import pytest
-from scipy.stats import norm
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.power import NormalIndPower
-from statsmodels.stats.proportion import power_proportions_2indep, proportion_effectsize
+from scipy.stats import binomtest, norm
 
 from tests.samples import complaint
 from toolreel.evals._statistics.power import (
@@ -23,11 +20,7 @@ from toolreel_core._errors import ConfigError
 
 
 def mcnemar_p(lost: int, gained: int) -> float:
-    return float(mcnemar([[0, lost], [gained, 0]], exact=True).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def two_rates_power(difference: float, rate: float, runs: int) -> float:
-    return float(power_proportions_2indep(difference, rate, runs).power)  # pyright: ignore[reportAttributeAccessIssue]
+    return float(binomtest(lost, lost + gained).pvalue)
 
 
 def test_to_see_three_points() -> None:
@@ -40,13 +33,13 @@ def test_to_see_three_points() -> None:
 
 
 @pytest.mark.parametrize(("rate", "difference"), [(0.85, 0.03), (0.85, -0.03), (0.5, 0.1), (0.9, 0.05)])
-def test_unpaired_runs_are_those_of_statsmodels(rate: float, difference: float) -> None:
+def test_unpaired_runs_are_the_fewest_with_the_power(rate: float, difference: float) -> None:
     runs = unpaired_runs(rate, difference).runs
-    too_few, enough = (two_rates_power(difference, rate, number) for number in (runs - 1, runs))
-    assert too_few < 0.8 <= enough
+    assert unpaired_power(rate, difference, runs - 1) < 0.8 <= unpaired_power(rate, difference, runs)
     # Cohen's effect size by arc sines is another approximation of the same.
-    effect = abs(proportion_effectsize(rate + difference, rate))
-    assert runs == pytest.approx(NormalIndPower().solve_power(effect, alpha=0.05, power=0.8), rel=0.03)
+    effect = 2 * (asin(sqrt(rate + difference)) - asin(sqrt(rate)))
+    cohen = 2 * ((norm.ppf(0.975) + norm.ppf(0.8)) / effect) ** 2
+    assert runs == pytest.approx(cohen, rel=0.03)
 
 
 def test_unpaired_runs_are_nearly_the_textbooks() -> None:

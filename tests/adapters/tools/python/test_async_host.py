@@ -26,6 +26,7 @@ from tests.adapters.tools.python.test_host import (
     wait,
     which,
 )
+from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import Progress, RunContext
@@ -94,7 +95,7 @@ async def test_an_async_tool_that_hangs_is_cancelled_at_its_deadline() -> None:
 
     began = time.monotonic()
     assert await AsyncPythonTools([hang], deadline=0.05).run(call("hang")) == TOO_LATE
-    assert 0.05 <= time.monotonic() - began < 5
+    assert 0.05 <= time.monotonic() - began < HANG
     assert ways_out == ["cancelled"]
 
 
@@ -103,15 +104,15 @@ async def test_a_tool_that_hangs_is_left_behind_at_its_deadline() -> None:
     released, ended = threading.Event(), threading.Event()
 
     def hang() -> None:
-        released.wait(60)
+        released.wait(2 * HANG)
         ended.set()
 
     began = time.monotonic()
     assert await AsyncPythonTools([hang], deadline=0.05).run(call("hang")) == TOO_LATE
-    assert 0.05 <= time.monotonic() - began < 5
+    assert 0.05 <= time.monotonic() - began < HANG
     assert not ended.is_set()
     released.set()
-    assert ended.wait(5)
+    assert ended.wait(HANG)
 
 
 @pytest.mark.anyio
@@ -120,7 +121,7 @@ async def test_a_tool_in_its_thread_holds_up_nobody(deadline: float | None) -> N
     loop_went_on = threading.Event()
 
     def wait() -> bool:
-        return loop_went_on.wait(5)
+        return loop_went_on.wait(HANG)
 
     async def go_on() -> None:
         loop_went_on.set()
@@ -138,7 +139,7 @@ async def test_cancelling_the_run_cancels_its_tool_and_is_no_event() -> None:
         await anyio.sleep_forever()
 
     def block() -> None:
-        released.wait(60)
+        released.wait(2 * HANG)
 
     for tool in (hang, block):
         with anyio.move_on_after(0.05) as scope:
@@ -190,7 +191,7 @@ from toolreel_core._jsontext.canonical import canonical
 from toolreel.tools._python.async_host import AsyncPythonTools
 
 def hang() -> None:
-    time.sleep(60)
+    time.sleep(900)
 
 tools = AsyncPythonTools([hang], deadline=0.01)
 print(anyio.run(tools.run, RunTool(1, "a", "hang", canonical({})), backend=sys.argv[1]))
@@ -200,7 +201,7 @@ print(anyio.run(tools.run, RunTool(1, "a", "hang", canonical({})), backend=sys.a
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_tool_that_was_left_behind_does_not_keep_the_process(backend: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", HANGING, backend], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", HANGING, backend], capture_output=True, text=True, timeout=HANG, check=True
     )
     assert "TOOL_TIMEOUT" in done.stdout
     assert done.stderr == ""
@@ -225,7 +226,7 @@ async def test_the_deadline_of_a_tool_goes_before_that_of_the_host(deadline: flo
 
 async def sleep() -> None:
     """Sleep."""
-    await anyio.sleep(60)
+    await anyio.sleep_forever()
 
 
 async def awhich() -> Mapping[str, str]:
@@ -263,7 +264,7 @@ async def test_async_tools_get_their_context_too_and_learn_when_it_is_over() -> 
 
     async def hang(run: RunContext[str]) -> str:
         contexts.append(run)
-        await anyio.sleep(60)
+        await anyio.sleep_forever()
         return run.deps
 
     async def who(run: RunContext[str]) -> str:
@@ -271,22 +272,26 @@ async def test_async_tools_get_their_context_too_and_learn_when_it_is_over() -> 
         return run.deps
 
     heard: list[Progress] = []
-    tools = AsyncPythonTools([hang, who], deadline=0.05, deps="ada", on_progress=heard.append)
+    tools = AsyncPythonTools([who], deps="ada", on_progress=heard.append)
     assert await tools.run(call("who")) == ToolReturned(4, '"ada"')
     assert [progress.message for progress in heard] == ["asked"]
+    tools = AsyncPythonTools([hang], deadline=0.05, deps="ada")
     assert await tools.run(call("hang")) == TOO_LATE
     assert [context.cancelled for context in contexts] == [True]
 
 
 @pytest.mark.anyio
 async def test_a_cancelled_run_lets_its_tools_in_threads_know() -> None:
-    seen = threading.Event()
+    begun, seen = threading.Event(), threading.Event()
 
     def hang(run: RunContext[None]) -> None:
+        begun.set()
         while not run.cancelled:
             time.sleep(0.01)
         seen.set()
 
-    with anyio.move_on_after(0.05):
-        await AsyncPythonTools([hang]).run(call("hang"))
-    assert seen.wait(5)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(AsyncPythonTools([hang]).run, call("hang"))
+        await eventually_async(begun.is_set, "the call in its thread")
+        tasks.cancel_scope.cancel()
+    assert seen.wait(HANG)

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from returns.pipeline import is_successful
-
 from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.yaml import read_yaml
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, Tree, parse, read
+from toolreel_core._jsontext.canonical import Json, Tree, either, parse, read
 from toolreel_core._jsontext.of_python import json_text
 
 __all__ = ["LARGEST", "Document", "parsed_document", "read_document"]
@@ -134,10 +132,10 @@ def parsed_document(given: str | bytes | Mapping[str, Json], *, url: str = "") -
         raise OpenApiError(f"not UTF-8 at byte {error.start}") from None
     if not text.lstrip().startswith("{"):
         return Document.of(read_yaml(text), url)
-    tree = read(text, unique_keys=True)
-    if not is_successful(tree):
-        raise OpenApiError(f"not JSON: {tree.failure()}")
-    return Document.of(tree.unwrap(), url)
+    tree = either(read(text, unique_keys=True).alt(lambda why: OpenApiError(f"not JSON: {why}")))
+    if isinstance(tree, OpenApiError):
+        raise tree
+    return Document.of(tree, url)
 
 
 def _shown(value: Json) -> str:

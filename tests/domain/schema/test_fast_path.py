@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from toolreel_core._jsontext.canonical import Json, canonical, parse
-from toolreel_core._schema.compiled import MAX_LEVELS, compiled
+from toolreel_core._schema.fast_path import MAX_LEVELS, compiled
 from toolreel_core._schema.validation import violations
 
 BIG = 2**53
@@ -80,6 +80,55 @@ def test_a_schema_with_references_is_sound_if_it_is_known(
         assert check(value) == Draft202012Validator(cast("dict[str, Json]", parse(text))).is_valid(value)
 
 
+SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, "", "a", "[", "string"])
+ODD = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("a["), inner, max_size=2),
+)
+KEYWORDS = """
+    $anchor $comment $defs $ref $schema additionalProperties allOf anyOf const contains contentEncoding
+    default deprecated enum examples exclusiveMinimum format if items maxItems minLength minimum not oneOf
+    pattern prefixItems propertyNames properties required title type uniqueItems x-a
+"""
+ANY = st.recursive(
+    st.booleans() | ODD,
+    lambda inner: st.dictionaries(st.sampled_from(KEYWORDS.split()), inner | ODD, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(ANY, values)
+def test_a_schema_that_is_compiled_is_sound_and_its_check_accepts_only_what_fits(
+    schema: Json, value: Json
+) -> None:
+    check = compiled(canonical(schema))
+    if check is not None:
+        Draft202012Validator.check_schema(cast("bool", schema))
+        assert not check(value) or Draft202012Validator(cast("bool", schema)).is_valid(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"oneOf": [{"type": "string"}]}, "a"),
+        ({"prefixItems": [{"type": "string"}]}, ["a"]),
+        ({"not": {"type": "string"}}, 1),
+        ({"if": {}, "then": {"type": "null"}, "else": False}, None),
+        ({"contains": {}}, [1]),
+        ({"propertyNames": {"maxLength": 1}}, {"a": 1}),
+        ({"uniqueItems": True}, [1, 2]),
+        ({"properties": {"a": {"uniqueItems": False}}}, {"a": []}),
+    ],
+)
+def test_a_rare_keyword_is_known_but_whether_a_value_fits_is_left_to_jsonschema(
+    schema: Json, value: Json
+) -> None:
+    check = compiled(canonical(schema))
+    assert check is not None
+    assert not check(value)
+    assert violations(canonical(schema), canonical(value)) == ()
+
+
 def outcomes(schema: Json, *tried: Json) -> list[bool]:
     """What the check of a schema says of values; it agrees with jsonschema, or this fails."""
     check = compiled(canonical(schema))
@@ -118,6 +167,11 @@ def outcomes(schema: Json, *tried: Json) -> list[bool]:
         ({"anyOf": [{"const": 1}, {"const": 2}, {"const": "x"}]}, [1, 2, "x"], [3, "a", []]),
         ({"allOf": [{"minimum": 1}, {"maximum": 3}, {"type": "integer"}]}, [1, 3.0], [0, 4, 2.5]),
         ({"type": "string", "format": "date", "title": "a day"}, ["no date"], [1]),
+        (
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", "readOnly": True, "examples": [1]},
+            [1],
+            [],
+        ),
         ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"type": "string"}}}, [["a"]], [[1]]),
     ],
 )
@@ -150,13 +204,37 @@ def chain(length: int) -> Json:
         ["type"],
         "object",
         {"type": "text"},
-        {"pattern": "("},
+        {"type": []},
+        {"type": ["string", "string"]},
+        {"type": ["string", 3]},
+        {"type": 3},
+        {"required": "a"},
+        {"required": [1]},
+        {"required": ["a", "a"]},
+        {"enum": "a"},
+        {"anyOf": []},
+        {"allOf": {}},
+        {"properties": []},
+        {"properties": {"a": 3}},
+        {"items": [{}]},
+        {"minimum": True},
         {"minimum": "1"},
+        {"minLength": -1},
+        {"minLength": 1.0},
+        {"title": 3},
+        {"deprecated": "yes"},
+        {"examples": "a"},
+        {"pattern": "("},
+        {"pattern": 3},
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
+        {"$ref": 3},
+        {"$defs": []},
         {"$id": "https://example.invalid/s"},
-        {"oneOf": [{"type": "string"}]},
-        {"not": {"type": "string"}},
-        {"items": {"uniqueItems": True}},
-        {"prefixItems": [{}]},
+        {"oneOf": []},
+        {"oneOf": [{"type": "text"}]},
+        {"not": {"type": "text"}},
+        {"if": 3},
+        {"uniqueItems": "yes"},
         {"multipleOf": 0.1},
         {"x-of-ours": 1},
         {"enum": [[1]]},
