@@ -89,7 +89,8 @@ def test_what_is_not_utf_8_has_a_mark(tmp_path: Path) -> None:
 def test_at_its_deadline_it_is_ended_with_all_that_it_has_started(tmp_path: Path) -> None:
     program = (
         "import os, signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "child = subprocess.Popen(['sleep', '900']); print(os.getpid(), child.pid, flush=True); time.sleep(900)"
+        "child = subprocess.Popen(['sleep', '900']); print(os.getpid(), child.pid, flush=True); "
+        "time.sleep(900)"
     )
     began = time.monotonic()
     ended = ran(tmp_path, program, deadline=2)

@@ -16,7 +16,7 @@ import pytest
 
 from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.python.test_host import call, failing, unexpected
-from tests.adapters.tools.skills.test_process import gone
+from tests.adapters.tools.test_bounded_process import gone
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall
