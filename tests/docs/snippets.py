@@ -45,7 +45,9 @@ _SHELL: Final = ("sh", "console")
 _RUN: Final = ("python", *_SHELL)
 
 # A fence, its language, and the code behind it up to a fence of the same width.
-_FENCE: Final = re.compile(r"^(?P<fence>```+)(?P<language>\w*)\n(?P<code>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE)
+_FENCE: Final = re.compile(
+    r"^(?P<fence>```+)(?P<language>\w*)\n(?P<code>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE
+)
 _COMMENT: Final = re.compile(r"<!-- (?P<key>not run: |server: |exits with )(?P<value>.+?) -->", re.DOTALL)
 _SAVE: Final = re.compile(r"\bSave\b[^`\n]*`(?P<name>[\w./-]+)`[^`\n]*:$")
 
@@ -153,17 +155,24 @@ def run_page(page: Path, folder: Path, python: Path) -> None:
 
 def _run(block: Block, folder: Path, python: Path, url: str) -> str:
     code = block.commands().replace(PLACEHOLDER, url)
-    command = ["bash", "-euo", "pipefail", "-c", code] if block.language in _SHELL else [str(python), "-c", code]
+    command = (
+        ["bash", "-euo", "pipefail", "-c", code] if block.language in _SHELL else [str(python), "-c", code]
+    )
     done = subprocess.run(
-        command, cwd=folder, env=_environment(python), text=True, capture_output=True, check=False, timeout=120,
+        command,
+        cwd=folder,
+        env=_environment(python),
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=120,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     # A shell says 128 + n of a command that signal n has ended; one that replaced itself by it cannot.
     status = done.returncode if done.returncode >= 0 else 128 - done.returncode
     if status != block.status:
         raise Failure(
-            f"{block.place}: expected exit status {block.status}, got {status}\n"
-            f"{done.stdout}{done.stderr}"
+            f"{block.place}: expected exit status {block.status}, got {status}\n{done.stdout}{done.stderr}"
         )
     # The server is on another port each time.
     output = (done.stdout + done.stderr).replace(url, PLACEHOLDER)
@@ -194,7 +203,8 @@ def main(arguments: Sequence[str]) -> None:
     for page in pages or RUN:
         with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder:
             run_page(page, Path(folder), python)
-        print(f"  {page.relative_to(ROOT)}: as it says", flush=True)
+        sys.stdout.write(f"  {page.relative_to(ROOT)}: as it says\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -152,4 +152,3 @@ def test_an_answer_that_nobody_asks_for_fails(page: Path, tmp_path: Path) -> Non
     page.write_text(PAGE.replace('["Hi."]', '["Hi.", "Hi again."]'))
     with pytest.raises(pytest.fail.Exception, match="never asked for"):
         run_page(page, tmp_path, Path(sys.executable))
-
