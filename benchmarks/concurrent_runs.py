@@ -50,7 +50,7 @@ from benchmarks.servers.session import PLAN, AsyncStock, Scripted
 from toolreel import AsyncEndpoint, AsyncPorts, arun
 from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
-from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
+from toolreel.http.fast import AsyncFastEndpoint
 
 TURNS: Final = 10
 _BODY: Final = b'{"model":"m","messages":[]}'

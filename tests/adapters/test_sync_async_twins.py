@@ -20,10 +20,9 @@ from toolreel._driver import timing as stopwatch
 from toolreel._replay import replayer as rehearsal
 from toolreel.http import _async_endpoint as ahttp
 from toolreel.http import _endpoint as http
-from toolreel.http._connections import connection as httpcore_connections
-from toolreel.http._pyreqwest import async_endpoint as afast
-from toolreel.http._pyreqwest import endpoint as fast
-from toolreel.http._pyreqwest import exchange as fast_exchange
+from toolreel.http.fast import _async_endpoint as afast
+from toolreel.http.fast import _endpoint as fast
+from toolreel.http.fast import _exchange as fast_exchange
 from toolreel.tools import _router as routing
 
 MODULES: Final = [(drive, adrive), (http, ahttp), (fast, afast)]
@@ -39,7 +38,6 @@ CLASSES: Final = [
     (routing, "Router"),
     (stopwatch, "Stopwatch"),
     (fast_exchange, "FastClients"),
-    (httpcore_connections, "ByConnection"),
 ]
 
 OTHER_NAMES: Final = {
@@ -49,7 +47,9 @@ OTHER_NAMES: Final = {
     "aclose": "close",
     "aiter": "iter",
     "handle_async_request": "handle_request",
-    "asent": "sent",
+    "async_transport": "sync_transport",
+    "aiter_bytes": "iter_bytes",
+    "aiter_raw": "iter_raw",
     "on_asyncio": "interruptible",
     "SyncResponse": "Response",
     "SyncClientBuilder": "ClientBuilder",
@@ -59,7 +59,7 @@ OTHER_NAMES: Final = {
 }
 """Names that differ by more than the prefix ``Async``."""
 
-ONLY_ASYNC: Final = {"_hang_up", "LOST", "suppress"}
+ONLY_ASYNC: Final = {"_hang_up", "suppress", "AsyncIterator"}
 """What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not."""
 
 
@@ -79,7 +79,7 @@ def uncoloured(tree: ast.Module) -> list[str]:
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.names]
     text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))
     text = re.sub(r"\w+", lambda word: OTHER_NAMES.get(word[0], word[0]), text)
-    return [line for line in text.splitlines() if line.strip() != "_hang_up(response)"]
+    return [line for line in text.splitlines() if line.strip() != "_hang_up(response, chunks)"]
 
 
 def lines_of_class(module: ModuleType, name: str) -> list[str]:
@@ -114,7 +114,6 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
             routing,
             stopwatch,
             fast_exchange,
-            httpcore_connections,
         )
         for node in tree_of(module).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Async")

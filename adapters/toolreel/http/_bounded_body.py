@@ -86,9 +86,12 @@ class BoundedDecoder:
         if self._stream is None:
             self._keep(raw)
             return raw
-        before = len(self._body)
-        self._inflate(self._stream, raw)
-        return bytes(memoryview(self._body)[before:])
+        try:
+            piece = self._stream.inflate(raw, self._limit - len(self._body) + 1)
+        except Unfit as error:
+            raise UndecodableBody(f"the {self._encoding} body {error}") from error
+        self._keep(piece)
+        return piece
 
     def finish(self) -> bytes:
         """The whole decoded body, once the far side has sent everything.
@@ -102,13 +105,6 @@ class BoundedDecoder:
                 f"the {self._encoding} body was cut off, {len(self._body)} bytes came out of it"
             )
         return self.body
-
-    def _inflate(self, stream: Inflater, raw: bytes) -> None:
-        try:
-            for piece in stream.pieces(raw, lambda: self._limit - len(self._body)):
-                self._keep(piece)
-        except Unfit as error:
-            raise UndecodableBody(f"the {self._encoding} body {error}") from error
 
     def _keep(self, piece: bytes) -> None:
         if len(self._body) + len(piece) > self._limit:

@@ -1,30 +1,24 @@
-"""Decompressing a body piece by piece, so that whoever counts can stop in time.
+"""Decompressing a body no further than somebody wants to have it.
 
-gzip and deflate come with Python; br and zstd need the package that httpx needs for them. httpx asks
-servers for those two only where it finds that package, but a server may send them unasked.
+Our own requests ask for gzip and deflate, which come with Python. br and zstd are for recordings of other
+clients, and for servers that send them unasked; they need the package that httpx needs for them.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 __all__ = ["PACKAGES", "Inflater", "Unfit", "Unsupported", "inflater"]
-
-Room: TypeAlias = Callable[[], int]
-"""How many bytes may still come out; asked before each piece."""
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
 """Encodings that need a package, and what it is called; any of them will do."""
 
-_GZIP: Final = 16 + zlib.MAX_WBITS
-_RAW_DEFLATE: Final = -zlib.MAX_WBITS
-
 _ZSTD_SLICE: Final = 32
-"""Bytes that zstd is fed at once: no 3 of them come out as more than a block, which is 128 KiB."""
+"""Bytes that zstd is fed at once, as it cannot stop: no 3 of them come out as more than a block, 128 KiB."""
 
 _ZSTD_WINDOW: Final = 8 * 2**20
 """The most memory that a zstd body may ask for (RFC 9659)."""
@@ -46,8 +40,8 @@ class Inflater(Protocol):
         """Whether the body has come to its end."""
         ...
 
-    def pieces(self, raw: bytes, room: Room) -> Iterator[bytes]:
-        """What the next raw bytes come out as, in pieces that may be counted one by one.
+    def inflate(self, raw: bytes, enough: int) -> bytes:
+        """All that the next raw bytes come out as, or as soon as it is ``enough`` bytes, no more.
 
         :raises Unfit: when the bytes do not fit the encoding
         """
@@ -60,10 +54,8 @@ def inflater(encoding: str) -> Inflater:
     :raises Unsupported: when there is none, or the package that it needs is not there
     """
     match encoding:
-        case "gzip" | "x-gzip":
-            return _Gzip(_GZIP)
-        case "deflate":
-            return _Deflate()
+        case "gzip" | "x-gzip" | "deflate":
+            return _Zlib(encoding)
         case "br":
             return _Brotli(_package("br"))
         case "zstd":
@@ -72,44 +64,28 @@ def inflater(encoding: str) -> Inflater:
             raise Unsupported("is not supported")
 
 
-class _Gzip:
-    def __init__(self, wbits: int) -> None:
-        self._stream = zlib.decompressobj(wbits)
-
-    @property
-    def whole(self) -> bool:
-        return self._stream.eof
-
-    def pieces(self, raw: bytes, room: Room) -> Iterator[bytes]:
-        while raw:
-            if self._stream.eof:
-                raise Unfit("goes on after its end")
-            try:
-                piece = self._stream.decompress(raw, room() + 1)
-            except zlib.error as error:
-                raise Unfit(f"is corrupt: {error}") from error
-            yield piece
-            raw = self._stream.unused_data or self._stream.unconsumed_tail
-
-
-class _Deflate:
-    """The two things that servers call deflate: RFC 9110 means zlib, some send it raw."""
-
-    def __init__(self) -> None:
+class _Zlib:
+    def __init__(self, encoding: str) -> None:
         self._head = b""
-        self._stream: _Gzip | None = None
+        self._stream = None if encoding == "deflate" else zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     @property
     def whole(self) -> bool:
-        return self._stream is not None and self._stream.whole
+        return self._stream is not None and self._stream.eof
 
-    def pieces(self, raw: bytes, room: Room) -> Iterator[bytes]:
+    def inflate(self, raw: bytes, enough: int) -> bytes:
         if self._stream is None:
             self._head += raw
             if len(self._head) < 2:
-                return
-            self._stream, raw = _Gzip(_wrapping(self._head)), self._head
-        yield from self._stream.pieces(raw, room)
+                return b""
+            self._stream, raw = zlib.decompressobj(_deflated(self._head)), self._head
+        try:
+            piece = self._stream.decompress(raw, enough)
+        except zlib.error as error:
+            raise Unfit(f"is corrupt: {error}") from error
+        if self._stream.unused_data:
+            raise Unfit("goes on after its end")
+        return piece
 
 
 class _Brotli:
@@ -123,13 +99,9 @@ class _Brotli:
     def whole(self) -> bool:
         return bool(self._stream.is_finished())
 
-    def pieces(self, raw: bytes, room: Room) -> Iterator[bytes]:
-        if not raw:
-            return
+    def inflate(self, raw: bytes, enough: int) -> bytes:
         try:
-            yield self._stream.process(raw, output_buffer_limit=room() + 1)
-            while not (self.whole or self._stream.can_accept_more_data()):
-                yield self._stream.process(b"", output_buffer_limit=room() + 1)
+            return bytes(self._stream.process(raw, output_buffer_limit=enough)) if raw else b""
         except self._error as error:
             raise Unfit(f"is corrupt: {error}") from error
 
@@ -145,17 +117,19 @@ class _Zstd:
     def whole(self) -> bool:
         return bool(self._stream.eof)
 
-    def pieces(self, raw: bytes, room: Room) -> Iterator[bytes]:  # noqa: ARG002 - its slices are small
+    def inflate(self, raw: bytes, enough: int) -> bytes:
+        piece = bytearray()
         for start in range(0, len(raw), _ZSTD_SLICE):
             left = raw[start : start + _ZSTD_SLICE]
-            while left:
+            while left and len(piece) < enough:
                 if self._stream.eof:
                     self._stream = self._frame()
                 try:
-                    yield self._stream.decompress(left)
+                    piece += self._stream.decompress(left)
                 except self._zstandard.ZstdError as error:
                     raise Unfit(f"is corrupt: {error}") from error
                 left = self._stream.unused_data
+        return bytes(piece)
 
     def _frame(self) -> Any:  # noqa: ANN401 - the package has no public name for it
         return self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
@@ -171,6 +145,7 @@ def _package(encoding: str) -> ModuleType:
     raise Unsupported(f"needs the package {names[0]}: pip install {names[0]}")
 
 
-def _wrapping(head: bytes) -> int:
-    is_zlib = head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0
-    return zlib.MAX_WBITS if is_zlib else _RAW_DEFLATE
+def _deflated(head: bytes) -> int:
+    """How zlib takes what servers call deflate: RFC 9110 means zlib's own header, and some send none."""
+    has_header = head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0
+    return zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS

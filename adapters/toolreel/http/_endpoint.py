@@ -11,16 +11,10 @@ from typing import Self
 from toolreel._driver.ports import Listener
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._connections.carriers import Coming
-from toolreel.http._connections.errors import TIMEOUT, lost, while_streaming
-from toolreel.http._connections.pool import CONNECTIONS, Wire
-from toolreel.http._exchange import (
-    MAX_RESPONSE_BYTES,
-    STALL_TIMEOUT,
-    Address,
-    broken,
-)
+from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
+from toolreel.http._httpx_exchange import TIMEOUT, Requests, Stateless, headers_of, lost
 from toolreel.http._response import Intake
+from toolreel.http._transports import CONNECTIONS, AnyProxy, sync_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -42,13 +36,15 @@ class HttpEndpoint:
     :param max_response_bytes: decoded bytes after which a response is given up as ``too_large``
     :param stall_timeout: seconds after which a stream is given up in which the model says nothing,
         however often the server says that it is still there
+    :param deadline: seconds after which a response is given up, even if more of it comes
     :param on_delta: is shown each piece of a reply as it comes
     :param now: a clock that never goes back, in seconds
-    :param transport: what carries requests, for example a cassette, or a client of yours with its hooks,
-        auth and proxies, which you close yourself; by default connections of our own, by the proxies and
-        certificates that the environment names. What watches or mocks httpx sees only what is given here
+    :param transport: an httpx transport, for example a cassette, or an httpx client with its hooks, auth and
+        proxies, used as is; the endpoint closes the transport, you close the client. The default is a client
+        over httpx's own transports
+    :param proxy: URL of a proxy, for the default transport; else the one that the environment names
     :param http2: whether to speak HTTP/2 where the server does; needs the extra ``http2``
-    :param connections: how many requests may be under way at once; others wait for their turn
+    :param connections: maximum number of concurrent requests; further requests wait
     """
 
     def __init__(  # noqa: PLR0913 - every setting of an endpoint has its name
@@ -59,45 +55,52 @@ class HttpEndpoint:
         timeout: httpx.Timeout | float = TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
         stall_timeout: float = STALL_TIMEOUT,
+        deadline: float = DEADLINE,
         on_delta: Listener | None = None,
         now: Callable[[], float] = time.monotonic,
         transport: httpx.BaseTransport | httpx.Client | None = None,
+        proxy: AnyProxy | None = None,
         http2: bool = False,
         connections: int = CONNECTIONS,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
-        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now)
-        self._patience = httpx.Timeout(timeout)
-        self._while_streaming = while_streaming(self._patience, stall_timeout)
-        self._wire = Wire(self.address, transport, http2=http2, connections=connections)
+        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
+        if transport is None:
+            transport = sync_transport(self.address.url, proxy=proxy, http2=http2, connections=connections)
+        self._ours = not isinstance(transport, httpx.Client)
+        self._client = transport if isinstance(transport, httpx.Client) else Stateless(transport=transport)
+        self._requests = Requests(self._client, self.address, timeout, stall_timeout, ours=self._ours)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the whole reply; every transport error becomes an event."""
-        pieces = effect.request.pieces()
-        patience = self._while_streaming if effect.request.streamed else self._patience
         try:
-            with self._wire.asked(pieces, patience) as response:
+            response = self._client.send(self._requests.of(effect.request), stream=True)
+            try:
                 return self._read(effect, response)
+            finally:
+                response.close()
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # from a transport that records, which reads the body itself
             return broken(effect.ref, None, error)
 
-    def _read(self, effect: SendRequest, response: Coming) -> ReplyReceived | RequestFailed:
+    def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
+        chunks = response.iter_bytes() if response.is_stream_consumed else response.iter_raw()
         try:
-            incoming = self._intake.of(effect, response.status, response.headers)
-            for chunk in response.chunks:
+            incoming = self._intake.of(effect, response.status_code, headers_of(response))
+            for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:
                     break
             return incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
-            return broken(effect.ref, response.status, error)
+            return broken(effect.ref, response.status_code, error)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._wire.close()
+        """Close the connections; a client of yours stays open."""
+        if self._ours:
+            self._client.close()
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ Shared by all endpoints, whatever library carries their requests: ``http``, ``ah
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final, assert_never
@@ -19,29 +19,33 @@ from toolreel_core._jsontext.canonical import read
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 __all__ = [
+    "AT_ONCE",
+    "DEADLINE",
     "MAX_RESPONSE_BYTES",
     "STALL_TIMEOUT",
     "Address",
     "answered",
-    "asent",
     "blocks",
     "broken",
     "chat_url",
-    "length",
     "request_headers",
     "retry_after_ms",
-    "sent",
 ]
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Decoded bytes of a response that are taken in; a chat completion has a thousandth of that."""
 
+DEADLINE: Final = 3_600.0
+"""Seconds after which a response is given up even if more of it comes: every blank that a server sends resets
+the timeouts of a client."""
+
 STALL_TIMEOUT: Final = 120.0
 """Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
 (future-os#431)."""
 
-_AT_ONCE: Final = 131_072
-"""Bytes up to which a request's body is put together and sent in one."""
+AT_ONCE: Final = 131_072
+"""Bytes up to which a request's body is joined and sent in one write; a longer one is never copied as a
+whole."""
 
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
 """The part of a URL in which user and password stand, even where the scheme was forgotten."""
@@ -106,11 +110,6 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def length(pieces: tuple[bytes, ...]) -> dict[str, str]:
-    """The header that says how long a body is; for one that is sent piece by piece, httpx could not know."""
-    return {"content-length": str(sum(map(len, pieces)))}
-
-
 def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
     """A body in blocks that are worth a write each; a long one is never copied as a whole.
 
@@ -122,26 +121,11 @@ def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
     for piece in pieces:
         held.append(piece)
         size += len(piece)
-        if size >= _AT_ONCE:
+        if size >= AT_ONCE:
             yield b"".join(held)
             held, size = [], 0
     if held:
         yield b"".join(held)
-
-
-def sent(pieces: tuple[bytes, ...]) -> bytes | Iterable[bytes]:
-    """A body as httpx takes it: a long one piece by piece, so that it is never copied as a whole."""
-    return pieces if sum(map(len, pieces)) > _AT_ONCE else b"".join(pieces)
-
-
-def asent(pieces: tuple[bytes, ...]) -> bytes | AsyncIterable[bytes]:
-    """The same for an async client."""
-    return _one_by_one(pieces) if sum(map(len, pieces)) > _AT_ONCE else b"".join(pieces)
-
-
-async def _one_by_one(pieces: tuple[bytes, ...]) -> AsyncIterator[bytes]:
-    for piece in pieces:
-        yield piece
 
 
 def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Final
 from toolreel._driver.observers import tell
 from toolreel._driver.ports import Listener
 from toolreel.http._bounded_body import BoundedDecoder, Stalled
-from toolreel.http._exchange import answered
+from toolreel.http._exchange import DEADLINE, answered
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Stream, deltas_in
@@ -37,6 +37,8 @@ class Intake:
     on_delta: Listener | None
     now: Callable[[], float]
     """Seconds on a clock that never goes back."""
+    deadline: float = DEADLINE
+    """Seconds after which a response is given up, whatever comes."""
 
     def of(self, effect: SendRequest, status: int, headers: Mapping[str, str]) -> Incoming:
         """What comes in for a request.
@@ -61,7 +63,7 @@ class Incoming:
         self._stream = _BLANK
         self._listening = 200 <= status < 300
         """Whether what comes may be a stream."""
-        self._heard_at = intake.now()
+        self._began = self._heard_at = intake.now()
 
     @property
     def over(self) -> bool:
@@ -71,10 +73,13 @@ class Incoming:
     def take(self, raw: bytes) -> None:
         """Take in the next raw chunk.
 
-        :raises Stalled: if the server goes on and on, and the model has not said anything for too long
+        :raises Stalled: at the deadline, or if the model has not said anything for too long
         :raises TooLarge: as soon as the decoded body is above the limit
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
+        now = self._intake.now()
+        if now - self._began > self._intake.deadline:
+            raise Stalled(f"the response was not complete after {self._intake.deadline:g} s, its deadline")
         piece = self._decoder.feed(raw)
         if self._stream is _BLANK and piece[:1] == b"{":
             self._listening = False  # no stream begins as a JSON object does
@@ -83,7 +88,7 @@ class Incoming:
         before = self._stream.progress
         self._stream, deltas = self._stream.feed(self._text.decode(piece))
         tell(self._intake.on_delta, deltas)
-        self._watch(progressed=self._stream.progress > before)
+        self._watch(now, progressed=self._stream.progress > before)
 
     def answered(self) -> ReplyReceived | RequestFailed:
         """The event for the whole response, once no more comes or matters.
@@ -96,8 +101,7 @@ class Incoming:
             self._tell_rest(event.body)
         return event
 
-    def _watch(self, *, progressed: bool) -> None:
-        now = self._intake.now()
+    def _watch(self, now: float, *, progressed: bool) -> None:
         if progressed:
             self._heard_at = now
         streams = self._promised if self._stream.streamed is None else self._stream.streamed

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.peers.drivers.toolreel import arunning, running
-from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
-from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
 
 __all__ = ["aopened", "opened"]
 

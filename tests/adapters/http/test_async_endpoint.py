@@ -28,7 +28,7 @@ from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.cassette._transports import AsyncRecordTransport, recording
 from toolreel.http import _async_endpoint as ahttp
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
+from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

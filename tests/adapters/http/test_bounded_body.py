@@ -102,9 +102,10 @@ def test_raw_deflate_that_begins_almost_like_zlib_is_told_from_it() -> None:
     assert decoded("deflate", stored) == b"x"
 
 
-def test_nothing_may_follow_the_end_of_a_compressed_body() -> None:
+@pytest.mark.parametrize("chunk", [1, 7, 1_000])
+def test_nothing_may_follow_the_end_of_a_compressed_body(chunk: int) -> None:
     with pytest.raises(UndecodableBody, match="goes on after its end"):
-        decoded("gzip", gzip.compress(b"one") + gzip.compress(b"two"), chunk=1_000)
+        decoded("gzip", gzip.compress(b"one") + gzip.compress(b"two"), chunk=chunk)
 
 
 def test_zstd_has_one_frame_after_another() -> None:

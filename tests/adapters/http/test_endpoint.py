@@ -30,14 +30,11 @@ from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel._journal.record import MemoryJournal
 from toolreel.cassette._transports import RecordTransport, recording
 from toolreel.http import _endpoint as http
-from toolreel.http._connections import async_network as anetwork
-from toolreel.http._connections import carriers, network, target
-from toolreel.http._connections import connection as httpcore_connections
-from toolreel.http._connections import errors as httpx_exchange
-from toolreel.http._connections import pool as connections
-from toolreel.http._connections import transports as httpx_transports
+from toolreel.http import _httpx_exchange as httpx_exchange
+from toolreel.http import _pool as connections
+from toolreel.http import _transports as httpx_transports
 from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.http.fast._endpoint import FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -200,22 +197,8 @@ def test_a_closed_endpoint_sends_nothing(kind: Kind) -> None:
         endpoint.send(asking())
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        http,
-        httpx_exchange,
-        httpx_transports,
-        connections,
-        carriers,
-        httpcore_connections,
-        target,
-        network,
-        anetwork,
-    ],
-)
+@pytest.mark.parametrize("module", [http, httpx_exchange, httpx_transports, connections])
 def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpcore", None)  # which comes with it
     monkeypatch.setitem(sys.modules, "httpx", None)
     assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (
         "httpx is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"

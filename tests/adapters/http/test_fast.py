@@ -19,11 +19,11 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving, streaming
 from tests.servers.http2_server import serving_http2
 from toolreel._errors import EndpointConfigError, MissingExtra
-from toolreel.http._pyreqwest import async_endpoint as afast
-from toolreel.http._pyreqwest import endpoint as fast
-from toolreel.http._pyreqwest import exchange as fast_exchange
-from toolreel.http._pyreqwest.async_endpoint import AsyncFastEndpoint
-from toolreel.http._pyreqwest.endpoint import FastEndpoint
+from toolreel.http.fast import _async_endpoint as afast
+from toolreel.http.fast import _endpoint as fast
+from toolreel.http.fast import _exchange as fast_exchange
+from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
+from toolreel.http.fast._endpoint import FastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -148,7 +148,7 @@ def test_on_trio_the_endpoint_that_runs_there_is_named() -> None:
 def test_without_pyreqwest_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pyreqwest", "pyreqwest.client", "pyreqwest.response"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "toolreel.http._pyreqwest.exchange")
+    monkeypatch.delitem(sys.modules, "toolreel.http.fast._exchange")
     assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (
         "pyreqwest is not installed: it comes with the extra 'fast', pip install 'toolreel[fast]'"
     )

@@ -30,8 +30,8 @@ from toolreel.cassette._transports import (
     StoredResponse,
     recording,
 )
-from toolreel.http._connections.errors import lost
 from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_exchange import lost
 from toolreel_core._errors import ReplayMismatch
 
 

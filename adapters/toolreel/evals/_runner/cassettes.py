@@ -16,8 +16,8 @@ from toolreel.cassette._session import Session
 from toolreel.evals._runner.rate_limit import Limited, Limits
 from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
 from toolreel.evals._runner.trial import Job, Outside
-from toolreel.http._connections.errors import TIMEOUT
 from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._httpx_exchange import TIMEOUT
 from toolreel_core.evals._scenarios.scripted_models import kind_of
 
 try:

@@ -13,7 +13,7 @@ from typing import Final
 from toolreel._errors import MissingExtra
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import BodyError, TooLarge
-from toolreel.http._connections.errors import lost
+from toolreel.http._httpx_exchange import lost
 from toolreel.tools._python.host import timed_out
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._jsontext.canonical import Json, canonical, either, finite, read_tolerant

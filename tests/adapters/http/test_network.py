@@ -1,4 +1,4 @@
-"""The network under connections of our own, over real sockets: with the manners of servers, good and bad."""
+"""The endpoints over httpx against servers of good and bad manners, over real sockets."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def on(backend: str) -> Talk:
 
 TALKS: Final[dict[str, Talk]] = {"sync": sync, "asyncio": on("asyncio"), "trio": on("trio")}
 each = pytest.mark.parametrize("talk", TALKS.values(), ids=TALKS)
-ours = pytest.mark.parametrize("talk", [sync, on("asyncio")], ids=["sync", "asyncio"])
 
 
 @contextmanager
@@ -109,19 +108,6 @@ def taken(client: socket.socket) -> bytes:
             raise OSError("the client hung up")
         data += more
     return data
-
-
-@ours
-def test_the_head_of_a_request_and_its_body_come_at_once(talk: Talk) -> None:
-    came: list[bytes] = []
-
-    def manners(client: socket.socket) -> None:
-        came.append(client.recv(65_536))
-        client.sendall(answer(HELLO))
-
-    with listening(manners) as url:
-        assert talk(url, asking()) == [ReplyReceived(1, 200, HELLO.decode())]
-    assert came[0].endswith(asking().request.body.encode())
 
 
 @each
@@ -277,25 +263,6 @@ async def test_a_request_that_is_cancelled_leaves_no_connection_open() -> None:
             while not closed:
                 await anyio.sleep(0.01)
         await endpoint.aclose()
-    assert closed == [b""]
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_handshake_that_is_cancelled_leaves_no_connection_open() -> None:
-    closed: list[bytes] = []
-
-    def manners(client: socket.socket) -> None:
-        client.recv(65_536)
-        closed.append(client.recv(1))
-
-    with listening(manners) as url:
-        endpoint = AsyncHttpEndpoint(url.replace("http:", "https:"))
-        with anyio.move_on_after(0.1):
-            await endpoint.send(asking())
-        with anyio.fail_after(5):
-            while not closed:
-                await anyio.sleep(0.01)
     assert closed == [b""]
 
 

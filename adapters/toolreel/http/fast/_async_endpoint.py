@@ -1,4 +1,4 @@
-"""The endpoint over HTTP, with pyreqwest, for asyncio: :mod:`toolreel.http._pyreqwest.endpoint`, awaited."""
+"""The endpoint over HTTP, with pyreqwest, for asyncio: :mod:`toolreel.http.fast._endpoint`, awaited."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 from toolreel._driver.ports import Listener
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
-from toolreel.http._pyreqwest.exchange import (
+from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
+from toolreel.http._response import Intake
+from toolreel.http.fast._exchange import (
     CONNECT_TIMEOUT,
     CONNECTIONS,
     PIECE,
@@ -23,8 +24,7 @@ from toolreel.http._pyreqwest.exchange import (
     target,
     told_length,
 )
-from toolreel.http._pyreqwest.waiting import on_asyncio
-from toolreel.http._response import Intake
+from toolreel.http.fast._waiting import on_asyncio
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -47,6 +47,7 @@ class AsyncFastEndpoint:
     :param max_response_bytes: decoded bytes after which a response is given up as ``too_large``
     :param stall_timeout: seconds after which a stream is given up in which the model says nothing,
         however often the server says that it is still there
+    :param deadline: seconds after which a response is given up, even if more of it comes
     :param on_delta: is shown each piece of a reply as it comes
     :param now: a clock that never goes back, in seconds
     :param http2: whether to speak HTTP/2 where the server does
@@ -62,6 +63,7 @@ class AsyncFastEndpoint:
         connect_timeout: float = CONNECT_TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
         stall_timeout: float = STALL_TIMEOUT,
+        deadline: float = DEADLINE,
         on_delta: Listener | None = None,
         now: Callable[[], float] = time.monotonic,
         http2: bool = False,
@@ -70,7 +72,7 @@ class AsyncFastEndpoint:
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
         self._url = target(self.address)
-        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now)
+        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
         self.clients = AsyncFastClients(
             FastSettings(self.address, timeout, stall_timeout, connect_timeout, connections, http2)
         )

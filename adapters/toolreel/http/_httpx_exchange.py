@@ -1,0 +1,169 @@
+"""One exchange over httpx: the request, how long it may take, and what its failures are to a run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Final, Self
+
+from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel.http._exchange import AT_ONCE, Address, blocks
+from toolreel_core._plan.request import Request
+from toolreel_core._protocol.events import RequestFailed
+from toolreel_core._protocol.outcome import FailureKind
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+__all__ = ["TIMEOUT", "AsyncStateless", "Requests", "Stateless", "headers_of", "lost", "while_streaming"]
+
+TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
+"""Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
+
+
+class _NoCookies(httpx.Cookies):
+    """A jar that stays empty."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        """Keep none. httpx would build a request of urllib's for it, which takes a tenth of an exchange."""
+
+
+_NO_COOKIES: Final = _NoCookies()
+
+
+class Stateless(httpx.Client):
+    """A client that forgets cookies: a reply to one run is no part of another."""
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """None, ever."""
+        return _NO_COOKIES
+
+    @cookies.setter
+    def cookies(self, cookies: object) -> None:
+        """Keep none."""
+
+
+class AsyncStateless(httpx.AsyncClient):
+    """The same as :class:`Stateless`, awaited."""
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """None, ever."""
+        return _NO_COOKIES
+
+    @cookies.setter
+    def cookies(self, cookies: object) -> None:
+        """Keep none."""
+
+
+class Requests:
+    """Builds the requests of one endpoint.
+
+    :param ours: whether nobody else changes the client; then its headers are merged with ours only once,
+        since that takes httpx a tenth of an exchange
+    :raises EndpointConfigError: if httpx cannot use the address
+    """
+
+    def __init__(
+        self,
+        client: httpx.Client | httpx.AsyncClient,
+        address: Address,
+        timeout: httpx.Timeout | float,
+        stall_timeout: float,
+        *,
+        ours: bool,
+    ) -> None:
+        self._client = client
+        self._address = address
+        whole = httpx.Timeout(timeout)
+        self._timeouts = {False: whole.as_dict(), True: while_streaming(whole, stall_timeout).as_dict()}
+        """By whether the reply is streamed."""
+        try:
+            merged = self._merged()
+        except httpx.InvalidURL as error:
+            raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
+        self._template = merged if ours else None
+
+    def of(self, request: Request) -> httpx.Request:
+        """The request that goes out for one of a run."""
+        merged, pieces = self._template or self._merged(), request.pieces()
+        size = sum(map(len, pieces))
+        at_once = size <= AT_ONCE
+        built = httpx.Request(
+            "POST",
+            merged.url,
+            headers=merged.headers,
+            stream=httpx.ByteStream(b"".join(pieces)) if at_once else _Blocks(pieces),
+            extensions={**merged.extensions, "timeout": self._timeouts[request.streamed]},
+        )
+        built.headers["content-length"] = str(size)
+        if at_once:
+            built.read()  # so that hooks find its content
+        return built
+
+    def _merged(self) -> httpx.Request:
+        """A request without a body, with what the client adds of its own: headers, cookies, parameters."""
+        return self._client.build_request("POST", self._address.url, headers=self._address.headers)
+
+
+class _Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that goes out in blocks."""
+
+    def __init__(self, pieces: tuple[bytes, ...]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return blocks(self._pieces)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Awaited(blocks(self._pieces))
+
+
+class _Awaited:
+    """Blocks in a row, awaited; no generator, of which trio warns where it is dropped half-way."""
+
+    def __init__(self, left: Iterator[bytes]) -> None:
+        self._left = left
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for block in self._left:
+            return block
+        raise StopAsyncIteration
+
+
+def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
+    """The timeouts of a request that is answered piece by piece: a silence is no longer than a stall.
+
+    >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
+    Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
+    """
+    read_ = stall_timeout if timeout.read is None else min(timeout.read, stall_timeout)
+    return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
+
+
+def headers_of(response: httpx.Response) -> httpx.Headers:
+    """The headers that go with what there is to read: a body that somebody has read is decoded already."""
+    if not response.is_stream_consumed:
+        return response.headers
+    return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
+
+
+def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
+    """The event for an exchange that httpx gave up.
+
+    ``httpx.HTTPError`` is all that becomes an event: a stale cassette raises something else, so
+    that it can never look like a provider's failure.
+    """
+    kind: FailureKind = "broken"
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+        kind = "connect"
+    elif isinstance(error, httpx.TimeoutException):
+        kind = "timeout"
+    return RequestFailed(
+        ref, kind, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    )

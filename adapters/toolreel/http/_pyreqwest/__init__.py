@@ -1,1 +1,0 @@
-"""An endpoint on pyreqwest, an HTTP client in Rust, for thousands of concurrent runs."""

@@ -1,0 +1,225 @@
+"""What people put around httpx sees the default endpoints: proxies, hooks, mocks and tracing."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+import pytest
+import respx
+from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pytest_httpx import HTTPXMock
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, asking, replying, serving
+from toolreel._errors import EndpointConfigError
+from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import HttpEndpoint
+from toolreel.testing._scripted import saying
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+MODELS: Final = "http://models.test/v1"
+CHAT: Final = f"{MODELS}/chat/completions"
+HELLO: Final = saying("hello")
+ANSWER: Final = replying(HELLO)
+REPLY: Final = ReplyReceived(1, 200, ANSWER.body.decode())
+Ask: TypeAlias = Callable[..., ReplyReceived | RequestFailed]
+
+
+def ask(url: str = MODELS, **settings: object) -> ReplyReceived | RequestFailed:
+    with HttpEndpoint(url, **settings) as endpoint:  # type: ignore[arg-type]
+        return endpoint.send(asking())
+
+
+def ask_on(backend: str) -> Ask:
+    def aask(url: str = MODELS, **settings: object) -> ReplyReceived | RequestFailed:
+        async def conversation() -> ReplyReceived | RequestFailed:
+            async with AsyncHttpEndpoint(url, **settings) as endpoint:  # type: ignore[arg-type]
+                return await endpoint.send(asking())
+
+        return anyio.run(conversation, backend=backend)
+
+    return aask
+
+
+WAYS: Final[dict[str, Ask]] = {"sync": ask, "asyncio": ask_on("asyncio"), "trio": ask_on("trio")}
+each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
+
+
+@contextmanager
+def forwarding() -> Generator[tuple[str, list[str]]]:
+    """A forward proxy on this machine: its URL, and the request lines that have come to it."""
+    asked: list[str] = []
+
+    def forward(client: socket.socket) -> None:
+        with client, suppress(OSError):
+            head = client.recv(65_536)
+            line, _, rest = head.partition(b"\r\n")
+            asked.append(line.decode())
+            method, url, version = line.split()
+            to = urlsplit(url.decode())
+            with socket.create_connection((to.hostname or "", to.port or 80)) as server:
+                server.sendall(b" ".join((method, to.path.encode(), version)) + b"\r\n" + rest)
+                Thread(target=pump, args=(client, server), daemon=True).start()
+                pump(server, client)
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                Thread(target=forward, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}", asked
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@each
+def test_a_proxy_of_the_environment_forwards_the_request(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(ANSWER, ANSWER) as server, forwarding() as (proxy, asked):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        monkeypatch.setenv("NO_PROXY", "elsewhere.test")
+        assert ask(server.url) == REPLY
+        assert asked == [f"POST {server.url}/v1/chat/completions HTTP/1.1"]
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert ask(server.url) == REPLY
+        assert len(asked) == 1
+
+
+@each
+@pytest.mark.parametrize("given", [str, httpx.URL, httpx.Proxy], ids=["text", "url", "proxy"])
+def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable[[str], object]) -> None:
+    with serving(ANSWER) as server, forwarding() as (proxy, asked):  # which sets NO_PROXY to *
+        assert ask(server.url, proxy=given(proxy)) == REPLY
+        assert asked == [f"POST {server.url}/v1/chat/completions HTTP/1.1"]
+
+
+@each
+@pytest.mark.parametrize("proxy", ["gopher://me:not-a-real-key@proxy.test", "http://[me:not-a-real-key@::1"])
+def test_an_explicit_proxy_that_cannot_be_used_is_refused_and_not_repeated(ask: Ask, proxy: str) -> None:
+    assert complaint(EndpointConfigError, lambda: ask(proxy=proxy)) == (
+        "the proxy cannot be used: expected http://, https:// or socks5:// and a host"
+    )
+
+
+def test_a_client_of_yours_calls_its_event_hooks() -> None:
+    seen: list[str] = []
+    hooks = {
+        "request": [lambda request: seen.append(request.content.decode())],
+        "response": [lambda response: seen.append(str(response.status_code))],
+    }
+    with serving(ANSWER) as server, httpx.Client(event_hooks=hooks) as client:
+        assert ask(server.url, transport=client) == REPLY
+    assert seen == [asking().request.body, "200"]
+
+
+@pytest.mark.anyio
+async def test_an_async_client_of_yours_calls_its_event_hooks() -> None:
+    seen: list[str] = []
+
+    async def request(request: httpx.Request) -> None:
+        seen.append(request.content.decode())
+
+    async def response(response: httpx.Response) -> None:
+        seen.append((await response.aread()).decode())
+
+    with serving(ANSWER) as server:
+        async with (
+            httpx.AsyncClient(event_hooks={"request": [request], "response": [response]}) as client,
+            AsyncHttpEndpoint(server.url, transport=client) as endpoint,
+        ):
+            assert await endpoint.send(asking()) == REPLY
+    assert seen == [asking().request.body, ANSWER.body.decode()]
+
+
+@each
+def test_respx_mocks_the_default_endpoint(ask: Ask) -> None:
+    with respx.mock as mock:
+        route = mock.post(CHAT).respond(json=HELLO)
+        event = ask()
+    assert isinstance(event, ReplyReceived)
+    assert json.loads(event.body) == HELLO
+    assert route.calls.last.request.content == asking().request.body.encode()
+
+
+@each
+def test_respx_makes_the_default_endpoint_fail(ask: Ask) -> None:
+    with respx.mock as mock:
+        mock.post(CHAT).mock(side_effect=httpx.ConnectError)
+        event = ask()
+    assert isinstance(event, RequestFailed)
+    assert event.failure == "connect"
+
+
+@each
+def test_pytest_httpx_mocks_the_default_endpoint(ask: Ask, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(method="POST", url=CHAT, json=HELLO)
+    httpx_mock.add_exception(httpx.ReadTimeout("slow"))
+    event, failed = ask(), ask()
+    assert isinstance(event, ReplyReceived)
+    assert json.loads(event.body) == HELLO
+    assert failed == RequestFailed(1, "timeout", "ReadTimeout: slow")
+    assert httpx_mock.get_requests()[0].read() == asking().request.body.encode()
+
+
+def test_a_mocked_endpoint_has_as_many_requests_as_it_likes(httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(url=CHAT, json=HELLO, is_reusable=True)
+    with HttpEndpoint(MODELS, connections=1) as endpoint:
+        kinds = {type(endpoint.send(asking(ref=ref))) for ref in range(1, 5)}
+    assert kinds == {ReplyReceived}
+
+
+@pytest.fixture
+def spans() -> Generator[InMemorySpanExporter]:
+    """The spans of httpx's instrumentation, while a test runs."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    instrumentor = HTTPXClientInstrumentor()
+    instrumentor.instrument(tracer_provider=provider)
+    yield exporter
+    instrumentor.uninstrument()
+    provider.shutdown()
+
+
+@each
+def test_opentelemetry_traces_the_default_endpoint(ask: Ask, spans: InMemorySpanExporter) -> None:
+    with serving(ANSWER, Answer(b"no", 500)) as server:
+        assert ask(server.url) == REPLY
+        ask(server.url)
+    one, other = spans.get_finished_spans()
+    attributes = [dict(span.attributes or {}) for span in (one, other)]
+    assert [each_["http.status_code"] for each_ in attributes] == [200, 500]
+    assert {each_["http.url"] for each_ in attributes} == {f"{server.url}/v1/chat/completions"}
+    assert "traceparent" in server.seen[0].headers
+
+
+@pytest.mark.anyio
+async def test_a_server_that_sets_cookies_does_not_get_them_back() -> None:
+    answer = Answer(ANSWER.body, headers={"set-cookie": "session=1; Path=/"})
+    with serving(*[answer] * 4) as server:
+        with HttpEndpoint(server.url) as endpoint:
+            assert [endpoint.send(asking()) for _ in range(2)] == [REPLY, REPLY]
+        async with AsyncHttpEndpoint(server.url) as async_endpoint:
+            assert [await async_endpoint.send(asking()) for _ in range(2)] == [REPLY, REPLY]
+    assert all("cookie" not in seen.headers for seen in server.seen)
