@@ -1,4 +1,4 @@
-"""Write docs/api.md, every public name and the first line of its docstring: ``python -m tests.docs.api_page``."""
+"""Write docs/api.md, every public name with its docstring's first line: ``python -m tests.docs.api_page``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ PAGE: Final = ROOT / "docs" / "api.md"
 PATHS: Final = {
     "toolreel": "What an application needs. Much of it comes from the core.",
     "toolreel.http": "Endpoints over HTTP. Extra `http`.",
+    "toolreel.http.fast": "The same over pyreqwest. Extra `fast`.",
     "toolreel.cassette": "Record and replay HTTP clients. Extra `record`.",
     "toolreel.cassette.vcr": "Stock vcrpy: its format, and ours in it. Extra `record`.",
     "toolreel.tools.mcp": "Tools of MCP servers. Extra `mcp`.",
     "toolreel.tools.openapi": "Operations of OpenAPI documents as tools. Extra `openapi`.",
     "toolreel.tools.skills": "Agent Skills. Extra `skills`.",
-    "toolreel.testing": "Assertions, scripted ports, the fixture's type. The plugin needs the extra `pytest`.",
+    "toolreel.testing": "Assertions, scripted ports, the fixture's type. Extra `pytest` for the plugin.",
     "toolreel.presets": "Shipped presets, and your own.",
     "toolreel.evals": "Evaluations. Extra `evals`.",
     "toolreel.demo": "Two tools on a small workspace, for trying things out.",
