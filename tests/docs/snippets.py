@@ -20,14 +20,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.docs.forks import Forks
 from tests.servers.chat_server import Answer, replying, serving, streaming
 from toolreel.testing import calling, saying
 
@@ -134,7 +136,7 @@ def blocks_of(page: Path) -> list[Block]:
     return blocks
 
 
-def run_page(page: Path, folder: Path, python: Path) -> None:
+def run_page(page: Path, folder: Path, forks: Forks) -> None:
     """Run what a page shows in a folder, which is empty at first.
 
     :raises Failure: at the first block that fails, or prints something else than the page says
@@ -148,37 +150,53 @@ def run_page(page: Path, folder: Path, python: Path) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(block.code.replace(PLACEHOLDER, f"{server.url}/v1"), "utf-8")
             elif block.runs:
-                output = _run(block, folder, python, f"{server.url}/v1")
+                output = _run(block, folder, forks, f"{server.url}/v1")
             elif block.language == "text" and not block.not_run:
                 _compare(block, block.code, output)
 
 
-def _run(block: Block, folder: Path, python: Path, url: str) -> str:
-    code = block.commands().replace(PLACEHOLDER, url)
-    command = (
-        ["bash", "-euo", "pipefail", "-c", code] if block.language in _SHELL else [str(python), "-c", code]
-    )
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=_environment(python),
-        text=True,
-        capture_output=True,
-        check=False,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-    )
-    # A shell says 128 + n of a command that signal n has ended; one that replaced itself by it cannot.
-    status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+def _run(block: Block, folder: Path, forks: Forks, url: str) -> str:
+    code, environment = block.commands().replace(PLACEHOLDER, url), _environment(forks.python)
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
+        if block.language == "python":
+            status = forks.run((), code, folder, environment, Path(printed.name))
+        elif commands := _plain_commands(code):
+            status = 0
+            for command in commands:
+                if status == 0:
+                    status = forks.run(command, None, folder, environment, Path(printed.name))
+        else:
+            status = _in_a_shell(code, folder, environment, Path(printed.name))
+        # The server is on another port each time.
+        output = printed.read().replace(url, PLACEHOLDER)
+    # A shell says 128 + n of a command that signal n has ended.
+    status = status if status >= 0 else 128 - status
     if status != block.status:
-        raise Failure(
-            f"{block.place}: expected exit status {block.status}, got {status}\n{done.stdout}{done.stderr}"
-        )
-    # The server is on another port each time.
-    output = (done.stdout + done.stderr).replace(url, PLACEHOLDER)
+        raise Failure(f"{block.place}: expected exit status {block.status}, got {status}\n{output}")
     if block.language == "console":
         _compare(block, block.output(), output)
     return output
+
+
+def _plain_commands(code: str) -> list[list[str]]:
+    """The commands, if all are of toolreel and need no shell; else nothing."""
+    lines = code.replace("\\\n", " ").splitlines()
+    plain = all(line.startswith("toolreel ") and not set(line) & set("|&;<>$`") for line in lines)
+    return [shlex.split(line, comments=True) for line in lines] if plain else []
+
+
+def _in_a_shell(code: str, folder: Path, environment: Mapping[str, str], output: Path) -> int:
+    with output.open("a") as printed:
+        return subprocess.run(
+            ["/bin/bash", "-euo", "pipefail", "-c", code],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=printed,
+            check=False,
+            timeout=120,
+        ).returncode
 
 
 def _environment(python: Path) -> dict[str, str]:
@@ -201,8 +219,8 @@ def main(arguments: Sequence[str]) -> None:
     """Run pages with an interpreter, and say which."""
     python, pages = Path(arguments[0]).absolute(), [Path(each).resolve() for each in arguments[1:]]
     for page in pages or RUN:
-        with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder:
-            run_page(page, Path(folder), python)
+        with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder, Forks(python) as forks:
+            run_page(page, Path(folder), forks)
         sys.stdout.write(f"  {page.relative_to(ROOT)}: as it says\n")
         sys.stdout.flush()
 

@@ -3,20 +3,28 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Generator
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from tests.docs.forks import Forks
 from tests.docs.snippets import PAGES, ROOT, RUN, Failure, blocks_of, run_page
 
 BLOCKS = [block for page in RUN for block in blocks_of(page)]
 NOT_RUN = [block for block in BLOCKS if block.not_run]
 
 
+@pytest.fixture(scope="module")
+def forks() -> Generator[Forks]:
+    with Forks(Path(sys.executable)) as forks:
+        yield forks
+
+
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
-    run_page(page, tmp_path, Path(sys.executable))
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, forks: Forks) -> None:
+    run_page(page, tmp_path, forks)
 
 
 def test_few_blocks_are_not_run() -> None:
@@ -28,7 +36,7 @@ def test_every_command_that_is_not_run_exists_with_its_options() -> None:
     """Those of toolreel and of make; the rest belongs to pip, git and other programs."""
     from click import Command, Context, Group
 
-    from toolreel._cli.main import main
+    from toolreel._cli.main import toolreel
 
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for block in NOT_RUN:
@@ -38,7 +46,7 @@ def test_every_command_that_is_not_run_exists_with_its_options() -> None:
                 assert {word for word in words[1:] if "=" not in word} <= targets, block.place
             if words[:1] != ["toolreel"]:
                 continue
-            command: Command = main
+            command: Command = toolreel
             for word in words[1:]:
                 if isinstance(command, Group):
                     found = command.get_command(Context(command), word)
@@ -70,7 +78,9 @@ def test_every_page_is_linked_from_the_index() -> None:
 
 def test_snippets_import_public_names_only() -> None:
     for block in BLOCKS:
-        for module in re.findall(r"^(?:from|import) (toolreel[\w.]*)", block.code, re.MULTILINE):
+        # Packages are imported by `from`: a fork has more packages loaded than `import` would load.
+        assert not re.search(r"^import toolreel", block.code, re.MULTILINE), block.place
+        for module in re.findall(r"^from (toolreel[\w.]*)", block.code, re.MULTILINE):
             assert not any(part.startswith("_") for part in module.split(".")), block.place
 
 
@@ -125,10 +135,10 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return page
 
 
-def test_a_page_is_run_as_it_is_read(page: Path, tmp_path: Path) -> None:
+def test_a_page_is_run_as_it_is_read(page: Path, tmp_path: Path, forks: Forks) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
-    run_page(page, folder, Path(sys.executable))
+    run_page(page, folder, forks)
     assert [file.name for file in folder.glob("*.py")] == ["greet.py"]
     assert [bool(block.not_run) for block in blocks_of(page)] == [False] * 4 + [True, False]
 
@@ -136,19 +146,21 @@ def test_a_page_is_run_as_it_is_read(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("hello …", "bye", "page.md:16: the page shows\nbye"),
+        ("hello …", "bye", "page.md:15: the page shows\nbye"),
         ("\ntwo\n", "\nthree\n", "the page shows"),
         ("exits with 3", "exits with 4", "expected exit status 4, got 3"),
         ("greet import greet", "greet import leave", "ImportError"),
     ],
 )
-def test_a_page_that_is_wrong_fails(page: Path, tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_page_that_is_wrong_fails(
+    page: Path, tmp_path: Path, forks: Forks, old: str, new: str, message: str
+) -> None:
     page.write_text(PAGE.replace(old, new))
     with pytest.raises(Failure, match=re.escape(message)):
-        run_page(page, tmp_path, Path(sys.executable))
+        run_page(page, tmp_path, forks)
 
 
-def test_an_answer_that_nobody_asks_for_fails(page: Path, tmp_path: Path) -> None:
+def test_an_answer_that_nobody_asks_for_fails(page: Path, tmp_path: Path, forks: Forks) -> None:
     page.write_text(PAGE.replace('["Hi."]', '["Hi.", "Hi again."]'))
     with pytest.raises(pytest.fail.Exception, match="never asked for"):
-        run_page(page, tmp_path, Path(sys.executable))
+        run_page(page, tmp_path, forks)
