@@ -106,8 +106,8 @@ def _perform(job: Mapping[str, Any], writer: int) -> None:
         installed = [
             name
             for name in set(sys.modules) - before
-            # Modules in C come with those in Python that use them. `_asyncio` before `asyncio` is imported by half,
-            # and asyncio then has two ideas of what the current task is.
+            # Modules in C come with those in Python that use them. `_asyncio` before `asyncio` is imported by
+            # half, and asyncio then has two ideas of what the current task is.
             if not name.startswith("_")
             and not (getattr(sys.modules[name], "__file__", None) or "").startswith(str(job["folder"]))
         ]
