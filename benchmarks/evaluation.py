@@ -22,12 +22,12 @@ from time import perf_counter, process_time
 
 from toolreel import InstantClock, Ports, run
 from toolreel.evals import Results, evaluate, planned
-from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Found, jobs_of
-from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.evaluation import ExistingRuns, jobs_of
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.world_host import WorldHost
-from toolreel.evals._store.plan_of_header import plan_in
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel.evals._store.plans import plan_of_header
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.scripted_models import kind_of
 from toolreel_core.evals._summary.summary import summarise
@@ -59,7 +59,7 @@ class Turns:
     def __init__(self) -> None:
         self.count = 0
 
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Nothing is there before."""
 
     def ended(self, record: Record, /) -> None:
@@ -77,7 +77,7 @@ def bare(trials: int, _out: Path) -> int:
         asked = job.plan(setting)
         kind = kind_of(sample.cell.model) or "good"
         ports = Ports(
-            RehearsedEndpoint(kind, sample.cell.scenario), WorldHost(setting.world), clock=InstantClock()
+            ScriptedEndpoint(kind, sample.cell.scenario), WorldHost(setting.world), clock=InstantClock()
         )
         since = process_time()
         ended = run(asked, ports)
@@ -90,8 +90,8 @@ def bare(trials: int, _out: Path) -> int:
 def whole(trials: int, out: Path) -> int:
     """The same as an evaluation."""
     plan, turns = plan_of(trials), Turns()
-    with closing(line_of(plan, {})) as line:
-        evaluate(plan, out, line, header_of(plan, datetime.now(UTC)), turns, Event())
+    with closing(connect(plan, {})) as connection:
+        evaluate(plan, out, connection, new_header(plan, datetime.now(UTC)), turns, Event())
     return turns.count
 
 
@@ -103,7 +103,7 @@ def resumed(trials: int, out: Path) -> int:
 def summed(_trials: int, out: Path) -> int:
     """Its summary."""
     results = Results.open(out)
-    plan = plan_in(results.header)
+    plan = plan_of_header(results.header)
     cells = [task.cell(scenario.name) for task in plan.tasks() for scenario in plan.scenarios]
     controls = [scenario.name for scenario in plan.scenarios if scenario.control]
     return len(summarise(results.records(), cells, controls, plan.count).cells)
@@ -140,7 +140,7 @@ def asked(part: str, trials: int, out: Path) -> dict[str, float]:
     command = [sys.executable, __file__, part, str(trials), str(out)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
     lines = done.stdout.splitlines()
-    return {name: value for line in lines for name, value in json.loads(line).items()}
+    return {name: value for connection in lines for name, value in json.loads(connection).items()}
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 
 __all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario"]

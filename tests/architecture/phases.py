@@ -1,6 +1,6 @@
-"""The phases of a run as a diagram, and the effects with their answers as a table, made by trying.
+"""The phases of a run as a diagram, and the effects with their answers as a table, found by trying.
 
-``python -m tests.architecture.phases`` prints both as they stand in ARCHITECTURE.md.
+``tests.architecture.document`` writes both into ARCHITECTURE.md.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _called(*names: str, plan: Plan = PLAN) -> State:
 
 
 def _second_time(name: str) -> State:
-    """The same call once more, after it has come to the same result once."""
+    """The second of two identical calls, the first of which has returned."""
     first = step(_called(name), _answer(name, 2)).state
     body = canonical(calling((name, {})))
     return step(first, ReplyReceived(3, 200, body)).state
@@ -110,64 +110,70 @@ def _trials() -> Iterator[tuple[State, str, Event]]:
 
 def _replies() -> Iterator[tuple[State, str, Event]]:
     for state in _everywhere():
-        yield state, "a call that may run", _reply("ping")
+        yield state, "a call that runs", _reply("ping")
         yield state, "a call that needs approval", _reply("wipe")
-        yield state, "calls, none may run", _reply("pong")
-        yield state, "an error that may pass", ReplyReceived(1, 200, '{"error":{"code":503}}')
+        yield state, "every call is rejected", _reply("pong")
+        yield state, "a retryable error", ReplyReceived(1, 200, '{"error":{"code":503}}')
         yield state, "no calls", ReplyReceived(1, 200, canonical(saying("Done.")))
     yield (
         _asked(ENFORCED),
-        "no calls, where tools had to be called",
+        "no calls, but tools are enforced",
         ReplyReceived(1, 200, canonical(saying("Done."))),
     )
-    yield _asked(ONE_TURN), "calls, none may run, no turn left", _reply("pong")
+    yield _asked(ONE_TURN), "every call is rejected, last turn", _reply("pong")
 
 
 def _failures() -> Iterator[tuple[State, str, Event]]:
     for state in _everywhere():
-        yield state, "it may pass", DOWN
-        yield state, "it will not pass", RequestFailed(1, "status", "unauthorized", 401)
-        yield state, "no tools there", RequestFailed(1, "status", "tools are not supported", 400)
+        yield state, "retryable", DOWN
+        yield state, "not retryable", RequestFailed(1, "status", "unauthorized", 401)
+        yield state, "tools not supported", RequestFailed(1, "status", "tools are not supported", 400)
 
 
 def _waits() -> Iterator[tuple[State, str, Event]]:
     for state in _everywhere():
         yield state, "", WaitElapsed(2)
-        yield state, "no time left", WaitElapsed(2, at_ms=LATE)
+        yield state, "time budget used up", WaitElapsed(2, at_ms=LATE)
 
 
 def _results() -> Iterator[tuple[State, str, Event]]:
     for state in _everywhere():
         yield state, "last call", ToolReturned(2, "{}")
-    yield _called("ping", "ping"), "others still run", ToolReturned(2, "{}")
-    yield _called("step", "ping"), "more calls wait", ToolReturned(2, "{}")
-    yield _called("step", "wipe"), "the next call needs approval", ToolReturned(2, "{}")
-    yield _called("step", plan=ONE_TURN), "last call, no turn left", ToolReturned(2, "{}")
-    yield _called("step", "ping", plan=ONE_CALL), "no call left in the budget", ToolReturned(2, "{}")
-    yield _second_time("step"), "the same result too often", ToolReturned(4, "{}")
+    yield _called("ping", "ping"), "others are running", ToolReturned(2, "{}")
+    yield _called("step", "ping"), "more calls pending", ToolReturned(2, "{}")
+    yield _called("step", "wipe"), "next call needs approval", ToolReturned(2, "{}")
+    yield _called("step", plan=ONE_TURN), "last call, last turn", ToolReturned(2, "{}")
+    yield _called("step", "ping", plan=ONE_CALL), "call budget used up", ToolReturned(2, "{}")
+    yield _second_time("step"), "repeated too often", ToolReturned(4, "{}")
 
 
 def _decisions() -> Iterator[tuple[State, str, Event]]:
     for state in _everywhere():
-        yield state, "yes", ApprovalGiven(2, True)
-        yield state, "no, last call", ApprovalGiven(2, False)
-    yield _called("wipe", "ping"), "no, more calls wait", ApprovalGiven(2, False)
-    yield _called("wipe", "wipe"), "no, the next call needs approval", ApprovalGiven(2, False)
-    yield _called("wipe", plan=ONE_TURN), "no, last call, no turn left", ApprovalGiven(2, False)
-    yield _second_time("wipe"), "no, too often", ApprovalGiven(4, False)
+        yield state, "approved", ApprovalGiven(2, True)
+        yield state, "denied, last call", ApprovalGiven(2, False)
+    yield _called("wipe", "ping"), "denied, more calls pending", ApprovalGiven(2, False)
+    yield _called("wipe", "wipe"), "denied, next call needs approval", ApprovalGiven(2, False)
+    yield _called("wipe", plan=ONE_TURN), "denied, last call, last turn", ApprovalGiven(2, False)
+    yield _second_time("wipe"), "denied, repeated too often", ApprovalGiven(4, False)
 
 
 def diagram() -> str:
-    """The phases as a Mermaid state diagram."""
-    arrows: dict[str, None] = {"    [*] --> Idle": None}
+    """The phases as a Mermaid state diagram: one arrow for each event between two phases."""
+    arrows: dict[tuple[str, str, str], list[str]] = {}
     for state, special, event in _trials():
         try:
             after = step(state, event).state
         except ProtocolError:
             continue
-        label = type(event).__name__ + (f": {special}" if special and state is not after else "")
-        arrows[f"    {_phase(state)} --> {_phase(after)}: {label}"] = None
-    return "\n".join(["stateDiagram-v2", *arrows])
+        arrow = (_phase(state), _phase(after), type(event).__name__)
+        cases = arrows.setdefault(arrow, [])
+        if state is not after and special not in cases:
+            cases.append(special)
+    lines = ["stateDiagram-v2", "    [*] --> Idle"]
+    for (before, after_, event_), cases in arrows.items():
+        label = ": ".join([event_, " / ".join(filter(None, cases))] if any(cases) else [event_])
+        lines.append(f"    {before} --> {after_}: {label}")
+    return "\n".join(lines)
 
 
 def _phase(state: State) -> str:
@@ -182,7 +188,3 @@ def answers() -> str:
             f"| `{effect.__name__}` | {' or '.join(f'`{event.__name__}`' for event in events) or '—'} |"
         )
     return "\n".join(rows)
-
-
-if __name__ == "__main__":
-    print(diagram(), answers(), sep="\n\n")

@@ -1,61 +1,63 @@
-"""The rules of a run, and the conversations in ``tests/domain/test_contract.py`` that show each.
+"""The rules of a run, and the conversations in ``tests/domain/loop/test_contract.py`` that show each.
 
-``python -m tests.architecture.rules`` prints the table as it stands in ARCHITECTURE.md.
+``tests.architecture.document`` writes the table into docs/loop-rules.md.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Final
 
 __all__ = ["RULES", "table"]
 
 RULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "relaxed mode: a run may do without tools, and completes whatever came of them": (
+    "relaxed mode: a run may complete without calling a tool, and even if its tools failed": (
         "test_relaxed_runs_may_do_without_tools",
         "test_relaxed_runs_complete_whatever_came_of_their_tools",
     ),
-    "enforced mode: at least one call, else `no_tool_calls`": (
+    "enforced mode: a run without a call ends as `no_tool_calls`": (
         "test_enforced_runs_without_a_call_end_as_no_tool_calls",
         "test_enforced_runs_with_a_call_that_worked_complete",
     ),
-    "disabled mode: tools are never sent, calls that come anyway are ignored and noted": (
+    "disabled mode: tools are never sent; calls in a reply are ignored, with a note": (
         "test_disabled_runs_never_send_tools_and_ignore_calls_that_come_anyway",
         "test_disabled_runs_take_no_text_for_a_call",
     ),
-    "fatal policy: the last result of a tool is a failure, so the run is a `tool_error`": (
+    "fatal policy: if the last tool result is a failure, the run ends as `tool_error`": (
         "test_fatal_policy_ends_an_enforced_run_whose_last_result_of_a_tool_is_a_failure",
         "test_fatal_policy_forgives_a_tool_that_worked_in_the_end",
     ),
-    "tolerated policy: one success is enough": ("test_tolerated_policy_needs_one_success",),
-    "`max_turns`": ("test_a_run_has_no_more_turns_than_max_turns", "test_retries_are_no_turns"),
-    "`max_tool_calls_per_turn`, 1 where the request says `parallel_tool_calls: false`; the rest is ignored": (
+    "tolerated policy: one successful call is enough": ("test_tolerated_policy_needs_one_success",),
+    "`max_turns`; a retry is not a turn": (
+        "test_a_run_has_no_more_turns_than_max_turns",
+        "test_retries_are_no_turns",
+    ),
+    "`max_tool_calls_per_turn`, 1 with `parallel_tool_calls: false`; further calls are ignored": (
         "test_calls_of_a_turn_beyond_the_limit_are_ignored_counted_and_noted",
         "test_a_request_for_single_calls_has_one_heard",
     ),
-    "`max_tool_args_bytes`, argument depth": (
+    "`max_tool_args_bytes`, `max_argument_depth`": (
         "test_arguments_over_max_tool_args_bytes_never_reach_the_tool",
         "test_arguments_deeper_than_max_argument_depth_never_reach_the_tool",
     ),
     "`max_tool_output_bytes`": ("test_output_over_max_tool_output_bytes_becomes_a_compact_failure",),
-    "a call passes its checks in one order, on one frozen value": (
+    "every call is checked in the same order, on one frozen value": (
         "test_calls_pass_mask_size_schema_and_approval_in_this_order",
     ),
-    "`text_calls_for`: what a call in text may run": (
+    "`text_calls_for`: which tools a text call may run": (
         "test_a_call_in_text_runs_nothing_that_changes_things_where_text_may_only_read",
         "test_a_call_in_text_may_need_somebodys_word",
     ),
-    "`special_token_guard`: control tokens in a result are broken in the copy that goes out": (
+    "`special_token_guard`: control tokens in a result are broken in the copy that is sent": (
         "test_control_tokens_in_a_result_are_broken_where_it_goes_out_and_nowhere_else",
     ),
-    "`untrusted_tools`: results of strangers are told to be data": (
+    "`untrusted_tools`: their results are marked as data for the model": (
         "test_results_of_tools_that_are_not_trusted_are_told_to_be_data",
     ),
-    "context budget: a request that does not fit is not sent": (
+    "context window: a request that does not fit is not sent": (
         "test_a_request_that_does_not_fit_the_window_is_not_sent",
     ),
-    "history policies: less goes out before it comes to that, and all of it stays stored": (
+    "history policies: a request is shortened until it fits; the stored history stays complete": (
         "test_a_conversation_that_does_not_fit_is_shortened_first_and_stays_stored",
         "test_a_shortened_conversation_has_room_to_grow",
         "test_what_no_policy_makes_fit_is_not_sent",
@@ -64,22 +66,22 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_budgets_of_tokens_and_cost_stop_the_next_request",
         "test_an_answer_that_uses_up_a_budget_is_an_answer_all_the_same",
     ),
-    "budget of wall time, by the times on events": (
+    "budget of wall time, measured by the times on events": (
         "test_the_budget_of_time_is_measured_by_the_times_on_events",
         "test_a_wait_can_use_up_the_budget_of_time",
     ),
     "budget of tool calls": ("test_the_budget_of_tool_calls_stops_the_next_call",),
-    "`fix_empty_final`: asked once more, with tools off, and never a silent success": (
+    "`fix_empty_final`: the model is asked again, with tools off; an empty answer is never a success": (
         "test_an_empty_final_after_tools_is_asked_for_once_more_with_tools_off",
         "test_an_empty_final_twice_is_never_a_success",
         "test_calls_in_a_recovery_without_tools_are_ignored",
         "test_a_recovery_that_has_to_be_retried_keeps_its_tools_off",
         "test_an_empty_final_is_not_recovered_where_that_is_off_or_no_turn_is_left",
     ),
-    "`fix_empty_final_disable_tools` and the sentence can be set": (
+    "`fix_empty_final_disable_tools` and the sentence are settings": (
         "test_an_empty_final_may_be_recovered_with_tools_kept_on",
     ),
-    "`nudge_no_tool_calls`: a final text before any successful call is not the end": (
+    "`nudge_no_tool_calls`: a final text before any successful call does not end the run": (
         "test_a_model_that_skips_its_tools_is_nudged_before_the_run_settles",
         "test_a_failed_call_is_no_reason_to_stop_nudging",
         "test_a_model_is_not_nudged_in_the_last_turn",
@@ -91,78 +93,80 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_call_that_stands_in_a_tool_result_is_a_quotation",
         "test_a_call_that_stands_in_the_users_own_words_is_a_quotation",
     ),
-    "`repetition`: warned at the 3rd, `repeated_call` at the 5th, polling exempt": (
+    "repetition: a warning at the 3rd identical call, `repeated_call` at the 5th; polling tools are exempt": (
         "test_the_same_call_with_the_same_result_is_warned_of_at_the_3rd_and_ends_the_run_at_the_5th",
         "test_a_rejected_call_that_comes_again_and_again_ends_the_run_too",
         "test_polling_tools_are_exempt_from_the_repetition_breaker",
         "test_a_different_result_resets_the_streak",
     ),
-    "text next to calls is not written back; a sample of it is noted": (
+    "text next to calls is not sent back; a note has a sample of it": (
         "test_text_next_to_calls_is_not_written_back_and_a_sample_is_noted",
     ),
-    "retries: transport failures and 408/429/5xx, exponential, 3 tries, each attempt noted": (
+    "retries: transport failures and 408/429/5xx, exponential backoff, 3 attempts, a note for each": (
         "test_transport_failures_and_408_429_5xx_are_retried",
         "test_a_provider_error_in_http_200_with_a_passing_code_is_retried",
         "test_other_statuses_are_not_retried",
         "test_a_response_that_is_too_large_is_not_retried",
     ),
-    "retries: Retry-After is honoured": (
+    "retries: `Retry-After` is honoured": (
         "test_retry_after_is_honoured",
         "test_a_retry_after_that_is_too_long_ends_the_run",
     ),
-    "retries: jitter from the seed": ("test_jitter_comes_from_the_seed_and_is_the_same_in_every_process",),
+    "retries: jitter comes from the seed": (
+        "test_jitter_comes_from_the_seed_and_is_the_same_in_every_process",
+    ),
     "a capability refusal is never retried": (
         "test_a_capability_refusal_ends_the_run_and_is_never_retried",
         "test_no_other_400_drops_the_tools",
     ),
-    "`fallback_without_tools`, in relaxed mode and for that cause only": (
+    "`fallback_without_tools`: only in relaxed mode, and only after a capability refusal": (
         "test_a_relaxed_run_may_go_on_without_tools_after_a_capability_refusal",
         "test_tools_that_were_dropped_stay_dropped",
     ),
-    "truncation: a call whose reply was cut is not executed": (
+    "truncation: the calls of a truncated reply are not executed": (
         "test_calls_of_a_reply_that_ended_with_length_are_not_run_even_if_their_json_closes",
         "test_calls_of_a_reply_that_used_up_its_tokens_are_not_run",
         "test_a_final_text_that_was_cut_is_no_answer",
     ),
-    "approval: what was approved is byte for byte what is executed": (
+    "approval: the executed call is byte-identical to the approved one": (
         "test_an_approved_call_runs_byte_for_byte_as_it_was_shown",
         "test_a_denied_call_is_told_to_the_model_and_the_calls_behind_it_run",
         "test_approved_calls_and_those_behind_them_run_one_after_another",
     ),
-    "sequential by default; `parallel` is for read-only tools, with results in call order": (
+    "calls run in sequence; with `parallel_tools`, read-only tools run concurrently, results in call order": (
         "test_calls_run_one_after_another_unless_parallel_is_wanted",
         "test_read_only_tools_run_together_and_their_results_are_written_in_call_order",
         "test_a_tool_that_is_not_read_only_waits_for_those_before_it",
     ),
-    "`final_stream`: streamed only where no tools are sent; one whole reply, whoever streams": (
+    "`final_stream`: the final turn is streamed; a server may ignore `stream` or stream unasked": (
         "test_a_chat_is_streamed_where_the_plan_wants_that",
         "test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not",
         "test_a_server_may_ignore_stream_or_send_it_unasked",
     ),
-    "a cut stream, or an error in the middle of one, is never taken for done": (
+    "a truncated stream, or an error in mid-stream, is never a complete reply": (
         "test_a_cut_stream_is_never_taken_for_done",
         "test_an_error_in_mid_stream_is_the_whole_reply_and_nothing_of_it_runs",
     ),
-    "cancelling ends a run in any phase; every call is answered or abandoned by name": (
+    "cancelling ends a run in any phase; every open call gets a result": (
         "test_a_run_can_be_cancelled_in_every_phase_and_leaves_a_valid_history",
         "test_answers_after_the_end_change_nothing",
     ),
-    "history that goes out: one result a call, ids unique over the conversation, no empty message": (
+    "sent history: one result for each call, ids unique in the conversation, no empty message": (
         "test_an_id_that_a_provider_gives_again_is_told_apart_in_what_goes_out",
         "test_a_history_that_no_provider_would_take_goes_out_mended",
     ),
-    "history that goes out: in the form that the provider wants": (
+    "sent history: in the form that the provider accepts": (
         "test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted",
     ),
-    "requests: `overrides` are merged deeply over the plan's options; reserved keys are ignored and noted": (
+    "requests: `overrides` are merged deeply over the options; reserved keys are ignored, with a note": (
         "test_overrides_are_merged_deeply_over_the_options_of_the_plan",
         "test_overrides_of_what_is_the_runs_own_are_ignored_and_noted",
     ),
-    "requests: `tools` and `response_format` exclude each other": (
+    "requests: `tools` and `response_format` are never sent together": (
         "test_a_response_format_goes_out_only_with_requests_without_tools",
         "test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about_tools",
     ),
-    "requests: what a provider does not take is left out or sent otherwise, and noted": (
+    "requests: what a provider does not accept is omitted or rewritten, with a note": (
         "test_one_call_a_turn_is_heard_where_the_provider_cannot_be_told_so",
         "test_options_go_out_as_the_provider_takes_them",
         "test_a_provider_that_knows_no_tools_is_sent_none_and_that_is_noted",
@@ -172,10 +176,10 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_no_call_is_demanded_where_the_provider_is_not_known_to_take_that",
         "test_no_call_is_demanded_in_a_relaxed_run",
     ),
-    "`final_stream`: replies are streamed only where no tools are sent": (
+    "`final_stream`: only requests without tools are streamed": (
         "test_replies_are_streamed_only_where_no_tools_are_sent",
     ),
-    "a run may rest and go on from its stored state": (
+    "a run can be stored at any step and continue from its stored state": (
         "test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state",
     ),
 }
@@ -188,7 +192,3 @@ def table() -> str:
     for rule, tests in RULES.items():
         rows.append(f"| {rule} | {'<br>'.join(f'`{name}`' for name in tests)} |")
     return "\n".join(rows)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(table() + "\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["ADAPTERS", "DOMAIN", "ROOT", "Module", "modules"]
 
 ROOT = Path(__file__).resolve().parents[2]
-DOMAIN = ROOT / "domain" / "toolreel"
+DOMAIN = ROOT / "domain" / "toolreel_core"
 ADAPTERS = ROOT / "adapters" / "toolreel"
 
 

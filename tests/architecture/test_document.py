@@ -1,17 +1,92 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.phases import answers, diagram
+from benchmarks.turn_trace import plain, steps, without_building_blocks
+from tests.architecture.document import ARCHITECTURE, PAGES, generated
+from tests.architecture.folders import folder_list
+from tests.architecture.source import ROOT
 
-ARCHITECTURE = Path(__file__).parents[2] / "ARCHITECTURE.md"
+MOST_BYTES = 12_000
+TO_READ_FIRST = 12
+MOST_FOLDERS, MOST_STEPS = 12, 26
+"""How far a plain reply travels; today 10 folders in 20 steps."""
+DATA = {"toolreel_core/_protocol/effects.py"}
+"""Read first, and no step of a turn: making an effect calls no function of the module."""
 
 
-@pytest.mark.parametrize("part", [diagram, answers])
-def test_the_architecture_page_shows_the_machine_as_it_is(part: Callable[[], str]) -> None:
-    assert part() in ARCHITECTURE.read_text("utf-8"), (
-        "paste what `python -m tests.architecture.phases` prints"
-    )
+def text() -> str:
+    return ARCHITECTURE.read_text("utf-8")
+
+
+def section(title: str) -> str:
+    found: list[str] = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", text(), re.MULTILINE | re.DOTALL)
+    assert len(found) == 1, title
+    return found[0]
+
+
+def reading_list() -> list[str]:
+    """The files to read first, as paths in the repository."""
+    names = re.findall(r"^\d+\. `([^`]+)`", section("Twelve files to read first"), re.MULTILINE)
+    return [name if name.startswith("adapters/") else f"domain/toolreel_core/{name}" for name in names]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_generated_parts_show_the_code_as_it_is(page: Path) -> None:
+    assert page.read_text("utf-8") == generated(page), "run `python -m tests.architecture.document`"
+
+
+def test_the_page_can_be_read_in_one_sitting() -> None:
+    assert len(text().encode()) <= MOST_BYTES
+
+
+def test_the_files_to_read_first_exist() -> None:
+    files = reading_list()
+    assert len(set(files)) == TO_READ_FIRST
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
+def test_a_turn_really_goes_through_the_files_to_read_first() -> None:
+    called = set(plain().calls)
+    modules = {name.partition("/")[2] for name in reading_list()}
+    assert modules - called == DATA
+
+
+def test_every_invariant_names_tests_that_exist() -> None:
+    invariants = re.split(r"^\d+\. ", section("Invariants"), flags=re.MULTILINE)[1:]
+    assert len(invariants) == 10
+    for invariant in invariants:
+        names = re.findall(r"`([^`]+\.py)`", invariant)
+        assert names, invariant
+        # a name without a folder is in the folder of the one before it
+        folder = Path(names[0]).parent
+        paths = [Path(name) if "/" in name else folder / name for name in names]
+        assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+def test_a_reply_stays_in_few_folders() -> None:
+    folders = steps(without_building_blocks(plain().reply), folders=True)
+    assert len(set(folders)) <= MOST_FOLDERS
+    assert len(folders) <= MOST_STEPS
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    lines = folder_list().splitlines()
+    assert [line for line in lines if line.endswith(": ")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("no marks", "needs <!-- rules -->"), ("<!-- rules -->\n-\n<!-- /rules -->\n" * 2, "once each")],
+)
+def test_a_page_without_its_marks_is_refused(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, "utf-8")
+    monkeypatch.setattr("tests.architecture.document.PAGES", {page: {"rules": str}})
+    with pytest.raises(ValueError, match=message):
+        generated(page)

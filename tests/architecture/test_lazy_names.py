@@ -16,7 +16,7 @@ LAZY = [module.name.removesuffix("._public") for module in modules(ADAPTERS) if 
 @pytest.mark.parametrize("name", LAZY)
 def test_a_package_has_the_names_that_its_list_defines(name: str) -> None:
     package, public = import_module(name), import_module(f"{name}._public")
-    assert package.__all__ == public.__all__ == sorted(package.__all__)
+    assert package.__all__ is public.__all__
     assert dir(package) == sorted(package.__all__)
     for each in package.__all__:
         assert getattr(package, each) is getattr(public, each)

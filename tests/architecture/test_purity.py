@@ -36,9 +36,9 @@ PURE = {
     "types",
     "typing",
 }
-LAZY = ("toolreel", "importlib")
+LAZY = ("toolreel_core", "importlib")
 """The package itself loads its names when they are asked for; nothing else of the core loads by name."""
-DEPENDENCIES = {"jsonschema", "pyrsistent", "referencing", "returns", "toolreel"}
+DEPENDENCIES = {"jsonschema", "pyrsistent", "referencing", "returns", "toolreel_core"}
 EFFECTFUL_BUILTINS = {"__import__", "breakpoint", "compile", "eval", "exec", "input", "open", "print"}
 
 

@@ -20,10 +20,10 @@ from toolreel._replay.replay import DRIVERS
 def interrupted(
     arguments: tuple[str, ...], cwd: Path, when: Callable[[], bool], env: Mapping[str, str] | None = None
 ) -> Said:
-    """What a command says to a SIGINT that comes as soon as a condition holds.
+    """What a command says to a SIGINT that comes when a condition holds and the command waits for something.
 
-    The condition may hold a moment before the client waits for the reply. That is no matter: an interrupt
-    is to have the same result wherever it comes.
+    Python notes a signal that comes just before a blocking call and handles it after the call. Such an
+    interrupt has the same result, but only when the server's 60 s are over; so the command has to be asleep.
     """
     with subprocess.Popen(
         [*COMMAND, *arguments],
@@ -34,10 +34,17 @@ def interrupted(
         text=True,
     ) as process:
         eventually(lambda: when() or process.poll() is not None, "the moment to interrupt it")
+        eventually(lambda: asleep(process.pid) or process.poll() is not None, "the command asleep")
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=HANG)
     return Said(process.returncode, stdout, stderr)
+
+
+def asleep(pid: int) -> bool:
+    """Whether a process waits for something, by Linux's word for it; taken for granted elsewhere."""
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or ") S " in stat.read_text()
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Found, evaluate
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.evaluation import ExistingRuns, evaluate
 from toolreel.evals._store.results import Journal
 from toolreel.presets._catalogues import shipped
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
+from toolreel_core.evals._scenarios.catalogue import select_scenarios
 
 __all__ = ["evaluated", "plan_with", "read", "recorded"]
 
@@ -26,7 +26,7 @@ _THEN = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 class _Nobody:
     """Watches nothing."""
 
-    def found(self, found: Found, /) -> None: ...
+    def found(self, found: ExistingRuns, /) -> None: ...
 
     def ended(self, record: Record, /) -> None: ...
 
@@ -44,20 +44,20 @@ def plan_with(
         **(tables or {}),
     }
     options = Options.of(tree)
-    return EvalPlan(options, shipped(), chosen_scenarios(options.scenarios))
+    return EvalPlan(options, shipped(), select_scenarios(options.scenarios))
 
 
 def evaluated(out: Path, plan: EvalPlan) -> Path:
     """Run a plan into a directory."""
-    line = line_of(plan, {})
-    with line.network:
-        evaluate(plan, out, line, header_of(plan, _THEN), _Nobody(), Event())
+    connection = connect(plan, {})
+    with connection.network:
+        evaluate(plan, out, connection, new_header(plan, _THEN), _Nobody(), Event())
     return out
 
 
 def recorded(out: Path, plan: EvalPlan, records: Iterable[Record]) -> Path:
     """A directory with these records in its journal."""
-    with Journal(out, header_of(plan, _THEN)) as journal:
+    with Journal(out, new_header(plan, _THEN)) as journal:
         for record in records:
             journal.append(record)
     return out

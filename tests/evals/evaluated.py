@@ -11,13 +11,13 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
-from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Found, evaluate, job_of
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.evaluation import ExistingRuns, evaluate, job_of
 from toolreel.presets._catalogues import shipped
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
+from toolreel_core.evals._scenarios.catalogue import select_scenarios
 from toolreel_core.evals._scenarios.scripted_models import reply_of
 
 __all__ = ["HOSTILE", "evaluated", "scripted"]
@@ -34,7 +34,7 @@ BEGUN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 class _Nobody:
     """Watches an evaluation, and says nothing."""
 
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Nothing."""
 
     def ended(self, record: Record, /) -> None:
@@ -78,14 +78,14 @@ def _plan(models: list[str], url: str, changes: Mapping[str, object]) -> EvalPla
     options = Options.of(
         {"eval": chosen, "strategy": own, "endpoint": {"base_url": url, "api_key_env": "", "provider": ""}}
     )
-    return EvalPlan(options, shipped(), chosen_scenarios(options.scenarios))
+    return EvalPlan(options, shipped(), select_scenarios(options.scenarios))
 
 
 def _run(plan: EvalPlan, out: Path) -> None:
-    line = line_of(plan, {})
-    with line.network:
-        ending = evaluate(plan, out, line, header_of(plan, BEGUN), _Nobody(), Event())
-    assert ending.made == plan.count, ending
+    connection = connect(plan, {})
+    with connection.network:
+        outcome = evaluate(plan, out, connection, new_header(plan, BEGUN), _Nobody(), Event())
+    assert outcome.made == plan.count, outcome
 
 
 @contextmanager

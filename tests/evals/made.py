@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import Asked, Attempt, Record
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 __all__ = ["CELL", "cell", "record"]
@@ -35,7 +35,7 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
     ms: Sequence[int] = (100,),
     category: str | None = None,
     reasons: tuple[str, ...] | None = None,
-    asked: Sequence[Asked] | None = None,
+    asked: Sequence[SentRequest] | None = None,
     status: int | None = None,
     shape: str = "",
     dialects: Sequence[str] = (),
@@ -44,10 +44,10 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
     cassette: str = "",
 ) -> Record:
     """A record; each number of ``ms`` is an attempt."""
-    told = () if result == "pass" else ("because",)
+    contents = () if result == "pass" else ("because",)
     name = _CATEGORIES[result] if category is None else category
-    verdict = Verdict(result, name, told if reasons is None else reasons)
-    requests = tuple(asked if asked is not None else [Asked(1, 10, 200, finish="stop", model="served")])
+    verdict = Verdict(result, name, contents if reasons is None else reasons)
+    requests = tuple(asked if asked is not None else [SentRequest(1, 10, 200, finish="stop", model="served")])
     return Record(
         key=f"{'/'.join((*at.task, at.scenario))}#{trial}",
         cell=at,

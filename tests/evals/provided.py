@@ -10,14 +10,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Ending, Found, evaluate
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
 from toolreel.evals._store.results import Results
 from toolreel.presets._catalogues import with_files
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
+from toolreel_core.evals._scenarios.catalogue import select_scenarios
 
 __all__ = ["TEXT_CALLS", "evaluated", "planned", "quoting", "verdicts", "written_out"]
 
@@ -37,22 +37,22 @@ def planned(
         "strategy": {"reads": TEXT_CALLS},
         **more,
     }
-    return EvalPlan(Options.of(tree), with_files(), chosen_scenarios(scenarios))
+    return EvalPlan(Options.of(tree), with_files(), select_scenarios(scenarios))
 
 
 class _Watching:
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Not of interest."""
 
     def ended(self, record: Record, /) -> None:
         """Not of interest."""
 
 
-def evaluated(plan: EvalPlan, folder: Path) -> Ending:
+def evaluated(plan: EvalPlan, folder: Path) -> EvaluationOutcome:
     """Run a plan, or go on with it."""
-    header = header_of(plan, datetime.now(UTC))
-    with closing(line_of(plan, {})) as line:
-        return evaluate(plan, folder, line, header, _Watching(), Event())
+    header = new_header(plan, datetime.now(UTC))
+    with closing(connect(plan, {})) as connection:
+        return evaluate(plan, folder, connection, header, _Watching(), Event())
 
 
 def written_out(reply: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from tests.evals.provider import Provider, provider
 from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Journal, Results
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 
 @pytest.fixture
@@ -27,8 +27,14 @@ def far() -> Generator[Provider]:
 
 
 def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_path: Path) -> None:
-    ending = evaluated(plan_of(far.url), tmp_path)
-    assert (ending.asked_for, ending.made, ending.left, ending.void, ending.complete) == (12, 12, 0, 0, True)
+    outcome = evaluated(plan_of(far.url), tmp_path)
+    assert (outcome.required_runs, outcome.made, outcome.left, outcome.void, outcome.complete) == (
+        12,
+        12,
+        0,
+        0,
+        True,
+    )
     found = records(tmp_path)
     assert len(found) == 12
     assert {tree["model"] for tree in found.values()} == {*LOCAL}
@@ -37,7 +43,7 @@ def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_pa
         assert (tmp_path / tree["cassette"]).is_file()
         assert tree["turns"] == len(tree["attempts"][0]["asked"])
     results = Results.open(tmp_path)
-    again = [*replays(results, plan_in(results.header))]
+    again = [*replays(results, plan_of_header(results.header))]
     assert [one.drift for one in again] == [""] * 12
     assert [one.now for one in again] == [*results.records()]
 
@@ -53,38 +59,38 @@ def judged(out: Path) -> dict[str, object]:
     return {key: [tree.get(name) for name in told] for key, tree in records(out).items()}
 
 
-@pytest.mark.parametrize(("jobs", "tries"), [(1, 1), (8, 3)])
-def test_no_outage_counts_against_a_model(jobs: int, tries: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("jobs", "retries"), [(1, 1), (8, 3)])
+def test_no_outage_counts_against_a_model(jobs: int, retries: int, tmp_path: Path) -> None:
     tables: Mapping[str, Any] = {
         "eval": {"jobs": jobs, "void_retries": 8, "trials": 3},
         "endpoint": {"read_timeout": 0.2},
-        "loop": {"max_tries": tries},
+        "loop": {"max_tries": retries},
     }
     with provider() as calm:
         evaluated(plan_of(calm.url, **tables), tmp_path / "calm")
     with provider(outages=True) as stormy:
-        ending = evaluated(plan_of(stormy.url, **tables), tmp_path / "stormy")
-    assert ending.complete
+        outcome = evaluated(plan_of(stormy.url, **tables), tmp_path / "stormy")
+    assert outcome.complete
     assert judged(tmp_path / "stormy") == judged(tmp_path / "calm")
     attempts = [attempt for tree in records(tmp_path / "stormy").values() for attempt in tree["attempts"]]
     troubles = {(one.get("failure"), one["status"]) for each in attempts for one in each["asked"]}
     assert troubles == {(None, 200), ("status", 429), ("status", 503), ("broken", None), ("timeout", None)}
-    assert (len(attempts) > 18) == (tries == 1), "else the loop itself asks again"
+    assert (len(attempts) > 18) == (retries == 1), "else the loop itself asks again"
     results = Results.open(tmp_path / "stormy")
-    assert [one.drift for one in replays(results, plan_in(results.header))] == [""] * 18
+    assert [one.drift for one in replays(results, plan_of_header(results.header))] == [""] * 18
 
 
 def test_void_runs_are_tried_again_the_next_time(far: Provider, tmp_path: Path) -> None:
     far.down, pauses = True, list[float]()
-    ending = evaluated(plan_of(far.url), tmp_path, pauses=pauses)
+    outcome = evaluated(plan_of(far.url), tmp_path, pauses=pauses)
     assert pauses == [1, 2] * 12
-    assert (ending.made, ending.void, ending.left, ending.complete) == (12, 12, 0, False)
+    assert (outcome.made, outcome.void, outcome.left, outcome.complete) == (12, 12, 0, False)
     far.down = False
     seen = Seen()
-    ending = evaluated(plan_of(far.url), tmp_path, seen)
+    outcome = evaluated(plan_of(far.url), tmp_path, seen)
     assert seen.before
     assert (seen.before.void, len(seen.before.ended)) == (12, 0)
-    assert ending.complete
+    assert outcome.complete
     assert len(records(tmp_path)) == 12
     assert len((tmp_path / "journal.jsonl").read_text().splitlines()) == 24
 
@@ -92,9 +98,9 @@ def test_void_runs_are_tried_again_the_next_time(far: Provider, tmp_path: Path) 
 def test_no_key_stands_in_any_file(far: Provider, tmp_path: Path) -> None:
     evaluated(plan_of(far.url), tmp_path)
     assert {headers["authorization"] for headers, _ in far.seen} == {f"Bearer {KEY}"}
-    written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(written) == 14
-    for path in written:
+    all_records = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(all_records) == 14
+    for path in all_records:
         assert KEY.encode() not in path.read_bytes(), path
 
 
@@ -102,8 +108,8 @@ def test_an_evaluation_that_is_complete_makes_nothing_again(far: Provider, tmp_p
     evaluated(plan_of(far.url), tmp_path)
     far.seen.clear()
     journal = (tmp_path / "journal.jsonl").read_bytes()
-    ending = evaluated(plan_of(far.url), tmp_path)
-    assert (ending.made, ending.complete, far.seen) == (0, True, [])
+    outcome = evaluated(plan_of(far.url), tmp_path)
+    assert (outcome.made, outcome.complete, far.seen) == (0, True, [])
     assert (tmp_path / "journal.jsonl").read_bytes() == journal
 
 
@@ -111,8 +117,8 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
     evaluated(plan_of(far.url, eval={"trials": 1}), tmp_path)
     evaluated(plan_of(far.url, eval={"trials": 3}), tmp_path)
     wide = ["happy_path", "type_error_recovery", "no_tool_fits", "date_and_size"]
-    ending = evaluated(plan_of(far.url, eval={"trials": 3, "scenarios": wide}), tmp_path)
-    assert (ending.asked_for, ending.made, ending.complete) == (24, 6, True)
+    outcome = evaluated(plan_of(far.url, eval={"trials": 3, "scenarios": wide}), tmp_path)
+    assert (outcome.required_runs, outcome.made, outcome.complete) == (24, 6, True)
     assert len(far.ended) == 24
     assert set(far.ended.values()) == {1}
     narrow = Seen()
@@ -122,9 +128,9 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
 
 
 def test_a_stopped_evaluation_goes_on_where_it_stopped(far: Provider, tmp_path: Path) -> None:
-    ending = evaluated(plan_of(far.url), tmp_path, Seen(after=5))
-    assert (ending.left, ending.complete, ending.stopped) == (12 - ending.made, False, "")
-    assert 5 <= ending.made < 12
+    outcome = evaluated(plan_of(far.url), tmp_path, Seen(after=5))
+    assert (outcome.left, outcome.complete, outcome.stopped) == (12 - outcome.made, False, "")
+    assert 5 <= outcome.made < 12
     assert evaluated(plan_of(far.url), tmp_path).complete
     assert set(far.ended.values()) == {1}
     assert len(far.ended) == 12
@@ -140,8 +146,8 @@ def test_killed_after_any_line_it_ends_with_the_same_records(far: Provider, tmp_
         shutil.copytree(whole, killed)
         (killed / "journal.jsonl").write_bytes(b"".join(lines[:kept]))
         far.ended.clear()
-        ending = evaluated(plan, killed)
-        assert (ending.made, far.ended.total()) == (6 - kept, 6 - kept)
+        outcome = evaluated(plan, killed)
+        assert (outcome.made, far.ended.total()) == (6 - kept, 6 - kept)
         assert records(killed) == undisturbed
         shutil.rmtree(killed)
 
@@ -194,16 +200,16 @@ def test_another_configuration_is_refused_with_what_differs_unless_accepted(
     evaluated(plan_of(far.url), tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     changed = plan_of(far.url, sampling={"temperature": 0.5}, loop={"max_turns": 7})
-    with pytest.raises(ResultsError) as refused:
+    with pytest.raises(ResultsError) as rate_limited:
         evaluated(changed, tmp_path)
-    told = str(refused.value)
+    told = str(rate_limited.value)
     assert "happy_path was run under another configuration:" in told
     assert "options.temperature: (default) -> 0.5" in told
     assert "config.max_turns: (default) -> 7" in told
     assert "--accept-changes" in told
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    ending = evaluated(changed, tmp_path, accept_changes=True)
-    assert (ending.made, ending.complete) == (12, True)
+    outcome = evaluated(changed, tmp_path, accept_changes=True)
+    assert (outcome.made, outcome.complete) == (12, True)
     assert len(records(tmp_path)) == 12
     assert len([*tmp_path.glob("cassettes/**/*.yaml")]) == 24, "the old recordings stay"
     assert evaluated(changed, tmp_path).made == 0
@@ -229,7 +235,7 @@ def test_the_header_keeps_when_it_was_begun_and_takes_the_newest_plan(tmp_path: 
     evaluated(plan_of(eval={"trials": 3}), tmp_path)
     header = Results.open(tmp_path).header
     assert header.created == "2020-01-01T00:00:00Z"
-    assert plan_in(header).trials == 3
+    assert plan_of_header(header).trials == 3
 
 
 @pytest.mark.parametrize(
@@ -248,21 +254,21 @@ def test_a_budget_that_is_used_up_stops_an_evaluation(
     tmp_path: Path,
 ) -> None:
     plan = plan_of(far.url, budget=budget, prices=prices)
-    ending = evaluated(plan, tmp_path)
-    assert ending.stopped.startswith("the budget is used up: ")
-    assert ending.stopped.endswith(told)
-    assert 0 < ending.made < 12
-    assert ending.left == 12 - ending.made
+    outcome = evaluated(plan, tmp_path)
+    assert outcome.stopped.startswith("the budget is used up: ")
+    assert outcome.stopped.endswith(told)
+    assert 0 < outcome.made < 12
+    assert outcome.left == 12 - outcome.made
     if "max_minutes" not in budget:
         again = evaluated(plan, tmp_path)
-        assert (again.made, again.left, again.stopped[:22]) == (0, ending.left, "the budget is used up:")
+        assert (again.made, again.left, again.stopped[:22]) == (0, outcome.left, "the budget is used up:")
     assert evaluated(plan_of(far.url), tmp_path).complete
     assert set(far.ended.values()) == {1}
 
 
 def test_the_budget_of_one_run_makes_it_void(far: Provider, tmp_path: Path) -> None:
-    ending = evaluated(plan_of(far.url, budget={"run": {"max_tokens": 100}}), tmp_path)
-    assert ending.void > 0
+    outcome = evaluated(plan_of(far.url, budget={"run": {"max_tokens": 100}}), tmp_path)
+    assert outcome.void > 0
     found = [tree for tree in records(tmp_path).values() if tree["result"] == "void"]
     assert {tree["category"] for tree in found} == {"loop.budget"}
 
@@ -271,7 +277,7 @@ def test_without_cassettes_runs_are_recorded_nowhere_and_say_so(far: Provider, t
     evaluated(plan_of(far.url), tmp_path, cassettes=False)
     assert not (tmp_path / "cassettes").exists()
     results = Results.open(tmp_path)
-    drifts = {one.drift for one in replays(results, plan_in(results.header))}
+    drifts = {one.drift for one in replays(results, plan_of_header(results.header))}
     assert len(drifts) == 12
     assert all("was not recorded, so it cannot be replayed" in drift for drift in drifts)
 

@@ -11,8 +11,8 @@ import pytest
 from tests.evals.trying import plan_of
 from toolreel._driver.clocks import InstantClock
 from toolreel.evals._runner.evaluation import jobs_of
-from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
-from toolreel.evals._runner.trial import Outside, run_job
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.trial import RunContext, run_job
 from toolreel.testing._scripted import calling
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import SendRequest
@@ -40,7 +40,7 @@ HIDING: Final = [scenario.name for scenario in SCENARIOS if has_it(scenario) and
 class Curious:
     """Calls the hidden tool first, and does the task then."""
 
-    then: RehearsedEndpoint
+    then: ScriptedEndpoint
     bodies: list[str] = field(default_factory=list)
 
     def send(self, effect: SendRequest) -> ReplyReceived:
@@ -60,8 +60,8 @@ def test_it_is_never_sent_and_a_call_of_it_is_told_so(name: str) -> None:
     samples = [sample for sample in plan.samples() if sample.cell.model == "scripted:good"]
     assert [sample.cell.strategy for sample in samples] == ["raw", "baseline", "production"]
     for sample in samples:
-        endpoint = Curious(RehearsedEndpoint("good", name))
-        record = run_job(jobs_of(plan)(sample), Outside(endpoint, InstantClock()))
+        endpoint = Curious(ScriptedEndpoint("good", name))
+        record = run_job(jobs_of(plan)(sample), RunContext(endpoint, InstantClock()))
         first, second, *_ = endpoint.bodies
         assert FACTS_COMMIT.name not in first
         assert "TOOL_NOT_ALLOWED" in second

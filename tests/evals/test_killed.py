@@ -17,9 +17,9 @@ import pytest
 from tests.evals.provider import Provider, provider
 from tests.evals.trying import evaluated, plan_of, records
 from tests.patience import eventually
-from toolreel.evals._store.results import written
+from toolreel.evals._store.results import all_records
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 MODELS: Final = ("a/model", "b/model", "c/model", "d/model")
 SCENARIOS: Final = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of_fifty", "date_and_size")
@@ -54,7 +54,7 @@ def plan_of_many(url: str, models: int, trials: int) -> EvalPlan:
 
 def finished(out: Path) -> set[tuple[str, str, int]]:
     """The runs that have a record on the disk."""
-    return {(one.cell.model, one.cell.scenario, one.trial) for one in written(out)}
+    return {(one.cell.model, one.cell.scenario, one.trial) for one in all_records(out)}
 
 
 def wait_for(far: Provider, requests: int, process: subprocess.Popen[str]) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from toolreel._secrets.scan import leaks
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._report.content import content_of
+from toolreel.evals._report.content import report_content
 from toolreel.evals._report.pictures import report_pictures
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import write_summaries
 
@@ -32,8 +32,8 @@ def results() -> Results:
 
 
 def test_every_run_is_as_it_was_recorded_and_judged_as_it_was(results: Results) -> None:
-    again = [*replays(results, plan_in(results.header))]
-    assert len(again) == len(results) == plan_in(results.header).count
+    again = [*replays(results, plan_of_header(results.header))]
+    assert len(again) == len(results) == plan_of_header(results.header).count
     assert [one.drift for one in again if one.drift] == []
 
 
@@ -42,7 +42,7 @@ def test_it_is_summed_up_to_the_same_bytes(results: Results, tmp_path: Path) -> 
     copied.mkdir()
     for name in ("header.json", "journal.jsonl"):
         shutil.copy(results.path / name, copied)
-    write_summaries(Results.open(copied), plan_in(results.header))
+    write_summaries(Results.open(copied), plan_of_header(results.header))
     for name in FILES:
         assert (copied / name).read_bytes() == (results.path / name).read_bytes(), name
 
@@ -55,7 +55,7 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
 
 
 def test_its_pictures_are_drawn_of_it(results: Results) -> None:
-    pictures = report_pictures(content_of(results))
+    pictures = report_pictures(report_content(results))
     assert {path.name for path in PICTURES.glob("*.svg")} == set(pictures)
     for name, text in pictures.items():
         assert (PICTURES / name).read_text(encoding="utf-8") == text, name

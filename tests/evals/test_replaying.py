@@ -14,7 +14,7 @@ from tests.evals.trying import evaluated, plan_of, records
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._store.results import Results
 from toolreel_core._conversation.message import UserMessage
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
 
 CHATS: Final = frozenset({"chat_only", "chat_only_capped"})

@@ -10,10 +10,10 @@ import pytest
 from tests.evals.trying import KEY, Seen, evaluated, plan_of, records
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel.evals._replay.replay import replays
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._records.record import SentRequest
 
 
 def done(text: str = "Done.", /, **further: Json) -> Answer:
@@ -37,7 +37,7 @@ def chat(out: Path, *script: Answer, pauses: list[float] | None = None, **tables
         evaluated(plan_of(server.url, **usual), out, pauses=pauses)
     (tree,) = records(out).values()
     results = Results.open(out)
-    (again,) = replays(results, plan_in(results.header))
+    (again,) = replays(results, plan_of_header(results.header))
     assert again.drift == "", "a replay comes to the same"
     return tree
 
@@ -75,7 +75,7 @@ def test_all_that_a_provider_tells_stands_in_the_record(tmp_path: Path) -> None:
             "request_id": "gen-1",
         }
     ]
-    assert {*attempt["asked"][0]} | {"failure"} == {*Asked.__dataclass_fields__}, "every field is tried"
+    assert {*attempt["asked"][0]} | {"failure"} == {*SentRequest.__dataclass_fields__}, "every field is tried"
 
 
 @pytest.mark.parametrize(("usage", "cost"), [({}, None), ({"cost": 0}, 0.0), ({"cost": 1.5}, 1.5)])
@@ -184,8 +184,8 @@ def test_a_record_that_would_hold_a_secret_is_kept_without_its_texts(tmp_path: P
     with serving(replying(said, 401)) as server:
         plan = plan_of(server.url, eval={"add_models": ["m"], "scenarios": ["chat_only"], "trials": 1})
         seen = Seen()
-        ending = evaluated(plan, tmp_path, seen)
-    assert (ending.void, len(ending.without_cassette)) == (1, 1)
+        outcome = evaluated(plan, tmp_path, seen)
+    assert (outcome.void, len(outcome.without_cassette)) == (1, 1)
     (tree,) = records(tmp_path).values()
     assert (tree["category"], tree["error_status"]) == ("transport.auth", 401)
     assert tree["error_body"] == "(withheld: this run's texts held a secret)"

@@ -18,9 +18,8 @@ from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
 from toolreel._errors import ResultsError
 from toolreel._journal.migrations import Versions
-from toolreel.evals._store.header import HEADERS, read_header
-from toolreel.evals._store.json_schemas import schema_of
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.files import HEADERS, read_header, schema_of
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import RECORDS, Results
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Tree
@@ -64,7 +63,7 @@ def test_a_frozen_evaluation_is_what_it_was_and_is_read(version: int, tmp_path: 
     assert {asked.failure for record in found for each in record.attempts for asked in each.asked} > {
         "status"
     }
-    assert plan_in(results.header).count == 16
+    assert plan_of_header(results.header).count == 16
     if version == VERSION:
         assert [record_line(record) for record in found] == files[1].read_text("utf-8").splitlines()
 
@@ -75,8 +74,8 @@ def test_all_that_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
     HEADER.validate(json.loads((tmp_path / "header.json").read_text("utf-8")))
     lines = (tmp_path / "journal.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 12
-    for line in lines:
-        RECORD.validate(json.loads(line))
+    for connection in lines:
+        RECORD.validate(json.loads(connection))
 
 
 def full() -> Any:  # noqa: ANN401 - JSON that tests change
@@ -168,12 +167,12 @@ def test_a_full_record_is_read_and_as_the_schema_says() -> None:
 
 @pytest.mark.parametrize("change", ["left out", "unknown", "of another type", "below zero"])
 def test_the_schema_refuses_what_the_reader_refuses(change: str) -> None:
-    refused = 0
+    rate_limited = 0
     for place in PLACES:
         tree = changed(place, change)
         assert RECORD.is_valid(tree) == is_read(tree), (change, place)
-        refused += not is_read(tree)
-    assert refused > len(PLACES) // 3
+        rate_limited += not is_read(tree)
+    assert rate_limited > len(PLACES) // 3
 
 
 def test_a_newer_version_is_refused_with_the_remedy(tmp_path: Path) -> None:

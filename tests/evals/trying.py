@@ -13,14 +13,14 @@ from threading import Event
 from typing import Any, Final
 
 from toolreel._driver.clocks import InstantClock
-from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Ending, Found, evaluate
-from toolreel.evals._runner.rate_limit import Limits
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
+from toolreel.evals._runner.rate_limit import ModelLimits
 from toolreel.evals._store.plan_file import planned
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.overrides import merged
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_tree
 from toolreel_core.evals._records.record import Record
 
@@ -60,10 +60,10 @@ class Seen:
 
     stop: Event = field(default_factory=Event)
     after: int | None = None
-    before: Found | None = None
+    before: ExistingRuns | None = None
     ran: list[Record] = field(default_factory=list)
 
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Keep what there was."""
         self.before = found
 
@@ -82,24 +82,24 @@ def evaluated(
     pauses: list[float] | None = None,
     cassettes: bool = True,
     accept_changes: bool = False,
-) -> Ending:
+) -> EvaluationOutcome:
     """Make the runs of a plan that are missing; nobody waits for a provider to recover.
 
     :param pauses: gets what would have been waited for
     """
     watching, hours = seen or Seen(), count(0, 3_600)
-    line = replace(
-        line_of(plan, {"EVAL_KEY": KEY}),
+    connection = replace(
+        connect(plan, {"EVAL_KEY": KEY}),
         clock=InstantClock(),
         pause=(pauses if pauses is not None else []).append,
-        limits=Limits(plan.jobs, lambda: float(next(hours))),
+        limits=ModelLimits(plan.jobs, lambda: float(next(hours))),
     )
-    with closing(line):
+    with closing(connection):
         return evaluate(
             plan,
             out,
-            line,
-            header_of(plan, datetime(2026, 11, 22, 8, 30, tzinfo=UTC)),
+            connection,
+            new_header(plan, datetime(2026, 11, 22, 8, 30, tzinfo=UTC)),
             watching,
             watching.stop,
             cassettes=cassettes,

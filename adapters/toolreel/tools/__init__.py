@@ -1,1 +1,3 @@
-"""Tool hosts: Python functions, MCP servers, OpenAPI documents, Agent Skills."""
+"""Tool hosts: MCP servers, OpenAPI documents, Agent Skills; Python functions are in ``toolreel`` itself."""
+
+__all__: list[str] = []

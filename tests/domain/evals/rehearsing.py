@@ -15,7 +15,7 @@ from toolreel_core._protocol.events import ReplyReceived, ToolReturned
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Script, spoken
+from toolreel_core.evals._scenarios.scripts import Script, scripted_reply
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 __all__ = ["Rehearsed", "rehearse"]
@@ -48,15 +48,15 @@ def rehearse(scenario: Scenario, script: Script, *, seed: str = "1", **config: J
         effect = at.effects[0]
         if isinstance(effect, SendRequest):
             bodies.append(json.loads(effect.request.body))
-            reply = spoken(script, bodies[-1]["messages"])
+            reply = scripted_reply(script, bodies[-1]["messages"])
             at = step(at.state, ReplyReceived(effect.ref, 200, canonical(reply)))
         elif isinstance(effect, RunTool):
             arguments = parse(effect.arguments)
             assert isinstance(arguments, Mapping)
-            world, output = world.called(effect.name, arguments)
+            world, output = world.call(effect.name, arguments)
             at = step(at.state, ToolReturned(effect.ref, output))
         else:
             break
         notes += at.notes
-    evidence = evidence_of(plan, at.state, notes, world, setting.world.told())
+    evidence = evidence_of(plan, at.state, notes, world, setting.world.contents())
     return Rehearsed(evidence, judge(scenario, evidence), tuple(bodies))

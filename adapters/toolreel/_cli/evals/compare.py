@@ -37,7 +37,7 @@ _SHOWN = 20
     "gates",
     multiple=True,
     metavar="GATE",
-    help="What the second side has to reach; may be repeated: no-regression, margin=0.02, "
+    help="A condition for the second side; repeatable: no-regression, margin=0.02, "
     "lower_bound>=0.85, rate[strategy=production]>=0.9.",
 )
 @output_options
@@ -52,44 +52,44 @@ def compare_command(
     junit: Path | None,
     as_machine: bool,
 ) -> int:
-    """Compare two sides run by run: what is lost, what is gained, and whether it is chance.
+    """Compare two sides run by run: losses, gains, and whether they are significant.
 
-    Runs make a pair if all but what is compared is the same, the trial included.
+    Two runs form a pair if everything except the compared axis is the same, including the trial.
 
     \b
     toolreel eval compare before/ after/ --gate no-regression
     toolreel eval compare results/ --by strategy raw production --gate margin=0.02
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel.evals._summary.comparison import compare
-    from toolreel.evals._summary.gate_options import GateWords, judged_words
-    from toolreel.evals._summary.sides import sides_of
-    from toolreel.evals._tables.comparison import (
+    from toolreel.evals._summary.gate_options import GateOption, check_gate_options
+    from toolreel.evals._summary.sides import read_sides
+    from toolreel.evals._tables.comparison_tables import (
         comparison_lines,
         comparison_tables,
         comparison_tree,
     )
-    from toolreel.evals._tables.junit_cases import gate_cases, match_cases
-    from toolreel.evals._tables.summary import gate_table
+    from toolreel.evals._tables.junit import gate_cases, match_cases
+    from toolreel.evals._tables.summary_tables import gate_table
 
-    words = [GateWords.of(gate) for gate in gates]
-    first, second = sides_of(folder, others, axis or "")
+    words = [GateOption.of(gate) for gate in gates]
+    first, second = read_sides(folder, others, axis or "")
     comparison = compare(first.side, second.side, first.axis)
-    judged = judged_words(words, comparison, second.figures)
-    gated = [gate_table(judged)] if judged else []
+    results = check_gate_options(words, comparison, second.figures)
+    gated = [gate_table(results)] if results else []
     lines = (*comparison_lines(comparison), *first.headers_beside(second))
     lacking = f"Incomplete: {comparison.lacking} runs are missing or void." if comparison.lacking else ""
     write_files(
         "Comparison of evaluations",
         (*lines, lacking),
         [*comparison_tables(comparison), *gated],
-        (("tasks", match_cases(comparison)), ("gates", gate_cases(judged))),
+        (("tasks", match_cases(comparison)), ("gates", gate_cases(results))),
         markdown=markdown,
         junit=junit,
     )
     if as_machine:
-        say({**comparison_tree(comparison), "gates": judged_trees(judged)})
+        say({**comparison_tree(comparison), "gates": judged_trees(results)})
     else:
         show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
         if lacking:
             err.print(lacking, style="yellow")
-    return exit_code(judged, complete=not comparison.lacking)
+    return exit_code(results, complete=not comparison.lacking)

@@ -21,8 +21,8 @@ from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._settings.config import ToolFailurePolicy
 from toolreel_core._settings.overrides import merged
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import SIZES
-from toolreel_core.evals._plan.plan import EvalPlan
 
 __all__ = ["plan_options"]
 
@@ -51,18 +51,23 @@ _SWITCH: Final = click.BOOL
 _OBJECT: Final = "JSON"
 
 _FLAGS: Final = (
-    _Flag("--preset", ("eval", "preset"), f"Fill in what nobody says: {', '.join(SIZES)}.", metavar="NAME"),
+    _Flag(
+        "--preset",
+        ("eval", "preset"),
+        f"Defaults for options that you leave out: {', '.join(SIZES)}.",
+        metavar="NAME",
+    ),
     _Flag(
         "--models",
         ("eval", "models"),
         "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
-        "!WORD takes out.",
+        "!WORD excludes.",
         metavar="WORDS",
     ),
     _Flag(
         "--model",
         ("eval", "add_models"),
-        "A model by its exact name, known or not; may be repeated. Without --models, no others are run.",
+        "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
         metavar="NAME",
         multiple=True,
     ),
@@ -73,7 +78,10 @@ _FLAGS: Final = (
         metavar="WORDS",
     ),
     _Flag(
-        "--strategies", ("eval", "strategies"), "Of raw, baseline, production and your own.", metavar="WORDS"
+        "--strategies",
+        ("eval", "strategies"),
+        "Which strategies: raw, baseline, production, or your own.",
+        metavar="WORDS",
     ),
     _Flag("--scenarios", ("eval", "scenarios"), "Which scenarios: names and groups.", metavar="WORDS"),
     _Flag(
@@ -82,23 +90,23 @@ _FLAGS: Final = (
     _Flag(
         "--language-strict/--no-language-strict",
         ("eval", "language_strict"),
-        "An answer in another language fails.",
+        "Fail answers in another language.",
         _SWITCH,
     ),
     _Flag("--trials", ("eval", "trials"), "Runs of each cell.", int),
-    _Flag("--jobs", ("eval", "jobs"), "Runs at the same time.", int),
+    _Flag("--jobs", ("eval", "jobs"), "Maximum number of concurrent runs.", int),
     _Flag("--verbosity", ("eval", "verbosity"), "0 quiet, 1 events, 2 details.", int),
     _Flag(
         "--enforce-applicability/--no-enforce-applicability",
         ("eval", "enforce_applicability"),
-        "Leave out sampling profiles that are not for a model.",
+        "Skip sampling profiles that do not apply to a model.",
         _SWITCH,
     ),
     _Flag("--tool-use-mode", ("eval", "tool_use_mode"), "enforced, relaxed or disabled.", metavar="MODE"),
     _Flag(
         "--tool-failure-policy",
         ("eval", "tool_failure_policy"),
-        "What failed tools mean.",
+        "Whether failed tool calls fail the run.",
         click.Choice(get_args(ToolFailurePolicy)),
     ),
     _Flag(
@@ -129,22 +137,24 @@ _FLAGS: Final = (
     _Flag(
         "--empty-response-retries",
         ("eval", "empty_response_retries"),
-        "Further attempts after nothing was said.",
+        "Retries after an empty response.",
         int,
     ),
-    _Flag("--void-retries", ("eval", "void_retries"), "Further attempts after the provider failed.", int),
-    _Flag("--seeds/--no-seeds", ("eval", "seeds"), "Send a seed of its own with each trial.", _SWITCH),
+    _Flag("--void-retries", ("eval", "void_retries"), "Retries after the provider failed.", int),
+    _Flag("--seeds/--no-seeds", ("eval", "seeds"), "Send a different seed with each trial.", _SWITCH),
     _Flag("--base-url", ("endpoint", "base_url"), "An OpenAI-compatible server.", metavar="URL"),
-    _Flag("--api-prefix", ("endpoint", "api_prefix"), "Goes behind a URL without a version.", metavar="PATH"),
+    _Flag("--api-prefix", ("endpoint", "api_prefix"), "Appended to a URL without a version.", metavar="PATH"),
     _Flag(
         "--api-key-env", ("endpoint", "api_key_env"), "The variable that holds the API key.", metavar="VAR"
     ),
-    _Flag("--provider", ("endpoint", "provider"), "Whose presets hold there.", metavar="NAME"),
+    _Flag("--provider", ("endpoint", "provider"), "The provider whose presets apply.", metavar="NAME"),
     _Flag("--timeout", ("endpoint", "timeout"), "Seconds for a whole exchange; 0: no limit.", float),
-    _Flag("--open-timeout", ("endpoint", "open_timeout"), "Seconds until there is a connection.", float),
-    _Flag("--read-timeout", ("endpoint", "read_timeout"), "Seconds until something comes.", float),
-    _Flag("--sampling-json", ("sampling",), "Options that go over every profile.", metavar=_OBJECT),
-    _Flag("--temperature", ("sampling", "temperature"), "Goes over --sampling-json; so the next.", float),
+    _Flag("--open-timeout", ("endpoint", "open_timeout"), "Seconds until the connection is open.", float),
+    _Flag("--read-timeout", ("endpoint", "read_timeout"), "Seconds until the next bytes arrive.", float),
+    _Flag("--sampling-json", ("sampling",), "Options that override every profile.", metavar=_OBJECT),
+    _Flag(
+        "--temperature", ("sampling", "temperature"), "Overrides --sampling-json, like the next three.", float
+    ),
     _Flag("--top-p", ("sampling", "top_p"), "The same.", float),
     _Flag("--top-k", ("sampling", "top_k"), "The same.", int),
     _Flag("--min-p", ("sampling", "min_p"), "The same.", float),
@@ -155,34 +165,34 @@ _FLAGS: Final = (
     _Flag(
         "--provider-only",
         ("request_overrides", "provider", "only"),
-        "OpenRouter: these alone.",
+        "OpenRouter: only these providers.",
         metavar="WORDS",
     ),
     _Flag(
         "--provider-order",
         ("request_overrides", "provider", "order"),
-        "OpenRouter: in this order.",
+        "OpenRouter: providers in this order.",
         metavar="WORDS",
     ),
     _Flag(
         "--provider-ignore",
         ("request_overrides", "provider", "ignore"),
-        "OpenRouter: none of these.",
+        "OpenRouter: none of these providers.",
         metavar="WORDS",
     ),
-    _Flag("--request-overrides", ("request_overrides",), "Merged into every body.", metavar=_OBJECT),
-    _Flag("--max-cost", ("budget", "max_cost"), "The cap on what all runs cost.", float),
-    _Flag("--max-total-tokens", ("budget", "max_tokens"), "The cap on the tokens of all runs.", int),
-    _Flag("--max-minutes", ("budget", "max_minutes"), "The cap on the time of all runs.", float),
+    _Flag("--request-overrides", ("request_overrides",), "Merged into every request body.", metavar=_OBJECT),
+    _Flag("--max-cost", ("budget", "max_cost"), "Maximum cost of all runs.", float),
+    _Flag("--max-total-tokens", ("budget", "max_tokens"), "Maximum tokens of all runs.", int),
+    _Flag("--max-minutes", ("budget", "max_minutes"), "Maximum minutes for all runs.", float),
 )
 
 _OTHERS: Final = ("plan_path", "plan_settings", "plan_headers", "catalogues")
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Give a command the options of a plan, and as its argument ``plan`` what they come to.
+    """Give a command the options of a plan, and pass it the resulting ``plan``.
 
-    What is no plan is told, and ends the command, before it begins.
+    An invalid plan ends the command with a usage error before it starts.
     """
 
     @wraps(command)
@@ -276,8 +286,8 @@ def _of_settings(items: tuple[str, ...]) -> Tree:
         raise EvalPlanError(
             f"--set {key}: what a provider takes is up to the strategies; write one that says so"
         )
-    told: Tree = {"loop": settings.config, "sampling": settings.options}
-    return {key: value for key, value in told.items() if value}
+    sections: Tree = {"loop": settings.config, "sampling": settings.options}
+    return {key: value for key, value in sections.items() if value}
 
 
 def _of_headers(items: tuple[str, ...]) -> Tree:

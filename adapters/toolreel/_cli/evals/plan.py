@@ -11,7 +11,7 @@ from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out, printable
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._errors import MissingExtra
-from toolreel.evals._store.strategy_diff import (
+from toolreel.evals._store.plans import (
     StrategyDifference,
     configuration_under,
     strategy_differences,
@@ -19,9 +19,9 @@ from toolreel.evals._store.strategy_diff import (
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change
-from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimated
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.stopping_rules import in_words, rule_from
+from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimate_cost
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
 
 __all__ = ["plan_command"]
 
@@ -37,16 +37,16 @@ _SHOWN = 12
 @json_option
 @reporting
 def plan_command(plan: EvalPlan, as_machine: bool) -> int:
-    """Show what would be run, under which configurations, and what it would cost; nothing is sent.
+    """Show the runs, configurations and estimated cost of an evaluation; nothing is sent.
 
-    PLAN is a TOML file; options go over it, and it goes over the environment.
+    PLAN is a TOML file. Options override it, and it overrides the environment.
 
     \b
     toolreel eval plan --preset typical
     toolreel eval plan nightly.toml --strategies raw,production --trials 10
     toolreel eval plan --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --provider llama_cpp
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    estimate = estimated(plan)
+    estimate = estimate_cost(plan)
     if as_machine:
         return say(_tree(plan, estimate))
     _show_axes(plan)
@@ -68,8 +68,8 @@ def _show_axes(plan: EvalPlan) -> None:
         (len(plan.scenarios), "", "scenarios"),
         (plan.trials, "", "trials"),
     )
-    told = (f"{count} {f'{what} ' if what else ''}{unit}" for count, what, unit in factors if count > 1)
-    labelled(out, "runs", f"{plan.count:,} = {' × '.join(told) or '1'}")
+    parts = (f"{count} {f'{what} ' if what else ''}{unit}" for count, what, unit in factors if count > 1)
+    labelled(out, "runs", f"{plan.count:,} = {' × '.join(parts) or '1'}")
     labelled(out, "strategies", ", ".join(strategy.name for strategy in plan.strategies))
     labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
     if len(plan.fallbacks) > 1:
@@ -122,7 +122,7 @@ def _show_rules(plan: EvalPlan) -> None:
     for gate in gates if isinstance(gates, list) else []:
         labelled(out, "gate", _words(gate))
     if adaptive:
-        labelled(out, "adaptive", in_words(rule_from(Table.of(adaptive, "adaptive"))))
+        labelled(out, "adaptive", rule_sentence(rule_from(Table.of(adaptive, "adaptive"))))
 
 
 def _words(tree: Json) -> str:

@@ -10,7 +10,7 @@ from typing import Final, Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.output.console import err, printable
-from toolreel.evals._runner.evaluation import Found
+from toolreel.evals._runner.evaluation import ExistingRuns
 from toolreel_core.evals._records.record import Record
 
 __all__ = ["EvaluationProgress"]
@@ -52,7 +52,7 @@ class EvaluationProgress:
             self._bar = Progress(*columns, console=err, transient=True)
             self._task = self._bar.add_task("", total=total)
 
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Say what there is already."""
         self._before = len(found.ended)
         if found.ended or found.void or found.others:
@@ -79,7 +79,7 @@ class EvaluationProgress:
         )
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """How far it is, in one line."""
         made = self._results.total()
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
@@ -104,7 +104,7 @@ class EvaluationProgress:
     def _show(self) -> None:
         if self._bar:
             done = self._before + self._results.total()
-            self._bar.update(self._task, completed=done, description=self.told)
+            self._bar.update(self._task, completed=done, description=self.status_text)
 
     def __enter__(self) -> Self:
         if self._bar:

@@ -8,8 +8,8 @@ import click
 
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import json_option, reporting, say
-from toolreel.evals._replay.promote import promote, run_with
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._replay.promote import find_run, promote
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
 __all__ = ["promote_command"]
@@ -26,22 +26,22 @@ _EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, s
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="TESTS",
-    help="The directory of the test; made where there is none.",
+    help="Directory of the test; created if it does not exist.",
 )
-@click.option("--name", default="", metavar="NAME", help="Of the test; made of the run's names by default.")
+@click.option("--name", default="", metavar="NAME", help="Name of the test; derived from the run by default.")
 @json_option
 @reporting
 def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
-    The test holds the run to the verdict that it has today, a failure too, and says how to turn it around.
+    The test asserts the present verdict, even a failure, and explains how to invert it.
     """
     results = Results.open(folder)
-    test, verdict = promote(results, plan_in(results.header), run_with(results, key), target, name)
+    test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
-    told = " ".join(filter(None, (verdict.result, verdict.category)))
-    out.print(printable(f"{test} holds the run to: {told}"))
+    text = " ".join(filter(None, (verdict.result, verdict.category)))
+    out.print(printable(f"{test} holds the run to: {text}"))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -10,7 +10,7 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import Replayed, replays
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
 __all__ = ["replay_command"]
@@ -21,16 +21,16 @@ _EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or b
 @click.command("replay", epilog=_EPILOG, short_help="Replay recorded runs, and judge them again.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
-@click.option("--check", is_flag=True, help="Say nothing of runs that are as they were.")
+@click.option("--check", is_flag=True, help="List only runs that differ from the recording.")
 @json_option
 @reporting
 def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine: bool) -> int:
-    """Replay the runs in DIR from their cassettes, without a network, and judge them with today's oracles.
+    """Replay the runs in DIR from their cassettes, without a network, and judge them with the present checks.
 
-    KEY is the beginning of a run's key, as summaries and reports tell it; without one, all are replayed.
+    KEY is the beginning of a run's key, as summaries and reports show it; without one, all runs are replayed.
     """
     results = Results.open(folder)
-    found = [*replays(results, plan_in(results.header), keys)]
+    found = [*replays(results, plan_of_header(results.header), keys)]
     if not found:
         raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
     drifted = [again for again in found if again.drift]

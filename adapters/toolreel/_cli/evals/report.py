@@ -35,7 +35,7 @@ __all__ = ["report_command"]
     default=TRANSCRIPTS,
     show_default=True,
     metavar="N",
-    help="How many runs are told turn by turn; if there are more, failures and first passes.",
+    help="Maximum number of transcripts; failures and first passes are chosen first.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @json_option
@@ -43,27 +43,27 @@ __all__ = ["report_command"]
 def report_command(
     folder: Path, page: Path | None, pictures: Path | None, transcripts: int, opens: bool, as_machine: bool
 ) -> int:
-    """Write the results in DIR as one HTML page, which needs nothing from outside.
+    """Write the results in DIR as one self-contained HTML page.
 
-    Runs are told turn by turn from their cassettes. The same results give the same page.
+    Transcripts are replayed from the cassettes. The same results give the same page.
 
     \b
     toolreel eval report results
     toolreel eval report results --out report.html --svg pictures --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._report.content import content_of
+    from toolreel.evals._report.content import report_content
     from toolreel.evals._report.page import report_page
     from toolreel.evals._report.pictures import report_pictures
-    from toolreel.evals._store.atomic_write import written
+    from toolreel.evals._store.files import write_atomically
     from toolreel.evals._store.results import Results
 
-    found = content_of(Results.open(folder))
+    found = report_content(Results.open(folder))
     target = page or folder / "report.html"
     files = {target: report_page(found, transcripts)}
     if pictures is not None:
         files |= {pictures / name: text for name, text in report_pictures(found).items()}
     for path, text in files.items():
-        written(path, text)
+        write_atomically(path, text)
     if opens:
         click.launch(target.resolve().as_uri())
     if as_machine:

@@ -10,8 +10,8 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import Replayed
-from toolreel.evals._replay.rescore import BEFORE, rescored, written_anew, written_in_place
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._replay.rescore import BEFORE, rescore_in_place, rescored, write_rescored
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
 __all__ = ["rescore_command"]
@@ -26,27 +26,27 @@ _EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be j
     "target",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR2",
-    help="Where the evaluation is written with its new verdicts.",
+    help="New directory for the evaluation with its new verdicts.",
 )
 @click.option("--in-place", is_flag=True, help=f"Write them into DIR; the old journal becomes {BEFORE}.")
 @json_option
 @reporting
 def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machine: bool) -> int:
-    """Replay every run of DIR from its cassette, and judge it by the oracles of today.
+    """Replay every run of DIR from its cassette, and judge it with the present checks.
 
-    Everything that was measured stays as it is. Nothing is written if a run would go another way now, or was
-    not recorded: a new verdict would then be about something else than what was measured.
+    Measurements stay as they are. Nothing is written if a run would take another course now, or was not
+    recorded, because a new verdict would not be about what was measured.
     """
     if (target is None) != in_place:
         raise ResultsError("say where the verdicts go: --out DIR2 or --in-place")
     results = Results.open(folder)
-    runs = [*rescored(results, plan_in(results.header))]
+    runs = [*rescored(results, plan_of_header(results.header))]
     drifted = [again for again in runs if again.drift]
     changed = [again for again in runs if again.now and again.now.verdict != again.record.verdict]
     if not drifted and target:
-        written_anew(results, runs, target)
+        write_rescored(results, runs, target)
     elif not drifted:
-        written_in_place(results, runs)
+        rescore_in_place(results, runs)
     if as_machine:
         say(
             {
@@ -57,11 +57,11 @@ def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machin
             }
         )
     else:
-        _tell(runs, changed, drifted)
+        _show(runs, changed, drifted)
     return DRIFT if drifted else 0
 
 
-def _tell(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]) -> None:
+def _show(runs: list[Replayed], changed: list[Replayed], drifted: list[Replayed]) -> None:
     for again in drifted:
         err.print(printable(f"{_name(again)}: {again.drift}"), style="yellow")
     if drifted:

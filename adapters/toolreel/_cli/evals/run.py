@@ -16,11 +16,11 @@ from toolreel._cli.output.console import err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.output.interrupt import stoppable
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
-from toolreel.evals._runner.endpoint import header_of, line_of
-from toolreel.evals._runner.evaluation import Ending, evaluate
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.stopping_rules import in_words
+from toolreel_core.evals._statistics.stopping_rules import rule_sentence
 
 __all__ = ["run_command"]
 
@@ -38,13 +38,13 @@ _KEY = 12
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where the results are kept. If some of the plan's runs are there, only the others are made.",
+    help="Directory of the results. Runs of the plan that it already has are not repeated.",
 )
-@click.option("--no-cassettes", is_flag=True, help="Record nothing; runs can then not be replayed.")
+@click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
     "--accept-changes",
     is_flag=True,
-    help="Make runs anew whose configuration or scenario has changed since.",
+    help="Repeat runs whose configuration or scenario has changed.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
@@ -58,24 +58,24 @@ def run_command(
     verbose: bool,
     as_machine: bool,
 ) -> int:
-    """Make all runs of PLAN that are not in DIR yet, and keep a record and a recording of each.
+    """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
 
-    Run it again to go on after an interruption, to have void runs tried again, and to extend the evaluation
-    by more trials, models or scenarios.
+    Run the same command again to resume after an interruption, to retry void runs, and to add trials, models
+    or scenarios.
     """
     stop = Event()
     if rule := rule_of(plan):
-        err.print(in_words(rule))
+        err.print(rule_sentence(rule))
     with (
         EvaluationProgress(plan.count, lines=verbose) as progress,
-        closing(line_of(plan)) as line,
+        closing(connect(plan)) as connection,
         stoppable(stop, progress),
     ):
-        ending = evaluate(
+        outcome = evaluate(
             plan,
             folder,
-            line,
-            header_of(plan, datetime.now(UTC)),
+            connection,
+            new_header(plan, datetime.now(UTC)),
             progress,
             stop,
             cassettes=not no_cassettes,
@@ -84,12 +84,12 @@ def run_command(
     summed = _summed_up(folder, plan)
     if as_machine:
         failed = [record.key for record in progress.failed]
-        say({"out": str(folder), **_tree(ending), "first_failed": failed})
+        say({"out": str(folder), **_tree(outcome), "first_failed": failed})
     else:
-        _tell(ending, folder, progress)
+        _tell(outcome, folder, progress)
         if not summed:
             err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
-    return 0 if ending.complete else DRIFT
+    return 0 if outcome.complete else DRIFT
 
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:
@@ -106,32 +106,32 @@ def _summed_up(folder: Path, plan: EvalPlan) -> bool:
     return True
 
 
-def _tree(ending: Ending) -> dict[str, bool | int | str]:
+def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
     return {
-        "asked_for": ending.asked_for,
-        "made": ending.made,
-        "left": ending.left,
-        "void": ending.void,
-        "spared": ending.spared,
-        "complete": ending.complete,
-        "stopped": ending.stopped,
+        "asked_for": outcome.required_runs,
+        "made": outcome.made,
+        "left": outcome.left,
+        "void": outcome.void,
+        "spared": outcome.spared,
+        "complete": outcome.complete,
+        "stopped": outcome.stopped,
     }
 
 
-def _tell(ending: Ending, folder: Path, progress: EvaluationProgress) -> None:
-    if ending.made:
-        out.print(f"{ending.made} runs made: {progress.told}")
-    elif ending.complete:
+def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
+    if outcome.made:
+        out.print(f"{outcome.made} runs made: {progress.status_text}")
+    elif outcome.complete:
         out.print("Nothing was left to be run.")
-    if ending.spared:
-        out.print(f"{ending.spared} runs of the plan are not needed: {folder / STOPPED} says why.")
-    if ending.stopped:
-        err.print(f"Stopped: {ending.stopped}.", style="yellow")
-    for why in ending.without_cassette[:_SHOWN]:
+    if outcome.spared:
+        out.print(f"{outcome.spared} runs of the plan are not needed: {folder / STOPPED} says why.")
+    if outcome.stopped:
+        err.print(f"Stopped: {outcome.stopped}.", style="yellow")
+    for why in outcome.without_cassette[:_SHOWN]:
         err.print(printable(f"Not recorded: {why}"), style="yellow")
-    if not ending.complete:
+    if not outcome.complete:
         err.print(
-            f"Incomplete: {ending.left} runs were not made, {ending.void} are void; "
+            f"Incomplete: {outcome.left} runs were not made, {outcome.void} are void; "
             "run the same command again.",
             style="yellow",
         )

@@ -22,39 +22,39 @@ __all__ = ["summarize_command"]
 
 @click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--runs", is_flag=True, help="Write a file for each run too, into DIR/runs.")
+@click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
 @output_options
 @json_option
 @reporting
 def summarize_command(
     folder: Path, runs: bool, markdown: Path | None, junit: Path | None, as_machine: bool
 ) -> int:
-    """Sum up the runs in DIR, write the summary files there, and hold the gates of the plan against them.
+    """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
     """
     from toolreel.evals._replay.run_files import write_run_files
-    from toolreel.evals._store.plan_of_header import plan_in
+    from toolreel.evals._store.plans import plan_of_header
     from toolreel.evals._store.results import Results
     from toolreel.evals._summary.export import summary_trees, write_summaries
     from toolreel.evals._summary.figures import findings_of
-    from toolreel.evals._summary.gates import gates_of, judged_gates
-    from toolreel.evals._tables.junit_cases import cell_cases, gate_cases
-    from toolreel.evals._tables.summary import gate_table, head_lines, incompleteness, summary_tables
+    from toolreel.evals._summary.plan_gates import check_gates, gates_of
+    from toolreel.evals._tables.junit import cell_cases, gate_cases
+    from toolreel.evals._tables.summary_tables import gate_table, head_lines, incompleteness, summary_tables
 
     results = Results.open(folder)
-    plan = plan_in(results.header)
+    plan = plan_of_header(results.header)
     summary = write_summaries(results, plan)
-    judged = judged_gates(gates_of(plan), summary, plan)
+    gate_results = check_gates(gates_of(plan), summary, plan)
     tables = [*summary_tables(summary, findings_of(summary, plan))]
-    tables += [gate_table(judged)] if judged else []
+    tables += [gate_table(gate_results)] if gate_results else []
     lines = [*head_lines(summary, plan, results.header.created, str(folder)), *summary.warnings]
     incomplete = incompleteness(summary)
     write_files(
         "Evaluation of tool calls",
         (*lines[1:], incomplete),
         tables,
-        (("cells", cell_cases(summary)), ("gates", gate_cases(judged))),
+        (("cells", cell_cases(summary)), ("gates", gate_cases(gate_results))),
         markdown=markdown,
         junit=junit,
     )
@@ -62,9 +62,9 @@ def summarize_command(
         write_run_files(results, plan, summary)
     if as_machine:
         files = summary_trees(summary, results, plan)
-        say({**files["summary.json"], "gates": judged_trees(judged)})
+        say({**files["summary.json"], "gates": judged_trees(gate_results)})
     else:
         show_tables(lines, tables)
         if incomplete:
             err.print(incomplete, style="yellow")
-    return exit_code(judged, complete=summary.complete)
+    return exit_code(gate_results, complete=summary.complete)

@@ -10,12 +10,11 @@ import click
 
 from toolreel._cli.output.console import out, printable
 from toolreel._cli.output.errors import DRIFT
-from toolreel.evals._store.atomic_write import written
+from toolreel.evals._store.files import write_atomically
 from toolreel.evals._tables.junit import Case, as_junit
-from toolreel.evals._tables.markdown import as_markdown
-from toolreel.evals._tables.table import Tabled, narrowed
+from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core.evals._statistics.gate_check import Judged, overall
+from toolreel_core.evals._statistics.gates import GateResult, overall_standing
 
 __all__ = ["EPILOG", "FAILED", "exit_code", "judged_trees", "output_options", "show_tables", "write_files"]
 
@@ -40,14 +39,14 @@ def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _
     return command
 
 
-def show_tables(lines: Iterable[str], tables: Iterable[Tabled]) -> None:
+def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
     """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
-    for line in lines:
-        out.print(printable(line))
+    for connection in lines:
+        out.print(printable(connection))
     for table in tables:
         out.print()
         out.print(printable(table.title), style="bold blue")
-        _show(narrowed(table) if out.is_terminal else table)
+        _show(without_constant_columns(table) if out.is_terminal else table)
         for note in table.notes:
             out.print(printable(note), style="dim")
 
@@ -55,7 +54,7 @@ def show_tables(lines: Iterable[str], tables: Iterable[Tabled]) -> None:
 def write_files(
     title: str,
     lines: Iterable[str],
-    tables: Iterable[Tabled],
+    tables: Iterable[TextTable],
     suites: Iterable[tuple[str, Sequence[Case]]],
     *,
     markdown: Path | None,
@@ -66,25 +65,25 @@ def write_files(
     :raises ResultsError: if a file cannot be written
     """
     if markdown:
-        written(markdown, as_markdown(title, lines, tables))
+        write_atomically(markdown, as_markdown(title, lines, tables))
     if junit:
-        written(junit, as_junit(suites))
+        write_atomically(junit, as_junit(suites))
 
 
-def judged_trees(judged: Iterable[Judged]) -> list[Json]:
+def judged_trees(results: Iterable[GateResult]) -> list[Json]:
     """What the gates say."""
-    return [{"standing": one.standing, "sentence": one.sentence} for one in judged]
+    return [{"standing": one.standing, "sentence": one.sentence} for one in results]
 
 
-def exit_code(judged: Sequence[Judged], *, complete: bool) -> int:
+def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
     """The number that a command ends with."""
-    standing = overall(judged)
+    standing = overall_standing(results)
     if standing == "failed":
         return FAILED
     return 0 if complete and standing == "passed" else DRIFT
 
 
-def _show(table: Tabled) -> None:
+def _show(table: TextTable) -> None:
     rows = [tuple(map(printable, row)) for row in table.rows]
     widths = [max(len(row[column]) for row in (table.head, *rows)) for column in range(len(table.head))]
     _print(table.head, widths)
@@ -94,5 +93,5 @@ def _show(table: Tabled) -> None:
 
 
 def _print(row: Sequence[str], widths: Sequence[int]) -> None:
-    line = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-    out.print(line.rstrip())
+    connection = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    out.print(connection.rstrip())

@@ -15,13 +15,13 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.output.interrupt import stoppable
 from toolreel._errors import ResultsError
-from toolreel.evals._replay.whatif import answers_first, followed, under, what_ifs
-from toolreel.evals._runner.endpoint import header_of, line_of
+from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
+from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._records.counterfactuals import Tally, WhatIf
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._records.counterfactuals import WhatIf, WhatIfTally
 
 __all__ = ["whatif_command"]
 
@@ -30,17 +30,25 @@ _EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void.
 
 @click.command("what-if", epilog=_EPILOG, short_help="Put recorded replies through another strategy.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--from", "recorded", required=True, metavar="STRATEGY", help="Whose runs are taken.")
 @click.option(
-    "--to", "strategies", required=True, metavar="STRATEGY,...", help="Under which others; words of a plan."
+    "--from", "recorded", required=True, metavar="STRATEGY", help="The strategy whose recorded runs are used."
 )
-@click.option("--live", is_flag=True, help="Ask the plan's endpoint for what the recordings do not answer.")
+@click.option(
+    "--to",
+    "strategies",
+    required=True,
+    metavar="STRATEGY,...",
+    help="The strategies to try; names, tags or patterns.",
+)
+@click.option(
+    "--live", is_flag=True, help="Send requests that the recordings do not answer to the plan's endpoint."
+)
 @click.option(
     "--out",
     "target",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR2",
-    help="With --live: where the runs under the other strategies are kept.",
+    help="With --live: directory for the runs under the other strategies.",
 )
 @click.option("--base-url", default="", metavar="URL", help="With --live: another endpoint than the plan's.")
 @click.option(
@@ -64,34 +72,34 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
     verbose: bool,
     as_machine: bool,
 ) -> int:
-    """Put the recorded replies of one strategy's runs through the configurations of others.
+    """Run the recorded replies of one strategy through the configurations of others, offline.
 
-    A recorded reply answers for as long as the model is told the same; where a strategy asks for something
-    else, the run diverges there, and only the model could say how it goes on. What comes to its end is
-    judged, so that recoveries and losses are due to the strategy alone, not to chance. No network is used.
+    A recorded reply is used as long as the request has the same content. Where it differs, the run diverges:
+    only the model could continue it. Runs that finish are judged, so recoveries and losses are due to the
+    strategy alone, not to chance.
     """
     # SciPy takes its time, and is no part of a command line without the extra.
-    from toolreel.evals._replay.whatif_tables import lines_of, markdown_of, tree_of
+    from toolreel.evals._replay.whatif_tables import whatif_lines, whatif_markdown, whatif_tree
 
     if live is not (target is not None) or (base_url and not live):
         raise ResultsError("--live, and with it --base-url, needs --out DIR2, and --out needs --live")
     words = tuple(word.strip() for word in strategies.split(",") if word.strip())
     results = Results.open(folder)
-    plan = plan_in(results.header)
+    plan = plan_of_header(results.header)
     runs = tuple(what_ifs(results, plan, recorded, words))
     complete = True
     if target:
-        runs, complete = _followed(results, _at(under(plan, words), base_url), recorded, target, runs)
+        runs, complete = _followed(results, _at(plan_under(plan, words), base_url), recorded, target, runs)
     tallies = {
-        one.strategy: Tally(tuple(run for run in runs if run.strategy == one.strategy)) for one in runs
+        one.strategy: WhatIfTally(tuple(run for run in runs if run.strategy == one.strategy)) for one in runs
     }
     if markdown:
-        markdown.write_text(markdown_of(recorded, tallies), encoding="utf-8")
+        markdown.write_text(whatif_markdown(recorded, tallies), encoding="utf-8")
     if as_machine:
-        say(tree_of(recorded, tallies))
+        say(whatif_tree(recorded, tallies))
     else:
-        for line in lines_of(recorded, tallies, every=verbose):
-            out.print(printable(line))
+        for connection in whatif_lines(recorded, tallies, every=verbose):
+            out.print(printable(connection))
     return 0 if complete else DRIFT
 
 
@@ -100,16 +108,16 @@ def _followed(
 ) -> tuple[tuple[WhatIf, ...], bool]:
     """The runs once the network was asked for what the recordings do not answer, and whether all ended."""
     stop = Event()
-    line = replace(line_of(plan), before_network=answers_first(results, recorded))
+    connection = replace(connect(plan), before_network=recorded_answers_first(results, recorded))
     with (
-        closing(line),
+        closing(connection),
         EvaluationProgress(plan.count, lines=False) as progress,
         stoppable(stop, progress),
     ):
-        ending = evaluate(plan, target, line, header_of(plan, datetime.now(UTC)), progress, stop)
-    if not ending.complete:
-        err.print(f"Incomplete: {ending.left} runs were not made, {ending.void} are void.", style="yellow")
-    return followed(runs, Results.open(target).records()), ending.complete
+        outcome = evaluate(plan, target, connection, new_header(plan, datetime.now(UTC)), progress, stop)
+    if not outcome.complete:
+        err.print(f"Incomplete: {outcome.left} runs were not made, {outcome.void} are void.", style="yellow")
+    return with_live_verdicts(runs, Results.open(target).records()), outcome.complete
 
 
 def _at(plan: EvalPlan, base_url: str) -> EvalPlan:

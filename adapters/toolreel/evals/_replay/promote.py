@@ -1,24 +1,112 @@
-"""A run of an evaluation as a test of the user's project: its cassette, its record, and a test file."""
+"""Promote recorded runs to regression tests of your own project."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from toolreel._errors import ResultsError
-from toolreel.evals._replay.promoted import Promoted
+from toolreel.cassette._tape import Recording
+from toolreel.evals._replay.replay import replay_record
+from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job
+from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.results import Results
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core._errors import CodecError, ReplayMismatch
+from toolreel_core._jsontext.canonical import Tree, canonical, parse
+from toolreel_core._settings.overrides import merged
+from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._records.json_lines import record_of, record_tree
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.retries import Retries
+from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["promote", "run_with"]
+__all__ = ["Promoted", "find_run", "promote"]
+
+_VERSION = 1
+_NO_CHANGES: Tree = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A recorded run that can be replayed and judged offline."""
+
+    record: Record
+    """As it was when it was promoted; its cassette stands beside the file."""
+    folder: Path
+    url: str
+    """Where it was recorded."""
+    retries: Retries
+    strict: bool
+    """Whether an answer in another language is a failure."""
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Promoted:
+        """The run in a file.
+
+        :raises ResultsError: if it cannot be read
+        """
+        place = Path(path)
+        try:
+            tree = json.loads(place.read_text(encoding="utf-8"))
+            if tree["toolreel_promoted"] != _VERSION:
+                raise ValueError(f"of version {tree['toolreel_promoted']!r}; expected {_VERSION}")
+            retries = Retries(tree["tries"]["empties"], tree["tries"]["voids"])
+            record = record_of(canonical(tree["run"]), str(place))
+            return cls(record, place.parent, tree["url"], retries, tree["strict"])
+        except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
+            raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        tree = {
+            "toolreel_promoted": _VERSION,
+            "url": self.url,
+            "tries": {"empties": self.retries.empties, "voids": self.retries.voids},
+            "strict": self.strict,
+            "run": record_tree(self.record),
+        }
+        path.write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+
+    def verdict(self, changes: Tree = _NO_CHANGES) -> Verdict:
+        """The verdict of the present checks about the run, replayed offline.
+
+        :param changes: to its configuration, such as ``{"config": {"max_turns": 4}}``; the recorded replies
+            answer then for as long as the model is told the same
+        :raises toolreel.ReplayMismatch: if the run would ask for something that was not recorded
+        """
+        job = self._job(changes)
+        if not changes:
+            return replay_record(job, self.record, self.folder, self.url).verdict
+        came = run_with_recorded_answers(job, Recording.load(self.folder / self.record.cassette), self.url)
+        if came.record is None:
+            what = came.diverged.what if came.diverged else ""
+            raise ReplayMismatch(
+                f"{self.record.cassette}: with these changes the run parts from its recording at turn "
+                f"{came.turn}: it {what}; only a model can say what comes next, so record it again"
+            )
+        return came.record.verdict
+
+    def _job(self, changes: Tree) -> Job:
+        record = self.record
+        stored = parse(record.configuration)
+        text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
+        sample = Sample(record.cell, record.trial, record.version, record.digest)
+        return Job(sample, scenario(record.cell.scenario), Configuration.of(text), self.retries, self.strict)
+
+    def beside(self, cassette: str) -> Promoted:
+        """The same run with its cassette under another name."""
+        return replace(self, record=replace(self.record, cassette=cassette))
+
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 _TEST: Final = '''\
@@ -33,7 +121,7 @@ replies answer for as long as the model is told the same. Then write down the ve
 
 from pathlib import Path
 
-from toolreel.evals._replay.promoted import Promoted
+from toolreel.evals import Promoted
 
 RUN = Promoted.open(Path(__file__).with_name("{name}.json"))
 CHANGES = {{}}  # such as {{"config": {{"max_turns": 8}}}}
@@ -47,8 +135,8 @@ def test_{name}() -> None:
 '''
 
 
-def run_with(results: Results, key: str) -> Record:
-    """The run whose key begins so.
+def find_run(results: Results, key: str) -> Record:
+    """The run whose key begins with ``key``.
 
     :raises ResultsError: if there is none, or more than one
     """
@@ -66,7 +154,7 @@ def run_with(results: Results, key: str) -> Record:
 def promote(
     results: Results, plan: EvalPlan, record: Record, folder: Path, name: str = ""
 ) -> tuple[Path, Verdict]:
-    """Write the test of a run, and say where it stands and what it holds the run to.
+    """Write the test of a run; returns its path and the verdict that it asserts.
 
     :param name: of the test; made of scenario, strategy and key where it is empty
     :raises ResultsError: if the run was not recorded, or there are such files already
@@ -77,7 +165,7 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    recorded = Promoted(record, results.path, plan.endpoint.url, job.tries, job.strict)
+    recorded = Promoted(record, results.path, plan.endpoint.url, job.retries, job.strict)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]
     for path in (test, *others):

@@ -1,8 +1,8 @@
-"""An evaluation judged again, by the oracles of today: its journal and its cassettes in, a journal out.
+"""Rescore an evaluation: judge recorded runs with the present checks and write a new journal.
 
-Nothing but verdicts may change, and what a check of the language says. Where a run would ask or come to
-something else now, its conversation is another one, and a new verdict about it would say nothing of the model
-that was measured; then nothing is written at all.
+Only verdicts and language checks may change. If a run would send other requests or end differently now, its
+conversation is not the one that was measured, and a new verdict would say nothing about that model. In this
+case nothing is written.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolreel._errors import CassetteError, ResultsError
-from toolreel.evals._replay.replay import Replayed, remade
+from toolreel.evals._replay.replay import Replayed, replay_record
 from toolreel.evals._runner.evaluation import recorded_job
-from toolreel.evals._store.config_diff import differences
+from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Header, Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_line
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
-__all__ = ["BEFORE", "rescored", "written_anew", "written_in_place"]
+__all__ = ["BEFORE", "rescore_in_place", "rescored", "write_rescored"]
 
 BEFORE = "journal.before-rescore.jsonl"
 """The journal as it was before it was rescored in place."""
@@ -39,7 +39,7 @@ def rescored(results: Results, plan: EvalPlan) -> Iterator[Replayed]:
             yield Replayed(record, drift=str(error))
 
 
-def written_anew(results: Results, runs: Iterable[Replayed], folder: Path) -> None:
+def write_rescored(results: Results, runs: Iterable[Replayed], folder: Path) -> None:
     """Write an evaluation with today's verdicts into a new directory, with the cassettes.
 
     :raises ResultsError: if there is something already, or it cannot be written
@@ -55,7 +55,7 @@ def written_anew(results: Results, runs: Iterable[Replayed], folder: Path) -> No
                 shutil.copyfile(results.path / cassette, target)
 
 
-def written_in_place(results: Results, runs: Iterable[Replayed]) -> None:
+def rescore_in_place(results: Results, runs: Iterable[Replayed]) -> None:
     """Put today's verdicts into the journal itself; the old one stays beside it.
 
     :raises ResultsError: if another process is writing it, or it cannot be written
@@ -75,9 +75,11 @@ def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
     if job.scenario.version != record.version:
         versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
         return Replayed(record, drift=f"was run as {versions}")
-    now = remade(job, record, folder, plan.endpoint.url)
+    now = replay_record(job, record, folder, plan.endpoint.url)
     before, after = record_line(record), record_line(_judged_as(now, record))
-    changed = "" if before == after else "another record: " + "; ".join(differences(before, after))
+    changed = (
+        "" if before == after else "another record: " + "; ".join(configuration_differences(before, after))
+    )
     return Replayed(record, now, changed)
 
 

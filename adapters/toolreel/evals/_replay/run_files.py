@@ -1,25 +1,31 @@
-"""A file for each run in the shape of the reference harness, with its conversation if it can be replayed."""
+"""One file for each run in the format of the reference harness, with its conversation if replayable."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from toolreel._errors import CassetteError
-from toolreel.evals._replay.refold import Refolded, refolded
-from toolreel.evals._store.atomic_write import written
+from toolreel.evals._replay.replay import rerun
+from toolreel.evals._store.files import write_atomically
 from toolreel.evals._store.results import Results
+from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.notes import ReplyRead
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._scenarios.evidence import ObservedTurn
 from toolreel_core.evals._summary.reference_format import Axes, label
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
-__all__ = ["run_file_name", "write_run_files"]
+__all__ = ["Conversation", "refold", "run_file_name", "write_run_files"]
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -37,7 +43,7 @@ def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:
         name = names[record.cell.task]
         tree = _run_tree(record, entries[record.key], name, plan, _again(results, plan, record))
         path = results.path / "runs" / run_file_name(name, record)
-        written(path, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(path, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
         count += 1
     return count
 
@@ -52,20 +58,22 @@ def run_file_name(name: str, record: Record) -> str:
     return f"{_UNFIT.sub('__', stem)}.json"
 
 
-def _again(results: Results, plan: EvalPlan, record: Record) -> Refolded | str:
+def _again(results: Results, plan: EvalPlan, record: Record) -> Conversation | str:
     """The run once more, offline; why there is none, if there is none."""
     try:
-        return refolded(plan, record, results.path)
+        return refold(plan, record, results.path)
     except (CassetteError, ReplayMismatch) as error:
         return str(error)
 
 
-def _run_tree(record: Record, entry: RunEntry, name: str, plan: EvalPlan, again: Refolded | str) -> Tree:
+def _run_tree(
+    record: Record, entry: RunEntry, name: str, plan: EvalPlan, rerun_of: Conversation | str
+) -> Tree:
     cell, options = record.cell, plan.options
     on = cell.language != "off"
     configuration = parse(record.configuration)
     hint: dict[str, Json] = {"error_hint": record.error_hint} if record.error_hint else {}
-    why: dict[str, Json] = {"history_error": again} if isinstance(again, str) else {}
+    why: dict[str, Json] = {"history_error": rerun_of} if isinstance(rerun_of, str) else {}
     body = record.error_body
     return {
         "model": name,
@@ -106,11 +114,81 @@ def _run_tree(record: Record, entry: RunEntry, name: str, plan: EvalPlan, again:
         **hint,
         "key": record.key,
         "cassette": record.cassette or None,
-        "history": None if isinstance(again, str) else list(again.history),
-        "trace": None if isinstance(again, str) else list(again.trace),
+        "history": None if isinstance(rerun_of, str) else list(rerun_of.history),
+        "trace": None if isinstance(rerun_of, str) else list(rerun_of.trace),
         **why,
     }
 
 
 def _part(tree: Json, key: str) -> Json:
     return tree.get(key) if isinstance(tree, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What was said in the last attempt of a run."""
+
+    history: tuple[Tree, ...]
+    """All messages, as they go over the wire."""
+    trace: tuple[Tree, ...]
+    """An entry for each reply of the model."""
+
+
+def refold(plan: EvalPlan, record: Record, folder: Path) -> Conversation:
+    """Run a record's sample once more, offline; all attempts, of which the last counts.
+
+    :param folder: the directory of the results
+    :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
+    :raises toolreel.ReplayMismatch: if the run would ask something else now
+    """
+    rerun_of = rerun(record, plan, folder)
+    ended, seen = rerun_of.run, rerun_of.evidence
+    replies = {note.turn: note for note in ended.notes if isinstance(note, ReplyRead)}
+    trace = zip(replies.values(), seen.turns, strict=True)
+    request = _request(ended.state.plan)
+    return Conversation(
+        tuple(wire_tree(message) for message in ended.state.messages.messages),
+        tuple(_entry(request, reply, turn) for reply, turn in trace),
+    )
+
+
+def _request(asked: Plan) -> Tree:
+    config = asked.config
+    return {
+        "model": asked.model,
+        "tools_count": len(asked.tools.names) if asked.sends_tools else 0,
+        "tool_use_mode": config.tool_use_mode,
+        "tool_failure_policy": config.tool_failure_policy,
+        "message_transforms": [*config.message_transforms],
+        "tool_transforms": [*config.tool_transforms],
+        "response_transforms": [*config.response_transforms],
+        "tool_call_transforms": [*config.tool_call_transforms],
+        "tool_result_transforms": [*config.tool_result_transforms],
+        "text_dialects": [*config.text_dialects],
+    }
+
+
+def _entry(request: Tree, reply: ReplyRead, turn: ObservedTurn) -> Tree:
+    return {
+        "turn": reply.turn,
+        "request": request,
+        "response_summary": {
+            "has_tool_calls": bool(reply.calls),
+            "tool_calls_count": reply.calls,
+            "ignored_tool_calls_count": max(0, reply.calls - len(turn.calls)),
+            "usage": {
+                "prompt_tokens": reply.prompt_tokens,
+                "completion_tokens": reply.completion_tokens,
+            },
+            "finish_reason": reply.finish,
+            "problem": reply.problem or None,
+        },
+        "tool_calls": _calls(turn),
+        "tool_results": [
+            {"name": call.name, "ok": call.ok, "error_codes": [*call.codes]} for call in turn.calls
+        ],
+    }
+
+
+def _calls(turn: ObservedTurn) -> list[Json]:
+    return [{"name": call.name, "arguments_bytes": len(call.arguments.encode())} for call in turn.calls]

@@ -1,44 +1,118 @@
-"""The recorded runs of one strategy under the configurations of others, without a network.
+"""What-if: recorded replies of one strategy, run through the configurations of others, offline.
 
-The same replies of the model, in their order, run through another strategy: what it hears in them and how
-it mends them, which calls are made in the scenario's world, and what the oracle says in the end.
+A replay requires byte-identical requests. Another strategy sends other options and encodes the conversation
+differently, so here a recorded reply is used if the provider-neutral content of the request is the same
+(:mod:`toolreel_core.evals._records.request_content`). Replies are used in their order, each at most once.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import httpx
 
 from toolreel._errors import ResultsError
-from toolreel.cassette._tape import Recording
-from toolreel.evals._replay.recorded_answers import Diverged, RecordedAnswers
-from toolreel.evals._replay.replay import remade
-from toolreel.evals._runner.cassettes import offline
+from toolreel.cassette._responses import replayed
+from toolreel.cassette._tape import Exchange, Recording
+from toolreel.evals._replay.replay import replay_record
+from toolreel.evals._runner.cassettes import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._store.results import Results
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING
+from toolreel_core._jsontext.canonical import NOTHING, Tree
 from toolreel_core._protocol.notes import Note, RequestSent
 from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.counterfactuals import WhatIf
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._records.request_content import Divergence
+from toolreel_core.evals._records.request_content import (
+    Divergence,
+    RequestContent,
+    first_divergence,
+    request_content,
+)
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Carried", "answers_first", "carried", "followed", "under", "what_ifs"]
+__all__ = [
+    "Diverged",
+    "RecordedAnswers",
+    "WhatIfRun",
+    "plan_under",
+    "recorded_answers_first",
+    "run_with_recorded_answers",
+    "what_ifs",
+    "with_live_verdicts",
+]
+
+
+class Diverged(Exception):
+    """A run sent a request that its recording does not answer."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        super().__init__(divergence.what)
+        self.divergence = divergence
+
+
+class RecordedAnswers(httpx.BaseTransport):
+    """Answers from a recording.
+
+    :param beyond: answers from the first request on that the recording has no answer for; without it,
+        that request raises :class:`Diverged`
+    """
+
+    def __init__(self, recording: Recording, beyond: httpx.BaseTransport | None = None) -> None:
+        self._path = recording.path
+        self._exchanges = [(request_content(_tree(one.body)), one) for one in recording.exchanges]
+        self._next = 0
+        self._beyond = beyond
+        self.diverged: Divergence | None = None
+        """Where the recording ended to be of use, once it has."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The recorded answer, or that of whoever answers beyond the recording.
+
+        :raises Diverged: if nobody does
+        """
+        asked = request_content(_tree(request.read()))
+        found = None if self.diverged else self._found(asked)
+        if found is not None:
+            return replayed(found.answer, self._path)
+        self.diverged = self.diverged or first_divergence(self._expected, asked)
+        if self._beyond is None:
+            raise Diverged(self.diverged)
+        return self._beyond.handle_request(request)
+
+    def _found(self, asked: RequestContent) -> Exchange | None:
+        """The next answer to the same; what was asked between was of the recorded strategy alone."""
+        for place, (content, exchange) in enumerate(self._exchanges[self._next :], self._next + 1):
+            if content == asked:
+                self._next = place
+                return exchange
+        return None
+
+    @property
+    def _expected(self) -> RequestContent | None:
+        """What the recorded run asked at this place; the last that it asked, if it asked nothing more."""
+        content = [content for content, _ in self._exchanges]
+        return next(iter(content[self._next :] or content[-1:]), None)
+
+
+def _tree(body: bytes) -> Tree:
+    return cast("Tree", json.loads(body))
+
 
 _NOT_RECORDED = "the run was not recorded"
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class WhatIfRun:
     """How far recorded answers carry a run."""
 
     record: Record | None
@@ -59,7 +133,7 @@ class _Turn:
             self.now = note.turn
 
 
-def under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
+def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
     """The same plan with other strategies, all of its trials and no rule that stops cells.
 
     :raises ConfigError: if there is no such strategy
@@ -76,7 +150,7 @@ def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequen
     :raises ConfigError: if there is no such other strategy
     :raises CassetteError: if a cassette cannot be read or trusted
     """
-    others = under(plan, strategies)
+    others = plan_under(plan, strategies)
     known: dict[str, None] = {}
     for record in results.records():
         known[record.cell.strategy] = None
@@ -88,31 +162,31 @@ def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequen
         raise ResultsError(f"{results.path}: {unknown_name('strategy', recorded, known)}")
 
 
-def carried(job: Job, recording: Recording, base_url: str) -> Carried:
+def run_with_recorded_answers(job: Job, recording: Recording, base_url: str) -> WhatIfRun:
     """How far the answers of a recording carry a run; whatever they do not answer ends it."""
     turn, answers = _Turn(), RecordedAnswers(recording)
     with HttpEndpoint(base_url, transport=answers) as endpoint:
         try:
-            return Carried(run_job(job, offline(endpoint, turn.note)))
+            return WhatIfRun(run_job(job, offline_context(endpoint, turn.note)))
         except Diverged as diverged:
-            return Carried(None, diverged.divergence, turn.now)
+            return WhatIfRun(None, diverged.divergence, turn.now)
 
 
-def answers_first(
+def recorded_answers_first(
     results: Results, recorded: str
 ) -> Callable[[Job, httpx.BaseTransport], httpx.BaseTransport]:
     """What asks the network only for what the recorded runs of a strategy do not answer."""
     cassettes = _cassettes(results, recorded)
 
-    def way(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
+    def transport(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
         cell = replace(job.sample.cell, strategy=recorded)
         cassette = cassettes.get((*cell.task, cell.scenario, str(job.sample.trial)))
         return RecordedAnswers(Recording.load(cassette), network) if cassette else network
 
-    return way
+    return transport
 
 
-def followed(ifs: Collection[WhatIf], records: Iterator[Record]) -> tuple[WhatIf, ...]:
+def with_live_verdicts(ifs: Collection[WhatIf], records: Iterator[Record]) -> tuple[WhatIf, ...]:
     """The same runs with what came of those that diverged, once the network was asked."""
     now = {(record.cell, record.trial): record.verdict for record in records}
     return tuple(
@@ -137,7 +211,7 @@ def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict |
         return None, _NOT_RECORDED
     try:
         job = recorded_job(plan, record)
-        return remade(job, record, results.path, plan.endpoint.url).verdict, ""
+        return replay_record(job, record, results.path, plan.endpoint.url).verdict, ""
     except (ConfigError, ReplayMismatch) as error:
         return None, f"the run cannot be replayed: {str(error).splitlines()[0]}"
 
@@ -145,13 +219,13 @@ def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict |
 def _what_if(
     results: Results, others: EvalPlan, record: Record, strategy: str, was: Verdict | None, why: str
 ) -> WhatIf:
-    told = WhatIf(record.key, record.cell, record.trial, strategy, was, why=why)
+    content = WhatIf(record.key, record.cell, record.trial, strategy, was, why=why)
     if was is None:
-        return told
+        return content
     cell = replace(record.cell, strategy=strategy)
     sample = Sample(cell, record.trial, record.version, others.configuration(cell).digest)
-    came = carried(
+    came = run_with_recorded_answers(
         job_of(others, sample), Recording.load(results.path / record.cassette), others.endpoint.url
     )
     now = came.record.verdict if came.record else None
-    return replace(told, now=now, diverged=came.diverged, turn=came.turn)
+    return replace(content, now=now, diverged=came.diverged, turn=came.turn)

@@ -7,15 +7,15 @@ from typing import Final
 
 from toolreel.evals._statistics.paired import Paired, compare_paired
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._records.counterfactuals import Fate, Tally, WhatIf
+from toolreel_core.evals._records.counterfactuals import Fate, WhatIf, WhatIfTally
 
-__all__ = ["lines_of", "markdown_of", "tree_of"]
+__all__ = ["whatif_lines", "whatif_markdown", "whatif_tree"]
 
 _COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
 _HEAD: Final = ("strategy", "recoveries", "losses", "unchanged", "diverged", "undecided", "exact p")
 
 
-def lines_of(recorded: str, tallies: Mapping[str, Tally], *, every: bool = False) -> Iterator[str]:
+def whatif_lines(recorded: str, tallies: Mapping[str, WhatIfTally], *, every: bool = False) -> Iterator[str]:
     """Lines for a terminal.
 
     :param every: whether each run has one; by default only those that change
@@ -23,33 +23,33 @@ def lines_of(recorded: str, tallies: Mapping[str, Tally], *, every: bool = False
     for strategy, tally in tallies.items():
         yield f"{recorded} -> {strategy}: {_counts(tally)}"
         yield f"  {_test(compare_paired(tally.pairs))}"
-        for (turn, kind), runs in tally.partings.items():
+        for (turn, kind), runs in tally.divergences.items():
             yield f"  diverged at turn {turn}: {runs} by {kind}"
         for run in tally.runs:
             if every or run.fate in {"recovery", "loss"}:
                 yield f"  {_line(run)}"
 
 
-def markdown_of(recorded: str, tallies: Mapping[str, Tally]) -> str:
+def whatif_markdown(recorded: str, tallies: Mapping[str, WhatIfTally]) -> str:
     """The same as Markdown."""
     rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(name, tally) for name, tally in tallies.items())]
     lines = [f"## Replies recorded under `{recorded}`, under other strategies", "", *map(_cells, rows)]
     for strategy, tally in tallies.items():
-        if tally.partings:
+        if tally.divergences:
             lines += ["", f"First divergence under `{strategy}`:", ""]
             lines += ["| turn | by | runs |", "| --- | --- | --- |"]
-            lines += [f"| {turn} | {kind} | {runs} |" for (turn, kind), runs in tally.partings.items()]
+            lines += [f"| {turn} | {kind} | {runs} |" for (turn, kind), runs in tally.divergences.items()]
         if changed := [*tally.of("recovery"), *tally.of("loss")]:
             lines += ["", f"Changed under `{strategy}`:", "", *(f"- `{_line(run)}`" for run in changed)]
     return "\n".join(lines) + "\n"
 
 
-def tree_of(recorded: str, tallies: Mapping[str, Tally]) -> Tree:
+def whatif_tree(recorded: str, tallies: Mapping[str, WhatIfTally]) -> Tree:
     """The same for machines."""
     return {"from": recorded, "to": {name: _tree(tally) for name, tally in tallies.items()}}
 
 
-def _counts(tally: Tally) -> str:
+def _counts(tally: WhatIfTally) -> str:
     recoveries, losses, same, diverged, undecided = (len(tally.of(fate)) for fate in _COUNTED)
     return (
         f"{len(tally.runs)} runs, {recoveries} recoveries, {losses} losses, {same} unchanged, "
@@ -75,7 +75,7 @@ def _line(run: WhatIf) -> str:
     return f"{name}: {was} -> {now or where}" + (f" ({where})" if now and where else "")
 
 
-def _row(strategy: str, tally: Tally) -> tuple[str, ...]:
+def _row(strategy: str, tally: WhatIfTally) -> tuple[str, ...]:
     paired = compare_paired(tally.pairs)
     counts = (str(len(tally.of(fate))) for fate in _COUNTED)
     return (strategy, *counts, f"{paired.exact_p:.4g}" if paired else "")
@@ -85,7 +85,7 @@ def _cells(row: tuple[str, ...]) -> str:
     return f"| {' | '.join(row)} |"
 
 
-def _tree(tally: Tally) -> Tree:
+def _tree(tally: WhatIfTally) -> Tree:
     paired = compare_paired(tally.pairs)
     test: Json = None
     if paired:
@@ -101,14 +101,14 @@ def _tree(tally: Tally) -> Tree:
         **{fate: len(tally.of(fate)) for fate in _COUNTED},
         "mcnemar": test,
         "divergences": [
-            {"turn": turn, "kind": kind, "runs": runs} for (turn, kind), runs in tally.partings.items()
+            {"turn": turn, "kind": kind, "runs": runs} for (turn, kind), runs in tally.divergences.items()
         ],
         "runs": [_run(run) for run in tally.runs],
     }
 
 
 def _run(run: WhatIf) -> Tree:
-    told: dict[str, Json] = {
+    content: dict[str, Json] = {
         "key": run.key,
         "model": run.cell.model,
         "scenario": run.cell.scenario,
@@ -118,7 +118,7 @@ def _run(run: WhatIf) -> Tree:
         "now": run.now.result if run.now else None,
     }
     if run.diverged:
-        told["diverged"] = {"turn": run.turn, "kind": run.diverged.kind, "what": run.diverged.what}
+        content["diverged"] = {"turn": run.turn, "kind": run.diverged.kind, "what": run.diverged.what}
     if run.reason:
-        told["reason"] = run.reason
-    return told
+        content["reason"] = run.reason
+    return content

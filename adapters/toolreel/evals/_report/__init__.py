@@ -1,23 +1,23 @@
-"""The report of an evaluation: one HTML page that asks for nothing from outside, and pictures for documents.
+"""The report of an evaluation: one self-contained HTML page, and pictures for documents.
 
-===============  =================================================================================
-module           has
-===============  =================================================================================
-``page``         the page, put together: ``report_page``
-``pictures``     the pictures as files: ``report_pictures``
-``content``      all figures, worked out once: ``content_of``
-``heat``         models by scenarios: ``heat_map``, ``heat_drawing``
-``forest``       strategies with their intervals, and what one gains over another
-``failures``     categories by strategies
-``costs``        what a run costs against how often it passes
-``selection``    which runs the page tells turn by turn
-``transcripts``  a run turn by turn, made again from its cassette
-``pairs``        two of them side by side, and where they part
-``svg``          elements of a drawing; ``palette`` its colours; ``words`` numbers and texts for people
-===============  =================================================================================
+================  ================================================================================
+module            contents
+================  ================================================================================
+``page``          the HTML page: ``report_page``
+``pictures``      the pictures as files: ``report_pictures``
+``content``       all figures, computed once for both: ``report_content``
+``heat``          heat map of models by scenarios: ``heat_map``, ``heat_drawing``
+``forest``        forest plot of the strategies and of the differences between them
+``failures``      failure categories by strategy
+``costs``         cost of a run against its pass rate
+``selection``     which runs get a transcript
+``transcripts``   transcripts, replayed from cassettes
+``side_by_side``  two transcripts next to each other, and their first difference
+``svg``           SVG elements; ``palette`` the colours; ``words`` numbers and texts for readers
+================  ================================================================================
 
-The page is written with Jinja2 (``pip install 'toolreel[report]'``); pictures need no more than the figures.
-The same directory gives the same bytes: nothing tells when the report was made.
+The page needs Jinja2 (``pip install 'toolreel[report]'``), pictures do not. The same results give the same
+bytes, since the time of the report appears nowhere.
 """
 
 __all__: list[str] = []

@@ -12,7 +12,7 @@ from toolreel.evals._report.palette import series_class
 from toolreel.evals._report.svg import Drawing, group, line, marker, text, width_of
 from toolreel.evals._report.words import interval_words, percent, thousands
 from toolreel.evals._summary.figures import task_interval
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary
 
@@ -124,10 +124,10 @@ class _Axis:
 
     @classmethod
     def over(cls, values: Sequence[float]) -> _Axis:
-        least, most = min(values, default=0.0), max(values, default=1.0)
-        if least > 0 and most / least > _FAR:
-            return cls(10.0 ** floor(log10(least)), 10.0 ** ceil(log10(most)), True)
-        return cls(0.0, _round_up(most) or 1.0, False)
+        least, max_runs = min(values, default=0.0), max(values, default=1.0)
+        if least > 0 and max_runs / least > _FAR:
+            return cls(10.0 ** floor(log10(least)), 10.0 ** ceil(log10(max_runs)), True)
+        return cls(0.0, _round_up(max_runs) or 1.0, False)
 
     def at(self, value: float) -> float:
         if self.logarithmic:

@@ -62,7 +62,7 @@ def failures_drawing(found: Breakdown) -> Drawing:
     """The picture of a breakdown: a bar for each strategy in each category."""
     rows = found.rows[:_MOST]
     left = 24 + max([width_of(row.category) for row in rows], default=160)
-    most = max([count for row in rows for count in row.counts], default=1)
+    max_runs = max([count for row in rows for count in row.counts], default=1)
     high = len(found.strategies) * (_BAR + 2) + 12
     top = 40.0
     parts = [_legend(found.strategies)]
@@ -73,18 +73,18 @@ def failures_drawing(found: Breakdown) -> Drawing:
         parts.append(text(left - 10, y + (high - 12) / 2 + 3, row.category, "ink end"))
         for place, count in enumerate(row.counts):
             bar = y + place * (_BAR + 2)
-            parts.append(rect(left, bar, max(1, _PLOT * count / most), _BAR, series_class(place)))
-            parts.append(text(left + _PLOT * count / most + 6, bar + 9.5, str(count), "ink small"))
+            parts.append(rect(left, bar, max(1, _PLOT * count / max_runs), _BAR, series_class(place)))
+            parts.append(text(left + _PLOT * count / max_runs + 6, bar + 9.5, str(count), "ink small"))
     rest = len(found.rows) - len(rows)
     bottom = top + max(1, len(rows)) * high
     if rest:
         parts.append(text(12, bottom + 12, f"{rest} rarer categories are left out", "soft"))
-    about = "; ".join(_told(found.strategies, row) for row in rows) or "No run has a category."
+    about = "; ".join(_description(found.strategies, row) for row in rows) or "No run has a category."
     size = left + _PLOT + 60, bottom + 24
     return Drawing("failures", *size, "Why runs were no passes, by strategy", about, "".join(parts))
 
 
-def _told(strategies: Sequence[str], row: BreakdownRow) -> str:
+def _description(strategies: Sequence[str], row: BreakdownRow) -> str:
     counts = ", ".join(f"{name} {count}" for name, count in zip(strategies, row.counts, strict=True))
     return f"{row.category}: {counts}"
 

@@ -12,13 +12,12 @@ from toolreel.evals._report.palette import series_class
 from toolreel.evals._report.svg import Drawing, line, marker, text, width_of
 from toolreel.evals._report.words import percent, points
 from toolreel.evals._statistics.paired import Paired, compare_clustered
-from toolreel.evals._summary.figures import Findings
-from toolreel.evals._summary.pairs import clustered_pairs, matched
-from toolreel.evals._summary.totals import Total, that_count
+from toolreel.evals._summary.figures import Findings, Total, counted_cells
+from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-__all__ = ["Compared", "compared_strategies", "forest_drawing", "runs_of"]
+__all__ = ["StrategyPair", "compared_strategies", "forest_drawing", "runs_of"]
 
 _PLOT: Final = 380.0
 _ROW: Final = 30.0
@@ -26,7 +25,7 @@ _TOP: Final = 46.0
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class StrategyPair:
     """Two strategies on the tasks that both have run."""
 
     first: str
@@ -41,24 +40,24 @@ class Compared:
         return f"{self.second} over {self.first}"
 
 
-def compared_strategies(summary: Summary, findings: Findings) -> tuple[Compared, ...]:
+def compared_strategies(summary: Summary, findings: Findings) -> tuple[StrategyPair, ...]:
     """Each strategy with each that comes after it in the plan, where they share a valid task."""
     found = []
     for first, second in combinations([total.name for total in findings.strategies], 2):
-        matches = matched(runs_of(summary, first), runs_of(summary, second), "strategy")
+        matches = pair_runs(runs_of(summary, first), runs_of(summary, second), "strategy")
         paired = compare_clustered(clustered_pairs(matches.both, "strategy"))
         if paired is not None:
-            found.append(Compared(first, second, paired, _adjusted(findings, first, second)))
+            found.append(StrategyPair(first, second, paired, _adjusted(findings, first, second)))
     return tuple(found)
 
 
 def runs_of(summary: Summary, strategy: str) -> tuple[RunEntry, ...]:
     """The runs of a strategy that count in totals."""
     cells = [cell for cell in summary.cells if cell.cell.strategy == strategy]
-    return tuple(entry for cell in that_count(cells) for entry in cell.entries)
+    return tuple(entry for cell in counted_cells(cells) for entry in cell.entries)
 
 
-def forest_drawing(totals: Sequence[Total], compared: Sequence[Compared]) -> Drawing:
+def forest_drawing(totals: Sequence[Total], compared: Sequence[StrategyPair]) -> Drawing:
     """The picture of strategies, and below it that of their differences."""
     names = [total.name for total in totals] + [each.name for each in compared]
     left = 24 + max(map(width_of, names), default=0)
@@ -68,7 +67,7 @@ def forest_drawing(totals: Sequence[Total], compared: Sequence[Compared]) -> Dra
         body.append(text(12, below + 8, "Difference on the same tasks, in points", "ink bold"))
         body.append(_differences(compared, left, below + 26))
     height = below + (len(compared) * _ROW + 60 if compared else 0)
-    about = "; ".join(_told(total) for total in totals)
+    about = "; ".join(_description(total) for total in totals)
     title = "Strategies with their 95 % intervals, cluster-robust over models and scenarios"
     return Drawing("strategies", left + _PLOT + 210, height, title, about, "".join(body))
 
@@ -107,7 +106,7 @@ def _rates(totals: Sequence[Total], left: float) -> str:
     return "".join(parts)
 
 
-def _differences(compared: Sequence[Compared], left: float, top: float) -> str:
+def _differences(compared: Sequence[StrategyPair], left: float, top: float) -> str:
     bounds = [
         abs(bound) for each in compared for bound in (each.paired.interval.low, each.paired.interval.high)
     ]
@@ -159,7 +158,7 @@ def _figures(total: Total) -> str:
     return f"{percent(total.rate)} ({interval}), n {total.counts.valid}" if interval else "n 0"
 
 
-def _told(total: Total) -> str:
+def _description(total: Total) -> str:
     return f"{total.name}: {_figures(total)}"
 
 

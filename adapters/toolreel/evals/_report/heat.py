@@ -10,10 +10,10 @@ from toolreel.evals._report.svg import Drawing, group, rect, text, width_of
 from toolreel.evals._report.words import interval_words, percent
 from toolreel.evals._summary.figures import cell_interval
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import CellSummary, Summary
+from toolreel_core.evals._summary.totals import ResultCounts
 
 __all__ = [
     "HeatCell",
@@ -67,8 +67,8 @@ class HeatMap:
 def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
     """The cells of a summary, tasks by scenarios, both in the order of the plan."""
     ran = dict.fromkeys(cell.cell.scenario for cell in summary.cells)
-    asked_for = [each.name for each in plan.scenarios if each.name in ran]
-    scenarios = tuple(dict.fromkeys((*asked_for, *ran)))
+    planned = [each.name for each in plan.scenarios if each.name in ran]
+    scenarios = tuple(dict.fromkeys((*planned, *ran)))
     rows = []
     for task in summary.tasks:
         known = {cell.cell.scenario: _cell(cell) for cell in task.cells}

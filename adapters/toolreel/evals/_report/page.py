@@ -1,7 +1,7 @@
 """The report as one HTML page, which asks for nothing from outside.
 
-What models and servers wrote is escaped, and a policy in the page allows no script and no style but its own
-two, by their digests; so even what slipped through would not run.
+Texts of models and servers are escaped. A content security policy in the page allows only its own script and
+style, by their digests, so injected markup would not run.
 """
 
 from __future__ import annotations
@@ -12,37 +12,34 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
-from toolreel.evals._report.content import Content
+from toolreel.evals._report.content import ReportContent
 from toolreel.evals._report.heat import label_of, split_bar, split_words
-from toolreel.evals._report.pairs import Beside, beside
 from toolreel.evals._report.palette import RESULTS, drawing_css
 from toolreel.evals._report.pictures import drawings
-from toolreel.evals._report.selection import TRANSCRIPTS, Selection, selected
+from toolreel.evals._report.selection import TRANSCRIPTS, Selection, select_runs
+from toolreel.evals._report.side_by_side import SideBySide, side_by_side
 from toolreel.evals._report.transcripts import Transcript, transcript_of
 from toolreel.evals._report.words import (
-    bounded,
     interval_words,
     percent,
     points,
-    shown,
     thousands,
+    truncated,
+    visible,
 )
-from toolreel.evals._store.strategy_diff import strategy_differences
-from toolreel.evals._summary.pairs import Match
+from toolreel.evals._store.plans import strategy_differences
+from toolreel.evals._summary.run_pairs import Match
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import RunEntry, Summary
-from toolreel_core.evals._summary.usage import Usage
+from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
-try:
-    from jinja2 import DictLoader, Environment, StrictUndefined
+if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
-except ImportError as error:
-    raise MissingExtra.of("report", "jinja2") from error
 
 __all__ = ["report_page"]
 
@@ -70,19 +67,20 @@ class _Pair:
     label: str
     first: Transcript
     second: Transcript
-    beside: Beside
+    side_by_side: SideBySide
 
 
-def report_page(found: Content, most: int = TRANSCRIPTS) -> str:
+def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     """The whole page; the same results give the same page.
 
-    :param most: how many runs are told turn by turn
+    :param max_runs: how many runs are told turn by turn
     :raises ResultsError: if the results cannot be read
     """
-    chosen = selected(found.summary, most)
+    environment = _environment()
+    chosen = select_runs(found.summary, max_runs)
     transcripts = _transcripts(found, chosen)
     css, js = drawing_css() + _asset("page.css"), _asset("page.js")
-    page = _environment().get_template(_PAGE)
+    page = environment.get_template(_PAGE)
     return page.render(
         title=_title(found.summary),
         css=_markup(css),
@@ -114,6 +112,11 @@ def report_page(found: Content, most: int = TRANSCRIPTS) -> str:
 
 def _environment() -> Environment:
     """Where the page is written; every text in it is escaped, and what cannot be seen is spelt out."""
+    # Imported here, since importing any name of `toolreel.evals` loads this module; only pages need Jinja2.
+    try:
+        from jinja2 import DictLoader, Environment, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra.of("report", "jinja2") from error
     environment = Environment(
         loader=DictLoader({_PAGE: _asset(_PAGE)}),
         autoescape=True,
@@ -124,9 +127,9 @@ def _environment() -> Environment:
     filters: Mapping[str, Callable[..., object]] = {
         "anchor": _anchor,
         "bar": _bar,
-        "bounded": bounded,
+        "bounded": truncated,
         "breaking": _breaking,
-        "brief": lambda text: bounded(text, _BRIEF),
+        "brief": lambda text: truncated(text, _BRIEF),
         "interval": interval_words,
         "percent": percent,
         "points": points,
@@ -138,15 +141,21 @@ def _environment() -> Environment:
 
 
 def _finished(value: object) -> object:
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    from markupsafe import Markup
+
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _markup(text: str) -> Markup:
     """A text of this package's own, which is no text of a model."""
+    from markupsafe import Markup
+
     return Markup(text)  # noqa: S704 - see above
 
 
 def _bar(counts: ResultCounts) -> Markup:
+    from markupsafe import Markup
+
     body = split_bar(counts, 1, 1, 94, 5)
     label = Markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">').format(
         split_words(counts)
@@ -156,7 +165,9 @@ def _bar(counts: ResultCounts) -> Markup:
 
 def _breaking(name: str) -> Markup:
     """A name that may go on in the next line after each of its parts."""
-    return Markup("_<wbr>").join(shown(name).split("_"))
+    from markupsafe import Markup
+
+    return Markup("_<wbr>").join(visible(name).split("_"))
 
 
 def _anchor(key: str) -> str:
@@ -180,7 +191,7 @@ def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
     return {model: tuple(sorted(names)) for model, names in found.items()}
 
 
-def _transcripts(found: Content, chosen: Selection) -> dict[str, Transcript]:
+def _transcripts(found: ReportContent, chosen: Selection) -> dict[str, Transcript]:
     """The chosen runs by their keys, one made again after the other."""
     wanted = {entry.key for entry in chosen.entries}
     records: Iterable[Record] = found.results.records()
@@ -191,7 +202,9 @@ def _transcripts(found: Content, chosen: Selection) -> dict[str, Transcript]:
     }
 
 
-def _runs(found: Content, entries: Iterable[RunEntry], transcripts: Mapping[str, Transcript]) -> list[_Run]:
+def _runs(
+    found: ReportContent, entries: Iterable[RunEntry], transcripts: Mapping[str, Transcript]
+) -> list[_Run]:
     where = shlex.quote(str(found.results.path))
     return [
         _Run(
@@ -204,13 +217,13 @@ def _runs(found: Content, entries: Iterable[RunEntry], transcripts: Mapping[str,
     ]
 
 
-def _pair(found: Content, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
+def _pair(found: ReportContent, match: Match, transcripts: Mapping[str, Transcript]) -> _Pair:
     first, second = transcripts[match.first.key], transcripts[match.second.key]
     cell = match.first.cell
     several = len(found.plan.languages) > 1
     parts = (cell.model, cell.profile, cell.fallback, cell.language if several else "", cell.scenario)
     label = f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
-    return _Pair(match, label, first, second, beside(first, second))
+    return _Pair(match, label, first, second, side_by_side(first, second))
 
 
 def _asset(name: str) -> str:

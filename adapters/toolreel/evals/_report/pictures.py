@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolreel.evals._report.content import Content
+from toolreel.evals._report.content import ReportContent
 from toolreel.evals._report.costs import costs_drawing
 from toolreel.evals._report.failures import failures_drawing
 from toolreel.evals._report.forest import forest_drawing
@@ -12,7 +12,7 @@ from toolreel.evals._report.svg import Drawing
 __all__ = ["drawings", "report_pictures"]
 
 
-def drawings(content: Content) -> tuple[Drawing, ...]:
+def drawings(content: ReportContent) -> tuple[Drawing, ...]:
     """All pictures: heat map, strategies, failures, cost."""
     return (
         heat_drawing(content.heat),
@@ -22,6 +22,6 @@ def drawings(content: Content) -> tuple[Drawing, ...]:
     )
 
 
-def report_pictures(content: Content) -> dict[str, str]:
+def report_pictures(content: ReportContent) -> dict[str, str]:
     """The text of each file, such as that of ``heatmap.svg``."""
     return {f"{drawing.name}.svg": drawing.standalone for drawing in drawings(content)}

@@ -1,4 +1,4 @@
-"""Which runs a page tells turn by turn, so that a large evaluation still makes a page that opens."""
+"""Select the runs whose transcripts a page shows, so that large evaluations stay readable."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations, zip_longest
 from typing import Final, TypeVar
 
-from toolreel.evals._summary.pairs import Match, matched
+from toolreel.evals._summary.run_pairs import Match, pair_runs
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-__all__ = ["PAIRS", "TRANSCRIPTS", "Selection", "selected"]
+__all__ = ["PAIRS", "TRANSCRIPTS", "Selection", "select_runs"]
 
 _Item = TypeVar("_Item")
 
@@ -48,23 +48,23 @@ class Selection:
         )
 
 
-def selected(summary: Summary, most: int = TRANSCRIPTS, pairs: int = PAIRS) -> Selection:
+def select_runs(summary: Summary, max_runs: int = TRANSCRIPTS, pairs: int = PAIRS) -> Selection:
     """Choose runs: all of them if they are few, else pairs, failures and the first pass of each cell.
 
-    :param most: how many runs at most
+    :param max_runs: how many runs at most
     :param pairs: how many pairs at most; their runs come first
     """
     flips = _flips(summary)
-    beside = _spread(flips)[: min(pairs, most // 2)]
+    side_by_side = _spread(flips)[: min(pairs, max_runs // 2)]
     every = [entry for cell in summary.cells for entry in cell.entries]
-    wanted = {entry.key: entry for match in beside for entry in (match.first, match.second)}
-    for entry in every if len(every) <= most else _by_need(summary):
-        if len(wanted) >= most:
+    wanted = {entry.key: entry for match in side_by_side for entry in (match.first, match.second)}
+    for entry in every if len(every) <= max_runs else _by_need(summary):
+        if len(wanted) >= max_runs:
             break
         wanted[entry.key] = entry
-    told = tuple(entry for entry in every if entry.key in wanted)
+    chosen = tuple(entry for entry in every if entry.key in wanted)
     failures = sum(entry.result == "fail" and entry.key not in wanted for entry in every)
-    return Selection(told, tuple(beside), len(every), len(flips), failures)
+    return Selection(chosen, tuple(side_by_side), len(every), len(flips), failures)
 
 
 def _by_need(summary: Summary) -> Iterator[RunEntry]:
@@ -86,7 +86,7 @@ def _flips(summary: Summary) -> list[Match]:
     return [
         match
         for first, second in combinations(strategies, 2)
-        for match in matched(runs[first], runs[second], "strategy").both
+        for match in pair_runs(runs[first], runs[second], "strategy").both
         if match.flip
     ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from toolreel.evals._report.palette import drawing_css
-from toolreel.evals._report.words import shown
+from toolreel.evals._report.words import visible
 
 __all__ = [
     "Drawing",
@@ -138,4 +138,4 @@ def _number(value: float) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(shown(words), quote=False)
+    return escape(visible(words), quote=False)

@@ -10,7 +10,7 @@ from typing import assert_never
 from toolreel._driver.run import Run
 from toolreel._replay.explain.advice import told
 from toolreel._replay.explain.turns import TurnTold, story
-from toolreel.evals._replay.rerun import made_again
+from toolreel.evals._replay.replay import rerun
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -20,15 +20,15 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._errors import ToolreelError
 from toolreel_core._protocol.notes import ReplyRead
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall, SeenTurn
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
 
-__all__ = ["CallShown", "Said", "Transcript", "TurnShown", "transcript_of"]
+__all__ = ["OpeningMessage", "Transcript", "TranscriptCall", "TranscriptTurn", "transcript_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OpeningMessage:
     """A message that the run began with."""
 
     role: str
@@ -36,7 +36,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class CallShown:
+class TranscriptCall:
     """A tool call, and its result as the model read it."""
 
     name: str
@@ -47,7 +47,7 @@ class CallShown:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnShown:
+class TranscriptTurn:
     """One request and what came of it."""
 
     number: int
@@ -55,7 +55,7 @@ class TurnShown:
     """What the model said, beside its calls or alone."""
     finish: str
     """Why the reply ended; empty if there was none."""
-    calls: tuple[CallShown, ...]
+    calls: tuple[TranscriptCall, ...]
     remarks: tuple[str, ...]
     """What the loop mended and decided."""
     tokens: str
@@ -65,8 +65,8 @@ class TurnShown:
 class Transcript:
     """One run."""
 
-    opening: tuple[Said, ...] = ()
-    turns: tuple[TurnShown, ...] = ()
+    opening: tuple[OpeningMessage, ...] = ()
+    turns: tuple[TranscriptTurn, ...] = ()
     """Of the last attempt."""
     ending: str = ""
     """How the loop ended, in words."""
@@ -81,48 +81,48 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
     :param folder: the directory of the results
     """
     try:
-        again = made_again(record, plan, folder)
+        rerun_of = rerun(record, plan, folder)
     except ToolreelError as error:
         return Transcript(problem=str(error))
-    ended, evidence = again.run, again.evidence
+    ended, evidence = rerun_of.run, rerun_of.evidence
     words, _ = told(evidence.outcome)
     return Transcript(
-        tuple(map(_said, ended.state.plan.messages)),
+        tuple(map(_opening_message, ended.state.plan.messages)),
         _turns(ended, evidence),
         f"{evidence.outcome.name}: {words}",
         len(record.attempts),
     )
 
 
-def _turns(ended: Run, evidence: Evidence) -> tuple[TurnShown, ...]:
+def _turns(ended: Run, evidence: Evidence) -> tuple[TranscriptTurn, ...]:
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
-    seen: Mapping[int, SeenTurn] = dict(zip(answered, evidence.turns, strict=True))
+    seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
     return tuple(_turn(turn, seen.get(turn.number)) for turn in story(ended))
 
 
-def _turn(turn: TurnTold, seen: SeenTurn | None) -> TurnShown:
+def _turn(turn: TurnTold, seen: ObservedTurn | None) -> TranscriptTurn:
     mended = tuple(f"mended: {code}" for code in turn.repairs)
     quirks = tuple(f"changed: {name}" for name in turn.quirks)
     remarks = (*quirks, *mended, *turn.remarks)
     if seen is None:
-        return TurnShown(turn.number, "", "", (), remarks, "")
+        return TranscriptTurn(turn.number, "", "", (), remarks, "")
     tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"
-    return TurnShown(turn.number, seen.text, seen.finish, tuple(map(_call, seen.calls)), remarks, tokens)
+    return TranscriptTurn(turn.number, seen.text, seen.finish, tuple(map(_call, seen.calls)), remarks, tokens)
 
 
-def _call(call: SeenCall) -> CallShown:
-    return CallShown(call.name, call.arguments, call.ok, call.codes, call.result)
+def _call(call: ObservedCall) -> TranscriptCall:
+    return TranscriptCall(call.name, call.arguments, call.ok, call.codes, call.result)
 
 
-def _said(message: Message) -> Said:
+def _opening_message(message: Message) -> OpeningMessage:
     match message:
         case SystemMessage():
-            return Said("system", message.content)
+            return OpeningMessage("system", message.content)
         case UserMessage():
-            return Said("user", message.content)
+            return OpeningMessage("user", message.content)
         case AssistantMessage():
-            return Said("assistant", message.content)
+            return OpeningMessage("assistant", message.content)
         case ToolMessage():
-            return Said("tool", message.content)
+            return OpeningMessage("tool", message.content)
         case _:
             assert_never(message)

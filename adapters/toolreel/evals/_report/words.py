@@ -1,4 +1,4 @@
-"""Numbers and texts, as people read them in a report."""
+"""Format numbers and texts for readers of a report."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Final
 
 from toolreel_core.evals._statistics.intervals import Interval
 
-__all__ = ["LONGEST", "bounded", "interval_words", "percent", "points", "shown", "thousands"]
+__all__ = ["LONGEST", "interval_words", "percent", "points", "thousands", "truncated", "visible"]
 
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""
 
+# Control characters, marks that turn the direction of text (they can disguise it), and lone surrogates.
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
@@ -50,25 +51,25 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
 
 
-def shown(text: str) -> str:
+def visible(text: str) -> str:
     r"""A text that models or servers wrote, with what cannot be seen, or turns text around, spelt out.
 
-    >>> print(shown("a\x1bb\u202ec"))
+    >>> print(visible("a\x1bb\u202ec"))
     a\x1bb\u202ec
     """
     return _UNSEEN.sub(lambda found: _spelt(ord(found[0])), text.replace("\r\n", "\n"))
 
 
-def bounded(text: str, longest: int = LONGEST) -> str:
+def truncated(text: str, longest: int = LONGEST) -> str:
     """The same, cut where it is too long to be read; says how much is left out.
 
-    >>> bounded("abcdef", 4)
+    >>> truncated("abcdef", 4)
     'abcd … 2 more characters are in the cassette'
     """
     rest = len(text) - longest
     if rest <= 0:
-        return shown(text)
-    return f"{shown(text[:longest])} … {rest:,} more characters are in the cassette"
+        return visible(text)
+    return f"{visible(text[:longest])} … {rest:,} more characters are in the cassette"
 
 
 def _short(number: float) -> str:

@@ -1,1 +1,3 @@
 """Run the trials of an evaluation."""
+
+__all__: list[str] = []

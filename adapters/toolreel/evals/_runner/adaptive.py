@@ -1,9 +1,8 @@
-"""The course of an evaluation whose plan may stop cells early: which runs come next, and which never.
+"""Adaptive evaluations: which runs come next, and which cells have stopped early.
 
-Runs are made in rounds. A round brings each cell up to the next look of the rule; when all of its runs have
-ended, what is decided needs no more. So it is the same runs for any number of jobs and after any
-interruption: a decision depends on the results in the order of the trials, and on nothing else. A void run is
-no result yet: its cell waits for it to be made again, and is neither looked at nor gone on with before.
+Runs are made in rounds; each brings every open cell up to the next interim look of the rule. Decisions depend
+only on the results in the order of their trials, so the same runs are made for any number of jobs and after
+any interruption. A void run is no result: its cell waits until it is repeated.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import (
     NarrowEnough,
     PairsDecided,
     Rule,
-    in_words,
     rule_from,
+    rule_sentence,
 )
 from toolreel_core.evals._summary.summary import Summary
 from toolreel_core.evals._verdicts.verdict import Result
 
-__all__ = ["STOPPED", "Course", "Stopped", "asked_for", "course_of", "rule_of", "stops_of"]
+__all__ = ["STOPPED", "Course", "Stopped", "course_of", "required_runs", "rule_of", "stops_of"]
 
 STOPPED: Final = "stopped.json"
 """The file that tells which cells were stopped, and why."""
@@ -67,10 +66,10 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _Progress:
     """How far a cell or a comparison has come."""
 
-    wanted: int
+    required_trials: int
     """The trials that are needed for now, from the first on."""
     stopped: Stopped | None = None
 
@@ -87,12 +86,12 @@ class Course:
         self._rule = rule_of(plan)
         self._looks: tuple[int, ...] = self._rule.looks.at if self._rule else ()
         self._results: dict[str, Result] = dict(results)
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
         self._samples: dict[Cell, list[Sample]] = {}
         if self._rule:
             for sample in plan.samples():
                 self._samples.setdefault(sample.cell, []).append(sample)
-        self._watched = [*_watched(self._rule, self._samples)]
+        self._groups_compared = [*_groups_compared(self._rule, self._samples)]
 
     def rounds(self, samples: Callable[[], Iterable[Sample]]) -> Iterator[Iterator[Sample]]:
         """The runs to be made, round by round; without a rule there is one, with all of them.
@@ -102,11 +101,11 @@ class Course:
         if not self._rule:
             yield (sample for sample in samples() if sample.key not in self._results)
             return
-        while keys := self._wanted():
-            self._asked |= keys
+        while keys := self._required_keys():
+            self._requested |= keys
             yield (sample for sample in samples() if sample.key in keys)
 
-    def heard(self, record: Record) -> None:
+    def record_ended(self, record: Record) -> None:
         """Hear of a run that has ended."""
         if record.verdict.result != "void":
             self._results[record.key] = record.verdict.result
@@ -114,15 +113,15 @@ class Course:
     @property
     def stopped(self) -> tuple[Stopped, ...]:
         """What the rule has stopped, in the order of the plan."""
-        standings = (self._standing(cells) for cells in self._watched)
+        standings = (self._progress(cells) for cells in self._groups_compared)
         return tuple(one.stopped for one in standings if one.stopped)
 
     @property
     def stops(self) -> dict[Cell, Stopped]:
         """The cells that need no more trials; of several comparisons that stopped one, the longest."""
         found: dict[Cell, list[Stopped | None]] = {}
-        for cells in self._watched:
-            stopped = self._standing(cells).stopped
+        for cells in self._groups_compared:
+            stopped = self._progress(cells).stopped
             for cell in cells:
                 found.setdefault(cell, []).append(stopped)
         ended = {cell: [one for one in each if one] for cell, each in found.items() if None not in each}
@@ -143,7 +142,7 @@ class Course:
             return
         stopped = self.stopped
         tree: Tree = {
-            "rule": in_words(self._rule),
+            "rule": rule_sentence(self._rule),
             "asked_for": self._plan.count - self.spared,
             "spared": self.spared,
             "stopped": [one.tree() for one in stopped],
@@ -152,17 +151,17 @@ class Course:
         draft.write_text(f"{json.dumps(tree, indent=2, ensure_ascii=False)}\n", encoding="utf-8")
         draft.replace(folder / STOPPED)
 
-    def _wanted(self) -> frozenset[str]:
+    def _required_keys(self) -> frozenset[str]:
         """The keys of the runs that are needed now; a run is made once, whatever comes of it."""
         needed: dict[Cell, int] = {}
-        for cells in self._watched:
-            trials = self._standing(cells).wanted
+        for cells in self._groups_compared:
+            trials = self._progress(cells).required_trials
             for cell in cells:
                 needed[cell] = max(trials, needed.get(cell, 0))
         keys = (sample.key for cell, trials in needed.items() for sample in self._samples[cell][:trials])
-        return frozenset(key for key in keys if key not in self._results and key not in self._asked)
+        return frozenset(key for key in keys if key not in self._results and key not in self._requested)
 
-    def _standing(self, cells: tuple[Cell, ...]) -> _Standing:
+    def _progress(self, cells: tuple[Cell, ...]) -> _Progress:
         ended = self._ended(cells)
         # Where one of two has no result that counts, there is no pair.
         places = [place for place, trial in enumerate(ended, 1) if _VALID.issuperset(trial)]
@@ -171,14 +170,14 @@ class Course:
         if decided:
             runs, why, confidence = decided
             trials = places[runs - 1]
-            return _Standing(trials, Stopped(cells, trials, why, confidence))
+            return _Progress(trials, Stopped(cells, trials, why, confidence))
         last = self._looks[-1]
         if len(outcomes) >= last:
             trials = places[last - 1]
             why = f"after {last} runs, the last at which one looks, nothing is decided"
-            return _Standing(trials, Stopped(cells, trials, why, None))
+            return _Progress(trials, Stopped(cells, trials, why, None))
         until = next(look for look in self._looks if look > len(outcomes))
-        return _Standing(min(self._plan.trials, len(ended) + until - len(outcomes)))
+        return _Progress(min(self._plan.trials, len(ended) + until - len(outcomes)))
 
     def _ended(self, cells: tuple[Cell, ...]) -> list[tuple[Result, ...]]:
         """The results of the trials, as far as there is one of every cell without a gap."""
@@ -200,7 +199,7 @@ def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
     return _course(plan, ((record.cell, record.trial, record.verdict.result) for record in records))
 
 
-def asked_for(plan: EvalPlan, records: Iterable[Record]) -> int:
+def required_runs(plan: EvalPlan, records: Iterable[Record]) -> int:
     """How many runs an evaluation has to have to be complete: what its rule spares is not missing.
 
     :param records: of its journal; they are read only where the plan has a rule
@@ -227,7 +226,7 @@ def _table(tree: Json) -> Table:
     return Table.of(tree, "adaptive")
 
 
-def _watched(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:
+def _groups_compared(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:
     """What is looked at: each cell, or each cell under one strategy and the next."""
     match rule:
         case None:

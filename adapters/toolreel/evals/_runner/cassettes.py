@@ -1,4 +1,4 @@
-"""Where the requests of an evaluation go: one connection pool for all runs, a cassette for each."""
+"""The connection of an evaluation, shared by all runs, and the cassette of each run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from toolreel._driver.clocks import InstantClock, SystemClock
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel.cassette._session import Session
-from toolreel.evals._runner.rate_limit import Limited, Limits
-from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
-from toolreel.evals._runner.trial import Job, Outside
+from toolreel.evals._runner.rate_limit import ModelLimits, RateLimitedEndpoint
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._httpx_exchange import TIMEOUT
 from toolreel_core.evals._scenarios.scripted_models import kind_of
@@ -25,12 +25,12 @@ try:
 except ImportError as error:
     raise MissingExtra.of("http", "httpx") from error
 
-__all__ = ["Line", "Taped", "offline", "replayed"]
+__all__ = ["Connection", "RunRecorder", "offline_context", "replay_context"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """The way to the provider, shared by all threads."""
+class Connection:
+    """How to reach the provider: URL, key, headers, timeouts and transport, shared by all threads."""
 
     base_url: str
     api_key_env: str | None = None
@@ -39,7 +39,7 @@ class Line:
     timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
-    limits: Limits = field(default_factory=lambda: Limits(1))
+    limits: ModelLimits = field(default_factory=lambda: ModelLimits(1))
     network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """Holds the key."""
@@ -49,7 +49,7 @@ class Line:
     before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
     """What stands before the network for one run, such as answers that it need not be asked for."""
 
-    def way(self, job: Job) -> httpx.BaseTransport:
+    def transport(self, job: Job) -> httpx.BaseTransport:
         """The transport of one run."""
         return self.before_network(job, self.network) if self.before_network else self.network
 
@@ -68,34 +68,34 @@ class Line:
         self.network.close()
 
 
-class Taped:
+class RunRecorder:
     """Gives each run what it needs from the world, and keeps its recording.
 
     :param folder: where the cassettes go; ``None``: nothing is recorded
     """
 
-    def __init__(self, line: Line, folder: Path | None) -> None:
-        self._line = line
+    def __init__(self, connection: Connection, folder: Path | None) -> None:
+        self._line = connection
         self._folder = folder
         self.refused: list[CassetteError] = []
         """Why runs have no cassette that should have one, such as a secret in a reply."""
 
     @contextmanager
-    def outside(self, job: Job, name: str) -> Generator[tuple[Outside, Callable[[], str]]]:
+    def context(self, job: Job, name: str) -> Generator[tuple[RunContext, Callable[[], str]]]:
         """The world for one run, and what saves its recording and says where that is.
 
         :param name: the path of the cassette, relative to the folder
         """
-        line, model = self._line, job.sample.cell.model
+        connection, model = self._line, job.sample.cell.model
         if kind := kind_of(model):
-            yield Outside(RehearsedEndpoint(kind, job.scenario.name), line.clock), lambda: ""
+            yield RunContext(ScriptedEndpoint(kind, job.scenario.name), connection.clock), lambda: ""
             return
-        shared = _Shared(line.way(job), line.headers)
+        shared = _SharedTransport(connection.transport(job), connection.headers)
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
-        with line.endpoint(transport) as endpoint:
-            limited = Limited(endpoint, line.limits.of(model))
-            yield Outside(limited, line.clock, line.pause), lambda: self._saved(session, name)
+        with connection.endpoint(transport) as endpoint:
+            limited = RateLimitedEndpoint(endpoint, connection.limits.of(model))
+            yield RunContext(limited, connection.clock, connection.pause), lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
         if session is None:
@@ -108,9 +108,9 @@ class Taped:
 
 
 @contextmanager
-def replayed(
+def replay_context(
     folder: Path, name: str, base_url: str, job: Job, observe: Observer | None = None
-) -> Generator[Outside]:
+) -> Generator[RunContext]:
     """The world of one run, out of its cassette; a scripted model needs none.
 
     :param name: the path of the cassette, relative to the folder
@@ -118,7 +118,7 @@ def replayed(
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        yield offline(RehearsedEndpoint(kind, job.scenario.name), observe)
+        yield offline_context(ScriptedEndpoint(kind, job.scenario.name), observe)
         return
     if not name:
         raise CassetteError(
@@ -126,13 +126,13 @@ def replayed(
         )
     session = Session.of(folder / name, "replay")
     with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
-        yield offline(endpoint, observe)
+        yield offline_context(endpoint, observe)
         session.finish()
 
 
-def offline(endpoint: Endpoint, observe: Observer | None = None) -> Outside:
+def offline_context(endpoint: Endpoint, observe: Observer | None = None) -> RunContext:
     """The world of a run for which no time passes."""
-    return Outside(endpoint, InstantClock(), _at_once, _no_time, observe)
+    return RunContext(endpoint, InstantClock(), _at_once, _no_time, observe)
 
 
 def _at_once(seconds: float) -> None:
@@ -143,7 +143,7 @@ def _no_time() -> float:
     return 0.0
 
 
-class _Shared(httpx.BaseTransport):
+class _SharedTransport(httpx.BaseTransport):
     """A transport of all runs, which outlives each of them."""
 
     def __init__(self, inner: httpx.BaseTransport, headers: Mapping[str, str]) -> None:

@@ -1,11 +1,13 @@
-"""An evaluation: all runs of a plan that have not ended yet, and what is kept of them."""
+"""Execute a plan: all runs that have not ended yet, each with its record and cassette."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -14,26 +16,26 @@ from typing import Final, Protocol, cast
 
 from toolreel._errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
-from toolreel.evals._runner.budget import Spent
-from toolreel.evals._runner.cassettes import Line, Taped
-from toolreel.evals._runner.trial import Job, run_job
-from toolreel.evals._runner.workers import Runs
-from toolreel.evals._store.config_diff import differences
-from toolreel.evals._store.results import Header, Journal, written
+from toolreel.evals._runner.cassettes import Connection, RunRecorder
+from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.spending import Spent
+from toolreel.evals._runner.trial import Job, WorkerPool, run_job
+from toolreel.evals._store.plans import configuration_differences
+from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._records.retries import Tries
+from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = [
-    "Ending",
-    "Found",
+    "EvaluationOutcome",
+    "ExistingRuns",
     "Watcher",
     "cassette_name",
     "evaluate",
-    "found_in",
+    "existing_runs",
     "job_of",
     "jobs_of",
     "recorded_job",
@@ -43,8 +45,8 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What stands in a directory of what a plan asks for."""
+class ExistingRuns:
+    """Runs of a plan that a directory already has."""
 
     ended: frozenset[str] = frozenset()
     """Keys of the runs that need not be made again."""
@@ -58,10 +60,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How an evaluation stands when it ends."""
+class EvaluationOutcome:
+    """The outcome of one call of :func:`evaluate`."""
 
-    asked_for: int
+    required_runs: int
     """Runs of the plan, but for those that are spared."""
     made: int
     """Runs that were made this time."""
@@ -83,9 +85,9 @@ class Ending:
 
 
 class Watcher(Protocol):
-    """Somebody who watches an evaluation; called from one thread."""
+    """Receives the progress of an evaluation; called from one thread."""
 
-    def found(self, found: Found, /) -> None:
+    def found(self, found: ExistingRuns, /) -> None:
         """Hear what there is already."""
         ...
 
@@ -97,69 +99,90 @@ class Watcher(Protocol):
 def evaluate(
     plan: EvalPlan,
     out: Path,
-    line: Line,
-    header: Header,
-    watcher: Watcher,
-    stop: Event,
+    connection: Connection | None = None,
+    header: Header | None = None,
+    watcher: Watcher | None = None,
+    stop: Event | None = None,
     *,
     cassettes: bool = True,
     accept_changes: bool = False,
-) -> Ending:
-    """Make all runs of a plan that have not ended yet.
+) -> EvaluationOutcome:
+    """Execute all runs of a plan that have not ended yet; call it again to resume.
 
-    :param out: the directory of the results, new or of an earlier run of the plan
-    :param stop: once it is set, nothing further is begun, and the runs under way still end
-    :param accept_changes: whether runs may be made anew whose configuration has changed
+    :param out: the directory of the results, new or from an earlier call with the same plan
+    :param connection: how to reach the provider; made from the plan and the environment by default
+    :param header: what is stored about this evaluation; plan, versions and the present time by default
+    :param watcher: is notified of progress
+    :param stop: once it is set, no further run is started; runs in flight are completed
+    :param accept_changes: whether to repeat runs whose configuration has changed
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
+    :raises EndpointConfigError: if the variable of the API key is not set
     """
-    taped, job_for = Taped(line, out if cassettes else None), jobs_of(plan)
+    if connection is None:
+        with closing(connect(plan)) as opened:
+            return evaluate(
+                plan,
+                out,
+                opened,
+                header,
+                watcher,
+                stop,
+                cassettes=cassettes,
+                accept_changes=accept_changes,
+            )
+    header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
+    recorder, job_for = RunRecorder(connection, out if cassettes else None), jobs_of(plan)
 
     def run_one(job: Job) -> Record:
-        with taped.outside(job, cassette_name(job.sample)) as (outside, saved):
-            record = run_job(job, outside)
+        with recorder.context(job, cassette_name(job.sample)) as (context, saved):
+            record = run_job(job, context)
             return replace(record, cassette=saved())
 
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
-    with Journal(out, known_secrets=line.secrets) as journal:
-        found = found_in(out, plan, accept_changes=accept_changes)
+    with Journal(out, known_secrets=connection.secrets) as journal:
+        found = existing_runs(out, plan, accept_changes=accept_changes)
         journal.begin(header)
-        watcher.found(found)
+        if watcher:
+            watcher.found(found)
         spent, course = found.spent, Course(plan, found.results)
         if why := spent.over(plan.budget, 0):
             stop.set()
         for todo in course.rounds(lambda: _fair(plan)):
             if stop.is_set():
                 break
-            runs = Runs((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
+            runs = WorkerPool((job_for(sample) for sample in todo), plan.jobs, run_one, stop)
             while (one := runs.next_ended()) is not None:
                 if one.error is not None:
                     stop.set()
                     raise one.error
-                record = journal.append(cast("Record", one.came))
-                course.heard(record)
+                record = journal.append(cast("Record", one.result))
+                course.record_ended(record)
                 made, void = made + 1, void + (record.verdict.result == "void")
                 spent = spent.after(record, prices)
-                watcher.ended(record)
+                if watcher:
+                    watcher.ended(record)
                 if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
         course.save(out)
-    asked_for = plan.count - course.spared
-    left = asked_for - len(found.ended) - made
-    return Ending(asked_for, made, left, void, why, tuple(map(str, taped.refused)), course.spared)
+    required_runs = plan.count - course.spared
+    left = required_runs - len(found.ended) - made
+    return EvaluationOutcome(
+        required_runs, made, left, void, why, tuple(map(str, recorder.refused)), course.spared
+    )
 
 
-def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Found:
+def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:
     """What a directory has of a plan.
 
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
-    asked_for = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     results, others = dict[str, Result](), set[tuple[Cell, int]]()
     changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), dict(plan.options.prices)
-    for record in written(out):
+    for record in all_records(out):
         spent = spent.after(record, prices)
         run = (record.cell, record.trial)
-        sample = asked_for.get(run)
+        sample = required_runs.get(run)
         if sample is None:
             others.add(run)
         elif sample.key == record.key:
@@ -170,9 +193,9 @@ def found_in(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> Foun
             results.pop(sample.key, None)
     if changed and not accept_changes:
         run, record = next(iter(changed.items()))
-        raise ResultsError(_changed(out, plan, asked_for[run], record))
+        raise ResultsError(_changed(out, plan, required_runs[run], record))
     ended: dict[str, Result] = {key: result for key, result in results.items() if result != "void"}
-    return Found(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
+    return ExistingRuns(frozenset(ended), len(results) - len(ended), len(others), spent, ended)
 
 
 def cassette_name(sample: Sample) -> str:
@@ -213,9 +236,9 @@ def recorded_job(plan: EvalPlan, record: Record) -> Job:
     return Job(sample, plan.scenario(record.cell.scenario), configuration, *_rules(plan))
 
 
-def _rules(plan: EvalPlan) -> tuple[Tries, bool]:
+def _rules(plan: EvalPlan) -> tuple[Retries, bool]:
     """How often a run is tried again, and whether an answer in another language is a failure."""
-    return Tries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
+    return Retries(plan.empty_response_retries, plan.void_retries), plan.options.language_strict
 
 
 def _fair(plan: EvalPlan) -> Iterator[Sample]:
@@ -231,7 +254,7 @@ def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
     if sample.version != record.version:
         how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
     else:
-        changes = differences(record.configuration, plan.configuration(cell).text)
+        changes = configuration_differences(record.configuration, plan.configuration(cell).text)
         how = "\n  ".join((" under another configuration:", *changes))
     remedy = "evaluate into another directory, or have what has changed made anew (--accept-changes)"
     return f"{what}{how}\n{remedy}"

@@ -1,25 +1,27 @@
-"""An endpoint that is watched: how long each request took, what came of it, and who answered."""
+"""An endpoint that records each request: duration, status, usage, answering model, and the last error."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import assert_never
+from dataclasses import dataclass
+from typing import Final, assert_never
 
 from toolreel._driver.ports import Endpoint
-from toolreel_core._jsontext.canonical import Json, Tree, read_tolerant
+from toolreel_core._jsontext.canonical import Json, Tree, read, read_tolerant
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import Note, RequestSent
 from toolreel_core._replies.finish_reason import finish_of
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._replies.usage import served_in, usage_in
-from toolreel_core.evals._records.record import Asked
+from toolreel_core.evals._records.record import SentRequest
+from toolreel_core.evals._verdicts.provider_hints import provider_hint
 
-__all__ = ["Watched"]
+__all__ = ["LastError", "ObservedEndpoint", "last_error"]
 
 
-class Watched:
+class ObservedEndpoint:
     """Passes requests on, and keeps what there is to tell of each.
 
     :param now: a clock that never goes back, in seconds
@@ -29,7 +31,7 @@ class Watched:
         self._endpoint = endpoint
         self._now = now
         self._turn = 1
-        self.asked: list[Asked] = []
+        self.asked: list[SentRequest] = []
         self.failed: RequestFailed | None = None
         """The failure of the last request, if it failed."""
 
@@ -47,21 +49,21 @@ class Watched:
         return event
 
 
-def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> Asked:
+def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentRequest:
     """One request, from what answered it."""
     match event:
         case ReplyReceived():
             return _answered(turn, ms, event)
         case RequestFailed():
-            return Asked(turn, ms, event.status, failure=event.failure)
+            return SentRequest(turn, ms, event.status, failure=event.failure)
         case _:
             assert_never(event)
 
 
-def _answered(turn: int, ms: int, event: ReplyReceived) -> Asked:
+def _answered(turn: int, ms: int, event: ReplyReceived) -> SentRequest:
     body = _tree(event.body)
     usage, served = usage_in(body), served_in(body)
-    return Asked(
+    return SentRequest(
         turn,
         ms,
         event.status,
@@ -94,3 +96,30 @@ def _finish_word(body: Tree) -> Json:
 def _tells_cost(body: Tree) -> bool:
     usage = body.get("usage")
     return isinstance(usage, dict) and "cost" in usage
+
+
+_KEPT: Final = 20_000
+"""Characters of a body that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastError:
+    """The last failure on the wire; without one, all is empty."""
+
+    status: int | None = None
+    body: Json = None
+    """Parsed where it is JSON."""
+    hint: str = ""
+    retry_after_ms: int | None = None
+
+
+def last_error(event: RequestFailed | None) -> LastError:
+    """What there is to keep of a failure."""
+    if event is None:
+        return LastError()
+    body = _parsed(event.body) or None
+    return LastError(event.status, body, provider_hint(body), event.retry_after_ms)
+
+
+def _parsed(text: str) -> Json:
+    return read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]

@@ -1,4 +1,4 @@
-"""An endpoint that waits its turn: requests of all threads to one provider share a limiter."""
+"""An endpoint with a concurrency limit that all threads share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from threading import Condition
 from toolreel._driver.ports import Endpoint
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
-from toolreel_core.evals._records.concurrency import Limiter
+from toolreel_core.evals._records.concurrency import ConcurrencyLimit
 
-__all__ = ["Limited", "Limits", "SharedLimit"]
+__all__ = ["ModelLimits", "RateLimitedEndpoint", "SharedLimit"]
 
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)
@@ -20,12 +20,12 @@ _SERVER_ERRORS = range(500, 600)
 class SharedLimit:
     """One limiter in use by many threads.
 
-    :param most: requests that may be under way at once
+    :param max_requests: requests that may be under way at once
     :param now: a clock that never goes back, in seconds
     """
 
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._limiter = Limiter.of(most)
+    def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._limit_now = ConcurrencyLimit.of(max_requests)
         self._under_way = 0
         self._now = now
         self._free = Condition()
@@ -33,8 +33,8 @@ class SharedLimit:
     def enter(self) -> None:
         """Wait until one more request may go out."""
         with self._free:
-            while not self._limiter.may_send(self._under_way, self._ms()):
-                closed = self._limiter.closed_until_ms - self._ms()
+            while not self._limit_now.may_send(self._under_way, self._ms()):
+                closed = self._limit_now.closed_until_ms - self._ms()
                 self._free.wait(closed / 1000 if closed > 0 else None)
             self._under_way += 1
 
@@ -42,22 +42,22 @@ class SharedLimit:
         """Hear what came of it; ``None``: nobody knows."""
         with self._free:
             self._under_way -= 1
-            self._limiter = _after(self._limiter, event, self._ms())
+            self._limit_now = _after(self._limit_now, event, self._ms())
             self._free.notify_all()
 
     def _ms(self) -> int:
         return int(self._now() * 1000)
 
 
-class Limits:
+class ModelLimits:
     """The limits of an evaluation: one for each model, since routers limit each model by itself.
 
-    :param most: requests to one model that may be under way at once
+    :param max_requests: requests to one model that may be under way at once
     :param now: a clock that never goes back, in seconds
     """
 
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._most = most
+    def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._most = max_requests
         self._now = now
         self._by_model: dict[str, SharedLimit] = {}
 
@@ -66,7 +66,7 @@ class Limits:
         return self._by_model.setdefault(model, SharedLimit(self._most, self._now))
 
 
-class Limited:
+class RateLimitedEndpoint:
     """Passes requests on when their turn has come."""
 
     def __init__(self, endpoint: Endpoint, limit: SharedLimit) -> None:
@@ -84,11 +84,13 @@ class Limited:
             self._limit.leave(event)
 
 
-def _after(limiter: Limiter, event: ReplyReceived | RequestFailed | None, now_ms: int) -> Limiter:
+def _after(
+    limit_now: ConcurrencyLimit, event: ReplyReceived | RequestFailed | None, now_ms: int
+) -> ConcurrencyLimit:
     if isinstance(event, ReplyReceived):
-        return limiter.went_well(now_ms)
+        return limit_now.succeeded(now_ms)
     if event is None or event.status is None:
-        return limiter
+        return limit_now
     if event.status == _RATE_LIMITED:
-        return limiter.refused(now_ms, event.retry_after_ms)
-    return limiter.server_failed(now_ms) if event.status in _SERVER_ERRORS else limiter
+        return limit_now.rate_limited(now_ms, event.retry_after_ms)
+    return limit_now.server_failed(now_ms) if event.status in _SERVER_ERRORS else limit_now

@@ -1,4 +1,4 @@
-"""An endpoint behind which a script answers: a dry run of an evaluation, without a network."""
+"""An endpoint answered by a script, for dry runs without a network."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.scripted_models import reply_of
 from toolreel_core.evals._scenarios.scripts import Kind
 
-__all__ = ["RehearsedEndpoint"]
+__all__ = ["ScriptedEndpoint"]
 
 
-class RehearsedEndpoint:
+class ScriptedEndpoint:
     """Answers the requests of one scenario's runs; async drivers take it as an ``ImmediateEndpoint``.
 
     It keeps nothing, so that runs at the same time can share it.

@@ -1,31 +1,33 @@
-"""One sample, run to its record: live, or from its cassette."""
+"""Run one sample to its record, live or from its cassette, and the threads that run many."""
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel.evals._runner.error_bodies import ErrorSeen, error_in
-from toolreel.evals._runner.observed_endpoint import Watched
+from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
 from toolreel.evals._runner.world_host import WorldHost
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._records.record import Asked, Attempt, Record
-from toolreel_core.evals._records.retries import Tries, tried_again, wait_ms
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest
+from toolreel_core.evals._records.retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
-from toolreel_core.evals._verdicts.languages import OFF, shape, told_in
+from toolreel_core.evals._verdicts.languages import OFF, shape, with_language_policy
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
-__all__ = ["Job", "Outside", "run_job"]
+__all__ = ["Job", "JobEnded", "RunContext", "WorkerPool", "run_job"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Job:
     sample: Sample
     scenario: Scenario
     configuration: Configuration
-    tries: Tries = field(default_factory=Tries)
+    retries: Retries = field(default_factory=Retries)
     strict: bool = False
     """Whether an answer in another language is a failure."""
 
@@ -43,7 +45,7 @@ class Job:
     def setting(self) -> Setting:
         """What the run begins with, in the language of its cell."""
         setting = self.scenario.begin(self.sample.seed)
-        return replace(setting, messages=told_in(setting.messages, self.sample.cell.language))
+        return replace(setting, messages=with_language_policy(setting.messages, self.sample.cell.language))
 
     def plan(self, setting: Setting) -> Plan:
         """The plan of the run."""
@@ -52,8 +54,8 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """What a run needs from the world."""
+class RunContext:
+    """What a run needs from outside: endpoint, clock, waiting, observer."""
 
     endpoint: Endpoint
     clock: Clock
@@ -70,42 +72,42 @@ class _Try:
     run: Run
     evidence: Evidence
     verdict: Verdict
-    asked: tuple[Asked, ...]
-    error: ErrorSeen
+    asked: tuple[SentRequest, ...]
+    error: LastError
     ms: int
 
 
-def run_job(job: Job, outside: Outside, cassette: str = "") -> Record:
+def run_job(job: Job, context: RunContext, cassette: str = "") -> Record:
     """Run a sample, again where that is allowed, and say what came of it.
 
     :param cassette: the path of its recording, for the record
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
-    tries, attempts, failures = job.tries, list[_Try](), 0
+    retries, attempts, failures = job.retries, list[_Try](), 0
     while True:
-        attempt = _attempt(job, outside)
+        attempt = _attempt(job, context)
         attempts.append(attempt)
-        left = tried_again(attempt.verdict, attempt.evidence.final, tries)
+        left = remaining_retries(attempt.verdict, attempt.evidence.final, retries)
         if left is None:
             return _record(job, attempts, cassette)
-        if left.voids < tries.voids:
+        if left.voids < retries.voids:
             failures += 1
-            outside.pause(wait_ms(failures, attempt.error.retry_after_ms) / 1000)
-        tries = left
+            context.pause(retry_delay_ms(failures, attempt.error.retry_after_ms) / 1000)
+        retries = left
 
 
-def _attempt(job: Job, outside: Outside) -> _Try:
-    since = outside.now()
+def _attempt(job: Job, context: RunContext) -> _Try:
+    since = context.now()
     setting = job.setting
     plan = job.plan(setting)
-    watched, host = Watched(outside.endpoint, outside.now), WorldHost(setting.world)
-    ended = run(plan, Ports(watched, host, clock=outside.clock), observe=_both(watched.note, outside.observe))
+    watched, host = ObservedEndpoint(context.endpoint, context.now), WorldHost(setting.world)
+    ended = run(plan, Ports(watched, host, clock=context.clock), observe=_both(watched.note, context.observe))
     evidence = evidence_of(
         plan,
         ended.state,
         ended.notes,
         host.world,
-        setting.world.told(),
+        setting.world.contents(),
         language=job.sample.cell.language,
         strict=job.strict,
     )
@@ -114,8 +116,8 @@ def _attempt(job: Job, outside: Outside) -> _Try:
         evidence,
         judge(job.scenario, evidence),
         tuple(watched.asked),
-        error_in(watched.failed),
-        round((outside.now() - since) * 1000),
+        last_error(watched.failed),
+        round((context.now() - since) * 1000),
     )
 
 
@@ -144,7 +146,7 @@ def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
         verdict=last.verdict,
         loop=last.evidence.outcome.name,
         final=last.evidence.final,
-        world=last.evidence.world.told(),
+        world=last.evidence.world.contents(),
         language_shape="" if language == OFF else shape(last.evidence.final, language),
         turns=tally.turns,
         calls=len(last.evidence.calls),
@@ -154,3 +156,59 @@ def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
         error_hint=last.error.hint,
         cassette=cassette,
     )
+
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(Generic[_Result]):
+    """A job that has ended, with what came of it or with what went wrong in this program."""
+
+    result: _Result | None = None
+    error: BaseException | None = None
+
+
+class WorkerPool(Generic[_Job, _Result]):
+    """Runs jobs in a few threads.
+
+    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
+
+    :param run: called in a thread, with one job at a time
+    :param stop: once it is set, no further job is begun; those under way still end
+    """
+
+    def __init__(
+        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: threading.Event
+    ) -> None:
+        self._jobs = jobs
+        self._run = run
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[JobEnded[_Result] | None] = queue.SimpleQueue()
+        self._working = threads
+        self._stop = stop
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def next_ended(self) -> JobEnded[_Result] | None:
+        """Wait for the next job that ends; ``None`` when all have."""
+        while self._working:
+            ended = self._ended.get()
+            if ended is not None:
+                return ended
+            self._working -= 1
+        return None
+
+    def _work(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                self._ended.put(JobEnded(self._run(job)))
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
+            self._ended.put(JobEnded(error=error))
+        finally:
+            self._ended.put(None)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            return None if self._stop.is_set() else next(self._jobs, None)

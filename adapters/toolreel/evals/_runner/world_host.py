@@ -1,4 +1,4 @@
-"""A world as a tool host: it holds the present one, since worlds themselves never change."""
+"""A world as a tool host; worlds are immutable, so the host keeps the current one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WorldHost:
         """Let the world answer, and keep its successor."""
         arguments = parse(effect.arguments)
         tree = arguments if isinstance(arguments, Mapping) else {}
-        self.world, output = self.world.called(effect.name, tree)
+        self.world, output = self.world.call(effect.name, tree)
         return ToolReturned(effect.ref, output)
 
 

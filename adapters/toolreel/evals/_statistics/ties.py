@@ -13,7 +13,7 @@ from toolreel.evals._statistics.unpaired import compare_unpaired
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._statistics.probabilities import inside
-from toolreel_core.evals._statistics.ties import Ties, tied
+from toolreel_core.evals._statistics.tie_sets import Ties, tied
 
 __all__ = ["TiesFound", "holm", "paired_ties", "unpaired_ties"]
 

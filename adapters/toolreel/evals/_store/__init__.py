@@ -1,1 +1,3 @@
 """The files of an evaluation."""
+
+__all__: list[str] = []

@@ -1,16 +1,16 @@
-"""A plan of an evaluation out of the environment, a file in TOML, and the command line.
+"""The plan of an evaluation, from environment, TOML file and command line; later ones override earlier ones.
 
-The later goes before the earlier. Whatever is wrong is said with where it was said: the variable, the file
-and its line, or the option.
+Errors name their source: the variable, the file and line, or the option.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from toolreel._errors import EvalPlanError
 from toolreel.presets._catalogues import with_files
@@ -20,17 +20,20 @@ from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.environment import VARIABLES, environment
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import chosen_scenarios
+from toolreel_core.evals._scenarios.catalogue import select_scenarios
 from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from
-from toolreel_core.evals._verdicts.languages import chosen_languages
+from toolreel_core.evals._verdicts.languages import select_languages
 
 __all__ = ["planned"]
 
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")
+
+_NOTHING_GIVEN: Final[Tree] = {}
+_NO_FLAGS: Final[Mapping[_Place, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +54,21 @@ class _Layer:
 
 
 def planned(
-    path: Path | None,
-    given: Tree,
+    path: Path | None = None,
+    given: Tree = _NOTHING_GIVEN,
     *,
-    environ: Mapping[str, str],
-    flags: Mapping[_Place, str],
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[_Place, str] = _NO_FLAGS,
     catalogues: Iterable[Path] = (),
 ) -> EvalPlan:
-    """The plan that the environment, a file and the command line come to.
+    """The plan made of the environment, a plan file, and further options; the later override the earlier.
 
-    :param path: the plan file; ``None``: there is none
-    :param given: what the command line says, in the shape of a plan file
-    :param flags: the options that say it, by place
-    :raises EvalPlanError: if one of the sources cannot be read, or what they say is no plan
+    :param path: the plan file, in TOML; ``None`` for none
+    :param given: further options in the structure of a plan file, such as ``{"eval": {"trials": 5}}``
+    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``
+    :param flags: command-line option by place in the plan, for error messages
+    :param catalogues: files with further presets and models
+    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
     """
     layers = (
         *_of_environment(environ),
@@ -78,8 +83,8 @@ def planned(
 
 
 def _plan(options: Options, presets: Presets) -> EvalPlan:
-    scenarios = _found("scenarios", lambda: chosen_scenarios(options.scenarios))
-    languages = _found("languages", lambda: chosen_languages(options.languages))
+    scenarios = _found("scenarios", lambda: select_scenarios(options.scenarios))
+    languages = _found("languages", lambda: select_languages(options.languages))
     try:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:

@@ -25,14 +25,14 @@ from toolreel._errors import ResultsError
 from toolreel._journal.file_lock import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.locations import leaks_at, line_texts
-from toolreel.evals._store.header import Header, read_header, write_header
+from toolreel.evals._store.files import Header, read_header, write_header
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.json_lines import record_line, record_of
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["RECORDS", "Header", "Journal", "Results", "written"]
+__all__ = ["RECORDS", "Header", "Journal", "Results", "all_records"]
 
 RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
 """One migration a version, from the record of the version before."""
@@ -80,7 +80,7 @@ class Results:
         return len(self.offsets)
 
 
-def written(folder: Path) -> Iterator[Record]:
+def all_records(folder: Path) -> Iterator[Record]:
     """Every record that was ever written to a directory, those that do not count any longer too.
 
     :raises ResultsError: if a line cannot be read
@@ -198,8 +198,8 @@ def _record(line: bytes, place: str) -> Record:
     try:
         return record_of(line.decode(), place, newest)
     except (UnicodeDecodeError, CodecError) as error:
-        told = str(error) if isinstance(error, CodecError) else f"{place}: not UTF-8"
-        raise ResultsError(f"{told}; restore the file, or evaluate into another directory") from None
+        message = str(error) if isinstance(error, CodecError) else f"{place}: not UTF-8"
+        raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None
 
 
 def _withheld(record: Record) -> Record:

@@ -1,1 +1,3 @@
 """Totals, comparisons and gates of an evaluation."""
+
+__all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Two sides of an evaluation beside each other: two directories, or two strategies of one."""
+"""Compare two evaluations, or two values of one axis within an evaluation, task by task."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from toolreel.evals._statistics.paired import Paired, compare_clustered, compare_paired
 from toolreel.evals._statistics.ties import holm
 from toolreel.evals._statistics.unpaired import Unpaired, compare_unpaired
-from toolreel.evals._store.config_diff import differences
-from toolreel.evals._summary.pairs import Axis, Match, Matches, clustered_pairs, matched, valid
+from toolreel.evals._store.plans import configuration_differences
+from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, pair_runs, valid
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry
@@ -112,7 +112,7 @@ def compare(first: Side, second: Side, axis: Axis = "") -> Comparison:
 
     :param axis: what they differ in, within one evaluation
     """
-    matches = matched(first.entries, second.entries, axis)
+    matches = pair_runs(first.entries, second.entries, axis)
     cells = [*first.cells, *second.cells]
     controls = frozenset(cell.cell.scenario for cell in cells if cell.control)
     if all(cell.control for cell in cells):
@@ -187,7 +187,7 @@ def _changes(first: Side, second: Side, matches: Matches) -> Iterable[Change]:
         digests = match.first.digest, match.second.digest
         if digests not in known:
             before, after = first.configurations[digests[0]], second.configurations[digests[1]]
-            known[digests] = differences(before, after)
+            known[digests] = configuration_differences(before, after)
         found.setdefault(known[digests], []).append(match)
     for lines, those in found.items():
         if lines:

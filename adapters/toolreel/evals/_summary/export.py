@@ -1,18 +1,18 @@
-"""The summary of an evaluation, written: the same files for one that has just ended and one read again."""
+"""Write the summary files of an evaluation."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
-from toolreel.evals._runner.adaptive import asked_for
-from toolreel.evals._store.atomic_write import written
+from toolreel.evals._runner.adaptive import required_runs
+from toolreel.evals._store.files import write_atomically
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.figures import findings_of
 from toolreel.evals._summary.figures_json import with_figures
 from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._summary.reference_format import summary_files
 from toolreel_core.evals._summary.summary import Summary, summarise
@@ -31,7 +31,7 @@ def summary_of(results: Results, plan: EvalPlan) -> Summary:
     Runs that its rule for stopping early has spared are not missing.
     """
     order, controls = cells_of(plan), [each.name for each in SCENARIOS if each.control]
-    asked = asked_for(plan, results.records())
+    asked = required_runs(plan, results.records())
     return summarise(results.records(), order, controls, asked)
 
 
@@ -48,7 +48,7 @@ def write_summaries(results: Results, plan: EvalPlan) -> Summary:
     """
     summary = summary_of(results, plan)
     for name, tree in summary_trees(summary, results, plan).items():
-        written(results.path / name, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(results.path / name, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
     return summary
 
 

@@ -1,25 +1,115 @@
-"""Figures of a summary: rates with their intervals, repeated trials, ties, and why runs are no passes.
+"""Figures of a summary: totals with cluster-robust intervals, repeated trials, ties, failure categories.
 
-All of it follows from the summary and the plan; runs of controls, which are plain conversations, are in no
-total unless there is nothing else.
+Runs of controls are in no total unless there is nothing else. Runs of one model on one scenario are alike,
+so they form a cluster; an interval that ignored this would be too narrow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolreel.evals._runner.adaptive import Stopped, stops_of
+from toolreel.evals._statistics.clustered import Clustered, clustered_rate
 from toolreel.evals._statistics.ties import TiesFound, paired_ties
 from toolreel.evals._statistics.wilson import wilson
-from toolreel.evals._summary.pairs import Axis, cluster_of, task_of, valid
-from toolreel.evals._summary.totals import Total, categories_of, counted, that_count, total_of
+from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.counts import CellMean, Count, pass_at, pass_hat, total
 from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._summary.percentiles import nearest_rank
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
+from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
-__all__ = ["Findings", "cell_interval", "findings_of", "task_interval"]
+__all__ = [
+    "Findings",
+    "Total",
+    "categories_of",
+    "cell_interval",
+    "counted_cells",
+    "findings_of",
+    "over_clusters",
+    "pass_count",
+    "task_interval",
+    "total_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Several cells, taken together."""
+
+    name: str
+    """Such as that of a strategy."""
+    counts: ResultCounts
+    clustered: Clustered | None
+    """The rate and its interval; clusters are models by scenarios. ``None``: there is no valid run."""
+    pass_at_1: CellMean
+    """The mean of the cells' rates."""
+    pass_hat_k: CellMean
+    """How likely all trials of a cell pass; ``k`` is the plan's number of trials."""
+    p50_ms: int | None
+    """Of the last attempt of each run that is not void, by nearest rank; so for the next one."""
+    p95_ms: int | None
+    usage: Usage
+
+    @property
+    def rate(self) -> float | None:
+        """The share of valid runs that passed, exercised or not."""
+        return self.counts.rate
+
+    @property
+    def exercised_rate(self) -> float | None:
+        """The share of valid runs that passed with the hard part in them."""
+        return self.counts.passed / self.counts.valid if self.counts.valid else None
+
+
+def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
+    """The total of some cells.
+
+    :param trials: the ``k`` of pass^k
+    """
+    taken = counted_cells(cells)
+    each = [pass_count(cell.counts) for cell in taken]
+    times = [entry.last_ms for cell in taken for entry in cell.entries if entry.result != "void"]
+    return Total(
+        name,
+        sum((cell.counts for cell in taken), start=ResultCounts()),
+        over_clusters(taken),
+        pass_at(each),
+        pass_hat(each, trials),
+        nearest_rank(times, 50),
+        nearest_rank(times, 95),
+        sum((cell.usage for cell in taken), start=Usage()),
+    )
+
+
+def counted_cells(cells: Iterable[CellSummary]) -> tuple[CellSummary, ...]:
+    """The cells of tool scenarios; where there are none, the controls."""
+    given = tuple(cells)
+    return tuple(cell for cell in given if not cell.control) or given
+
+
+def pass_count(counts: ResultCounts) -> Count:
+    """Valid runs, and how many of them passed."""
+    return Count(counts.ok, counts.valid)
+
+
+def over_clusters(cells: Sequence[CellSummary]) -> Clustered | None:
+    """The rate of some cells, of which those of one model and scenario make a cluster."""
+    clusters: dict[tuple[str, str], list[Count]] = {}
+    for cell in cells:
+        clusters.setdefault((cell.cell.model, cell.cell.scenario), []).append(pass_count(cell.counts))
+    return clustered_rate([total(counts) for counts in clusters.values()])
+
+
+def categories_of(cells: Iterable[CellSummary]) -> Mapping[str, int]:
+    """How often each category stands for a run, by its name."""
+    found = sum((Counter(cell.categories) for cell in cells), start=Counter[str]())
+    return dict(sorted(found.items()))
+
 
 _TOO_FEW = 6
 """Clusters below which not even the same sign in all of them is significant at 5 %."""
@@ -63,12 +153,12 @@ def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
 
 def cell_interval(cell: CellSummary) -> Interval | None:
     """Where the rate of a cell lies; ``None`` if it has no valid run."""
-    return wilson(counted(cell.counts))
+    return wilson(pass_count(cell.counts))
 
 
 def task_interval(task: TaskSummary, *, control: bool | None = None) -> Interval | None:
     """Where the rate of a task's tool runs lies, or of its control runs, on its own scenarios."""
-    return wilson(counted(task.counts(control=control)))
+    return wilson(pass_count(task.counts(control=control)))
 
 
 def _grouped(
@@ -96,7 +186,7 @@ def _ties(groups: Mapping[str, Iterable[CellSummary]], axis: Axis) -> TiesFound:
     """Candidates that nothing separates, compared on the tasks that they share."""
     outcomes: dict[str, dict[_Task, bool]] = {}
     for name, cells in groups.items():
-        entries = [entry for cell in that_count(cells) for entry in cell.entries if valid(entry)]
+        entries = [entry for cell in counted_cells(cells) for entry in cell.entries if valid(entry)]
         outcomes[name] = {_Task.of(entry, axis): entry.ok for entry in entries}
     return paired_ties(outcomes, cluster=lambda task: task.cluster)
 
@@ -122,7 +212,7 @@ def _notes(*groupings: Mapping[str, Iterable[CellSummary]]) -> Iterable[str]:
         clusters = {
             cluster_of(axis)(entry)
             for cells in groups.values()
-            for cell in that_count(cells)
+            for cell in counted_cells(cells)
             for entry in cell.entries
         }
         if len(groups) > 1 and len(clusters) < _TOO_FEW:

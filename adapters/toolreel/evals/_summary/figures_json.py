@@ -7,11 +7,10 @@ from typing import cast
 
 from toolreel.evals._statistics.clustered import Clustered
 from toolreel.evals._statistics.ties import TiesFound
-from toolreel.evals._summary.figures import Findings, cell_interval, task_interval
-from toolreel.evals._summary.totals import Total, over_clusters
+from toolreel.evals._summary.figures import Findings, Total, cell_interval, over_clusters, task_interval
 from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core.evals._statistics.counts import CellMean
 from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._statistics.pass_at_k import OverCells
 from toolreel_core.evals._summary.reference_format import BY_LANGUAGE, BY_SCENARIO, BY_STRATEGY, SUMMARY
 from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
 
@@ -83,7 +82,7 @@ def _clustered(found: Clustered | None) -> dict[str, Json]:
     }
 
 
-def _over(found: OverCells) -> Tree:
+def _over(found: CellMean) -> Tree:
     return {"k": found.k, "rate": found.rate, "cells": found.cells, "left_out": found.left_out}
 
 

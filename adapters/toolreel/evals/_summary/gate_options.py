@@ -1,4 +1,4 @@
-"""Gates of a comparison as the command line says them.
+"""Gates of a comparison in the syntax of ``toolreel eval compare --gate``.
 
 ========================================  ==========================================================
 words                                     ask that
@@ -21,10 +21,19 @@ from typing import Final, Literal
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core.evals._statistics.gate_check import Compared, Figures, Judged, Measured, judge
-from toolreel_core.evals._statistics.gates import Gate, NoRegression, NoWorseThan, Threshold
+from toolreel_core.evals._statistics.gates import (
+    Figures,
+    Gate,
+    GateResult,
+    Measurements,
+    NoRegression,
+    NoWorseThan,
+    StrategyComparison,
+    Threshold,
+    check_gate,
+)
 
-__all__ = ["GateWords", "judged_words"]
+__all__ = ["GateOption", "check_gate_options"]
 
 _GATE: Final = re.compile(
     r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>[^\s=]+))?"
@@ -34,7 +43,7 @@ _TESTS: Final = ("no-regression", "margin")
 
 
 @dataclass(frozen=True, slots=True)
-class GateWords:
+class GateOption:
     """A gate that somebody has written in words, checked as far as that goes without results."""
 
     text: str
@@ -44,7 +53,7 @@ class GateWords:
     number: float | None
 
     @classmethod
-    def of(cls, text: str) -> GateWords:
+    def of(cls, text: str) -> GateOption:
         """Read the words.
 
         :raises ConfigError: if they are no gate; says what would be one
@@ -84,11 +93,11 @@ class GateWords:
                 return Threshold(self.name, side, self.number or 0.0, *values)
 
 
-def _compared(comparison: Comparison, row: Row) -> Compared:
+def _compared(comparison: Comparison, row: Row) -> StrategyComparison:
     tested = row.clustered or row.unpaired
     low = tested.interval.low if tested else None
     names = _sides(comparison, row.axis, row.value)
-    return Compared(*names, row.difference, low, row.p_holm, comparison.lacking)
+    return StrategyComparison(*names, row.difference, low, row.p_holm, comparison.lacking)
 
 
 def _sides(comparison: Comparison, axis: str, value: str) -> tuple[str, str]:
@@ -123,16 +132,16 @@ def _number(text: str | None, whole: str) -> float | None:
     return number
 
 
-def judged_words(
-    words: Iterable[GateWords], comparison: Comparison, figures: Iterable[Figures]
-) -> tuple[Judged, ...]:
+def check_gate_options(
+    words: Iterable[GateOption], comparison: Comparison, figures: Iterable[Figures]
+) -> tuple[GateResult, ...]:
     """What comes of each gate.
 
     :param figures: of the second side
     :raises ConfigError: if a gate is about what there is not
     """
     beside = {_group(row): row for row in comparison.rows}
-    measured = Measured(
+    measured = Measurements(
         tuple(
             Figures({**one.values, **_beside(beside[one.about])}, *one.about, one.missing)
             if one.about in beside
@@ -141,7 +150,7 @@ def judged_words(
         ),
         tuple(_compared(comparison, row) for row in comparison.rows),
     )
-    return tuple(judge(each.gate(comparison), measured) for each in words)
+    return tuple(check_gate(each.gate(comparison), measured) for each in words)
 
 
 def _group(row: Row) -> tuple[str, str, str]:

@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from toolreel.evals._store.config_diff import differences
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import configuration_differences, plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.comparison import Side
 from toolreel.evals._summary.export import cells_of, summary_of
-from toolreel.evals._summary.gates import lacking, measured_figures
-from toolreel.evals._summary.pairs import Axis
+from toolreel.evals._summary.plan_gates import lacking, measured_figures
+from toolreel.evals._summary.run_pairs import Axis
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical
-from toolreel_core.evals._plan.plan import EvalPlan
-from toolreel_core.evals._statistics.gate_check import Figures
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import Figures
 from toolreel_core.evals._summary.summary import Summary
 
-__all__ = ["OneSide", "sides_of"]
+__all__ = ["EvaluationSide", "read_sides"]
 
 
 @dataclass(frozen=True, slots=True)
-class OneSide:
+class EvaluationSide:
     """An evaluation, or what it has of a value on an axis."""
 
     results: Results
@@ -56,9 +55,9 @@ class OneSide:
         """What gates can ask of it."""
         return measured_figures(self.summary, self.plan, self.axis, self.value)
 
-    def headers_beside(self, other: OneSide) -> tuple[str, ...]:
+    def headers_beside(self, other: EvaluationSide) -> tuple[str, ...]:
         """How the plans and versions of two evaluations differ, a line each."""
-        return differences(self._header(), other._header())
+        return configuration_differences(self._header(), other._header())
 
     def _at(self, cell: object) -> str:
         return cast("str", getattr(cell, self.axis))
@@ -72,7 +71,7 @@ class OneSide:
         return {record.digest: record.configuration for record in self.results.records()}
 
 
-def sides_of(folder: Path, others: Sequence[str], axis: str) -> tuple[OneSide, OneSide]:
+def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:
     """The two sides that somebody has named.
 
     :param others: another directory; or, with an axis, two values on it
@@ -87,11 +86,13 @@ def sides_of(folder: Path, others: Sequence[str], axis: str) -> tuple[OneSide, O
     if len(others) != 2:
         raise ConfigError(f"--by {axis}: name a directory and two values, such as raw production")
     compared = cast("Axis", axis)
-    one, other = (OneSide(first.results, first.plan, first.summary, compared, value) for value in others)
+    one, other = (
+        EvaluationSide(first.results, first.plan, first.summary, compared, value) for value in others
+    )
     return one, other
 
 
-def _read(folder: Path) -> OneSide:
+def _read(folder: Path) -> EvaluationSide:
     results = Results.open(folder)
-    plan = plan_in(results.header)
-    return OneSide(results, plan, summary_of(results, plan))
+    plan = plan_of_header(results.header)
+    return EvaluationSide(results, plan, summary_of(results, plan))

@@ -6,9 +6,15 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never
 
-__all__ = ["Case", "Standing", "as_junit"]
+from toolreel.evals._summary.comparison import Comparison
+from toolreel.evals._summary.run_pairs import Match
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._statistics.gates import Gate, GateResult, NoRegression, NoWorseThan, Threshold
+from toolreel_core.evals._summary.summary import CellSummary, Summary
+
+__all__ = ["Case", "Standing", "as_junit", "cell_cases", "gate_cases", "match_cases"]
 
 Standing: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
@@ -56,9 +62,9 @@ def _add(suite: ET.Element, case: Case) -> None:
     named = {"classname": _fit(case.group), "name": _fit(case.name), "time": f"{case.seconds:.3f}"}
     element, details = ET.SubElement(suite, "testcase", named), _fit("\n".join(case.details))
     if case.standing == "passed":
-        told = "\n".join(filter(None, (_fit(case.message), details)))
-        if told:
-            ET.SubElement(element, "system-out").text = told
+        message = "\n".join(filter(None, (_fit(case.message), details)))
+        if message:
+            ET.SubElement(element, "system-out").text = message
         return
     ET.SubElement(element, case.standing, {"message": _fit(case.message)}).text = details
 
@@ -66,3 +72,67 @@ def _add(suite: ET.Element, case: Case) -> None:
 def _fit(text: str) -> str:
     """The text with what XML cannot hold spelt out."""
     return _UNFIT.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def cell_cases(summary: Summary) -> tuple[Case, ...]:
+    """The cells: failed if a run failed, in error if one is void, skipped if the model cannot run it."""
+    return tuple(map(_cell, summary.cells))
+
+
+def match_cases(comparison: Comparison) -> tuple[Case, ...]:
+    """The cells of a comparison: failed if the second side lost more of its trials than it gained."""
+    cells: dict[Cell, list[Match]] = {}
+    for match in comparison.matches.both:
+        cells.setdefault(match.second.cell, []).append(match)
+    return tuple(_compared(cell, matches) for cell, matches in cells.items())
+
+
+def gate_cases(results: Iterable[GateResult]) -> tuple[Case, ...]:
+    """The gates; one that is undecided is in error, since nobody knows."""
+    standings: dict[str, Standing] = {"passed": "passed", "failed": "failure", "undecided": "error"}
+    return tuple(
+        Case("gates", _gate_name(one.gate), standings[one.standing], one.sentence) for one in results
+    )
+
+
+def _gate_name(gate: Gate) -> str:
+    match gate:
+        case Threshold():
+            group = "".join(f" of {part}" for part in gate.about if part)
+            return f"{gate.metric}{group} {gate.side.replace('_', ' ')} {gate.limit:g}"
+        case NoRegression():
+            return f"no regression of {gate.strategy} against {gate.against}"
+        case NoWorseThan():
+            return f"{gate.strategy} at most {gate.margin:g} worse than {gate.against}"
+        case _:
+            assert_never(gate)
+
+
+def _cell(cell: CellSummary) -> Case:
+    counts = cell.counts
+    message = f"{counts.ok} of {counts.valid} valid runs passed"
+    message += f", {counts.void} void" if counts.void else ""
+    message += f", {counts.unsupported} unsupported" if counts.unsupported else ""
+    standing: Standing = (
+        "failure" if counts.failed else "error" if counts.void else "passed" if counts.valid else "skipped"
+    )
+    details = tuple(
+        f"trial {entry.trial}: {entry.error} ({entry.cassette or entry.key})"
+        for entry in cell.entries
+        if not entry.ok
+    )
+    seconds = sum(entry.ms for entry in cell.entries) / 1000
+    return Case(".".join(cell.cell.task), cell.cell.scenario, standing, message, details, seconds)
+
+
+def _compared(cell: Cell, matches: Sequence[Match]) -> Case:
+    gained, lost = ([match for match in matches if match.flip == flip] for flip in ("gained", "lost"))
+    valid = sum(match.valid for match in matches)
+    standing: Standing = "failure" if len(lost) > len(gained) else "passed" if valid else "skipped"
+    message = f"{valid} pairs, {len(gained)} gained, {len(lost)} lost"
+    details = tuple(
+        f"trial {match.second.trial}: {match.second.error} ({match.second.cassette or match.second.key})"
+        for match in lost
+    )
+    seconds = sum(match.second.ms for match in matches) / 1000
+    return Case(".".join(cell.task), cell.scenario, standing, message, details, seconds)

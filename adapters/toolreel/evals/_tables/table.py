@@ -1,13 +1,26 @@
-"""Tables as plain values: made once, shown on a console and written as Markdown."""
+"""Tables as plain values, printed on a console or written as Markdown."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core.evals._statistics.intervals import Interval
 
-__all__ = ["Tabled", "cut", "ends", "narrowed", "out_of", "p_text", "percent", "points"]
+__all__ = [
+    "TextTable",
+    "as_markdown",
+    "escaped",
+    "interval_text",
+    "out_of",
+    "p_text",
+    "percent",
+    "points",
+    "shortened",
+    "without_constant_columns",
+]
 
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {
@@ -21,7 +34,7 @@ _USUAL: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tabled:
+class TextTable:
     """One table, with what has to be said about it."""
 
     title: str
@@ -31,10 +44,12 @@ class Tabled:
     notes: tuple[str, ...] = ()
 
 
-def narrowed(table: Tabled) -> Tabled:
+def without_constant_columns(table: TextTable) -> TextTable:
     """A table without the columns that say nothing, or the same default in all rows.
 
-    >>> narrowed(Tabled("tasks", ("model", "lang", "error"), (("a", "off", ""), ("b", "off", "")))).head
+    >>> without_constant_columns(
+    ...     TextTable("tasks", ("model", "lang", "error"), (("a", "off", ""), ("b", "off", "")))
+    ... ).head
     ('model',)
     """
     kept = [
@@ -43,7 +58,7 @@ def narrowed(table: Tabled) -> Tabled:
         if any(row[place] not in {_USUAL.get(name, ""), ""} for row in table.rows)
     ]
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-    return Tabled(table.title, tuple(table.head[place] for place in kept), rows, table.notes)
+    return TextTable(table.title, tuple(table.head[place] for place in kept), rows, table.notes)
 
 
 def percent(share: float | None) -> str:
@@ -60,7 +75,7 @@ def percent(share: float | None) -> str:
     return f"{whole}%"
 
 
-def ends(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
     """An interval in percent, such as ``82.4-88.1``."""
     return "-" if interval is None else f"{100 * interval.low:.1f}-{100 * interval.high:.1f}"
 
@@ -93,7 +108,38 @@ def out_of(some: int, every: int) -> str:
     return f"{some}/{every}"
 
 
-def cut(text: str) -> str:
+def shortened(text: str) -> str:
     """A text in one line of at most 120 characters, with a mark if there was more."""
     line = " ".join(text.split())
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
+
+
+# Characters with a meaning in Markdown; an underscore only at the edge of a word, so that names stay legible.
+_SPECIAL: Final = re.compile(r"([\\`*\[\]<>#|~$&!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:
+    """A page: a title, sentences, each a paragraph (empty ones are left out), and tables with their notes."""
+    parts = [f"# {escaped(title)}", *map(escaped, filter(None, lines))]
+    for table in tables:
+        parts += [f"## {escaped(table.title)}", _grid(table), *map(escaped, table.notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    r"""A text that Markdown shows as it is, in one line.
+
+    What a model or a server wrote can be in it, so no mark of it may come to life.
+
+    >>> print(escaped("happy_path|_b_ <c>\n[d](e)"))
+    happy_path\|\_b\_ \<c\> \[d\](e)
+    """
+    return _SPECIAL.sub(r"\\\1", _CONTROL.sub(" ", text))
+
+
+def _grid(table: TextTable) -> str:
+    rows: Sequence[Sequence[str]] = (table.head, *table.rows)
+    lines = [f"| {' | '.join(map(escaped, row))} |" for row in rows]
+    rule = f"|{' --- |' * len(table.head)}"
+    return "\n".join((lines[0], rule, *lines[1:]))

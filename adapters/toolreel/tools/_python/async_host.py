@@ -12,11 +12,6 @@ from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
-try:
-    import anyio
-except ImportError:
-    raise MissingExtra.of("http", "anyio") from None
-
 __all__ = ["AsyncPythonTools"]
 
 
@@ -47,6 +42,12 @@ class AsyncPythonTools:
         on_error: ErrorListener | None = None,
         on_progress: ProgressListener | None = None,
     ) -> None:
+        # Not at the top: ``toolreel`` has this class among its names and loads them without any extra.
+        try:
+            from anyio import move_on_after
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        self._move_on_after = move_on_after
         self._box = Toolbox(
             tools, allow=allow, deny=deny, deps=deps, on_error=on_error, on_progress=on_progress
         )
@@ -59,7 +60,7 @@ class AsyncPythonTools:
         try:
             if call.seconds is None:
                 return await _made(call, effect.name)
-            with anyio.move_on_after(call.seconds):
+            with self._move_on_after(call.seconds):
                 return await _made(call, effect.name)
             return call.timed_out()
         finally:

@@ -1,1 +1,3 @@
 """Plans of evaluations: which cells are run, how often, and what that costs."""
+
+__all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Cells and samples: what is evaluated, by name, before anything is run."""
+"""Cells (one combination of the axes) and samples (one planned run of a cell)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Cell:
 
     model: str
     profile: str
-    """The sampling profile really used: what ``auto`` chose, if it was to choose."""
+    """The sampling profile in use; ``auto`` is already resolved."""
     strategy: str
     fallback: str
     """The fallback profile: ``best_effort``, ``fallback_off`` or ``fallback_on``."""
@@ -43,7 +43,7 @@ class Sample:
 
     @property
     def key(self) -> str:
-        """SHA-256 of all that decides about the run; where it is sent and how plays no part."""
+        """SHA-256 of everything that determines the run; the endpoint and its options are left out."""
         cell = self.cell
         return chain(
             "sample",
@@ -53,9 +53,9 @@ class Sample:
 
     @property
     def seed(self) -> str:
-        """What identifiers in its world are made of: the same under all strategies and profiles.
+        """The seed of the identifiers in its world, the same under all strategies and profiles.
 
-        So the runs of one trial are shown the same conversation, and can be compared in pairs.
+        The runs of one trial therefore see the same conversation, and can be compared in pairs.
         """
         cell = self.cell
         return chain("world", cell.scenario, str(self.version), cell.model, cell.language, str(self.trial))

@@ -1,7 +1,7 @@
-"""Configurations: everything that decides how a run behaves, complete and frozen.
+"""Configurations: the complete, frozen settings of one run.
 
-A strategy comes to one of these for each model, profile and scenario, and it is passed to the reducer as
-it is: nothing is merged underneath it later, so what is recorded is what was run.
+A strategy yields one for each model, profile and scenario. It is passed to the reducer unchanged, and nothing
+is merged into it later, so the recorded configuration is the one that was run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Configuration:
 
     @property
     def text(self) -> JsonText:
-        """All of it that differs from the defaults, as a JSON object."""
+        """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
         return canonical(
             {
                 "config": self.config.changes(),
@@ -57,9 +57,9 @@ class Configuration:
 
     @classmethod
     def of(cls, text: JsonText) -> Configuration:
-        """The configuration of which :attr:`text` was told.
+        """Read :attr:`text`.
 
-        :raises ConfigError: if it holds what there is not
+        :raises ConfigError: if a key or value is unknown
         """
         table = Table.of(parse(text)).only(
             *("config", "provider", "options", "overrides", "presets", "allowed_tools", "seeded")
@@ -76,7 +76,7 @@ class Configuration:
 
     @property
     def preset(self) -> Preset:
-        """The same as a patch, so that two can be compared key by key."""
+        """The configuration as a preset, so that two can be compared key by key."""
         return Preset(
             self.presets,
             config=canonical(self.config.changes()),
@@ -94,7 +94,7 @@ class Configuration:
         """The plan of a run under this configuration.
 
         :param seed: of whatever the run draws by chance; sent with its requests where it is seeded
-        :raises ConfigError: if the parts do not make a run, or a tool is allowed that there is not
+        :raises ConfigError: if the settings contradict each other, or an allowed tool does not exist
         """
         return Plan(
             model,

@@ -1,18 +1,18 @@
-"""What a plan would probably cost, from assumptions that are told with it."""
+"""Cost estimate of a plan, with the assumptions behind it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
-__all__ = ["CONTROL_RUN", "TOOL_RUN", "Assumed", "Estimate", "estimated"]
+__all__ = ["CONTROL_RUN", "TOOL_RUN", "AssumedRun", "Estimate", "estimate_cost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
-    """What one run is taken to be."""
+class AssumedRun:
+    """Assumed size of one run."""
 
     requests: float
     prompt_tokens: float
@@ -26,14 +26,14 @@ class Assumed:
         return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
 
 
-TOOL_RUN: Final = Assumed(4, 4_000, 300, 8.2)
+TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
 """A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
-CONTROL_RUN: Final = Assumed(1, 60, 10, 2.0)
+CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a plan would come to."""
+    """Estimated requests, tokens, time and cost of a plan."""
 
     runs: int
     requests: float
@@ -42,9 +42,9 @@ class Estimate:
     minutes: float
     """With as many jobs as the plan has."""
     cost: float | None
-    """Of the models that have a price, in its currency; ``None``: none of them has."""
+    """Of the models that have a price, in its currency; ``None`` if none has."""
     unpriced: tuple[str, ...]
-    """The models whose price nobody knows, which is not the same as nothing."""
+    """Models without a price; they are unknown, not free."""
 
     @property
     def tokens(self) -> float:
@@ -52,8 +52,8 @@ class Estimate:
         return self.prompt_tokens + self.completion_tokens
 
 
-def estimated(plan: EvalPlan) -> Estimate:
-    """What a plan would come to if each run were as :data:`TOOL_RUN` and :data:`CONTROL_RUN` have it."""
+def estimate_cost(plan: EvalPlan) -> Estimate:
+    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
     controls = sum(scenario.control for scenario in plan.scenarios)
     kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
     shares = plan.task_count // len(plan.pairs) * plan.trials

@@ -1,6 +1,6 @@
 """The environment variables of the reference harness, read as the lowest layer of options.
 
-Each is read strictly: a value that cannot be meant is an error, and never the default.
+Each is parsed strictly: an invalid value is an error, it never falls back to the default.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._settings.overrides import merged
-from toolreel_core.evals._plan.filters import words_of
+from toolreel_core.evals._plan.filters import comma_separated
 
 __all__ = ["VARIABLES", "environment"]
 
@@ -45,7 +45,7 @@ def _number(text: str) -> float:
 
 
 def _seconds(text: str) -> float:
-    """Nothing or less is: as long as it likes."""
+    """0 or less means no limit."""
     return max(0.0, _number(text))
 
 
@@ -57,11 +57,11 @@ def _object(text: str) -> Json:
 
 
 def _words(text: str) -> Json:
-    return [*words_of(text)]
+    return [*comma_separated(text)]
 
 
 def _tools(text: str) -> Json:
-    words = words_of(text)
+    words = comma_separated(text)
     return [] if {"all", "full", "*"} & set(words) else [*words]
 
 
@@ -130,12 +130,12 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
         }.items()
     },
 }
-"""Those whose value goes to one place; the later goes before the earlier. The others are switches that stand
-for words, and :func:`environment` knows them."""
+"""Variables whose value goes to one place in a plan; later entries override earlier ones. The remaining
+variables are switches that expand to words; :func:`environment` handles them."""
 
 
 def environment(environ: Mapping[str, str]) -> Tree:
-    """What the environment says, in the shape of a plan file.
+    """The options set in the environment, in the structure of a plan file.
 
     >>> environment({"OPENROUTER_TRIALS": "5", "OPENROUTER_MODEL_FILTER": ""})
     {'eval': {'trials': 5, 'models': []}}
@@ -191,7 +191,7 @@ def _given(environ: Mapping[str, str], name: str) -> bool:
 
 
 def _client(text: str) -> Json:
-    """There is one client here; the names of the reference's others are taken for it."""
+    """We have one client; the names of the reference's other clients are accepted for it."""
     if text.lower() not in _CLIENTS:
         raise ConfigError(unknown_name("HTTP client", text.lower(), _CLIENTS))
     return "httpx"

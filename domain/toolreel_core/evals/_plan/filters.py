@@ -1,9 +1,9 @@
-"""Filters: which models, profiles and strategies an evaluation takes, in a few words.
+"""Filters that select models, profiles and strategies by name, tag or pattern.
 
-A word names what it means by one of its candidates: its name, a tag, or another name of it. With a star it
-is a shell glob, in which ``*`` also crosses ``/``, ``?`` is any letter and ``[…]`` one of a set; without one,
-``?`` and ``[`` are letters like others. A word that begins with ``!`` takes out, any other brings in, and
-``all``, ``full`` or ``*`` brings in everything. The case plays no part, and the order is the catalogue's.
+A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, ``[…]`` one of a set.
+Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them. ``!word`` excludes,
+any other word includes, and ``all``, ``full`` or ``*`` includes everything. Matching ignores case, and the
+result is in catalogue order.
 """
 
 from __future__ import annotations
@@ -16,30 +16,32 @@ from typing import Final, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 
-__all__ = ["Filter", "globbed", "words_of"]
+__all__ = ["Filter", "comma_separated", "glob_matches"]
 
 EVERYTHING: Final = ("all", "full", "*")
 
 _Item = TypeVar("_Item")
+# A star, a question mark, a bracketed set (a `]` right after its beginning belongs to it), or plain text;
+# the last alternative is a bracket that is never closed.
 _PART: Final = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[")
 
 _LETTERS: Final = re.compile(r"([^-])-([^-])|(.)", re.DOTALL)
-"""A range of letters, or one, between brackets."""
+"""A range of characters, or a single one, between brackets."""
 
 
-def words_of(text: str) -> tuple[str, ...]:
-    """The words of a list with commas.
+def comma_separated(text: str) -> tuple[str, ...]:
+    """Split a comma-separated list into words.
 
-    >>> words_of(" stable, !openai,, ")
+    >>> comma_separated(" stable, !openai,, ")
     ('stable', '!openai')
     """
     return tuple(word for word in map(str.strip, text.split(",")) if word)
 
 
-def globbed(pattern: str, text: str) -> bool:
-    """Whether a shell glob means a text, letter for letter.
+def glob_matches(pattern: str, text: str) -> bool:
+    """Whether a shell glob matches a text exactly.
 
-    >>> globbed("*/glm-4.?*", "z-ai/glm-4.7:nitro"), globbed("[!a-y]*", "z-ai/glm-4.7:nitro")
+    >>> glob_matches("*/glm-4.?*", "z-ai/glm-4.7:nitro"), glob_matches("[!a-y]*", "z-ai/glm-4.7:nitro")
     (True, True)
     """
     parts = "".join(map(_expression, _PART.findall(pattern)))
@@ -54,34 +56,34 @@ class Filter:
     """The words of a filter."""
 
     words: tuple[str, ...]
-    """None at all bring in everything."""
+    """Without any word, everything is included."""
 
     @property
     def inclusions(self) -> tuple[str, ...]:
-        """The words that bring in, in lower case."""
+        """The including words, in lower case."""
         return tuple(word.lower() for word in self.words if not word.startswith("!"))
 
     @property
     def exclusions(self) -> tuple[str, ...]:
-        """What the words take out, in lower case."""
+        """The excluded patterns, in lower case."""
         patterns = (word[1:].strip().lower() for word in self.words if word.startswith("!"))
         return tuple(pattern for pattern in patterns if pattern)
 
-    def chosen(
+    def select(
         self, what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
     ) -> tuple[_Item, ...]:
-        """The items that the filter leaves, in their order.
+        """The items that the filter selects, in their order.
 
-        >>> Filter(("all", "!b")).chosen("letter", ["a", "b"], lambda item: [item])
+        >>> Filter(("all", "!b")).select("letter", ["a", "b"], lambda item: [item])
         ('a',)
 
         :param what: what the items are, for complaints
         :param candidates: by what an item can be named; the first is its name
-        :raises ConfigError: if a word means none of the items, or if nothing is left
+        :raises ConfigError: if a word matches no item, or nothing is left
         """
         named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
         for word in (*self.inclusions, *self.exclusions):
-            if word not in EVERYTHING and not any(_meant(word, names) for _, names in named):
+            if word not in EVERYTHING and not any(_matches(word, names) for _, names in named):
                 known = dict.fromkeys(name for _, names in named for name in names)
                 raise ConfigError(unknown_name(what, word, known))
         within = self.inclusions or EVERYTHING
@@ -94,11 +96,11 @@ class Filter:
 
 
 def _any(words: Iterable[str], names: tuple[str, ...]) -> bool:
-    return any(word in EVERYTHING or _meant(word, names) for word in words)
+    return any(word in EVERYTHING or _matches(word, names) for word in words)
 
 
-def _meant(word: str, names: tuple[str, ...]) -> bool:
-    return any(globbed(word, name) if "*" in word else word == name for name in names)
+def _matches(word: str, names: tuple[str, ...]) -> bool:
+    return any(glob_matches(word, name) if "*" in word else word == name for name in names)
 
 
 def _expression(part: str) -> str:

@@ -1,6 +1,6 @@
-"""The options of an evaluation: what a plan file, the command line and the environment can say.
+"""The options of an evaluation, from plan file, command line and environment.
 
-All of them say it in the same shape, that of the plan file; :func:`layered` puts one over the other.
+All three use the structure of the plan file; :func:`layered` merges them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, can
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core._settings.overrides import merged, without_reserved
-from toolreel_core.evals._plan.endpoints import Budget, Endpoint, Price, prices_of
-from toolreel_core.evals._plan.filters import words_of
+from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
+from toolreel_core.evals._plan.filters import comma_separated
 
 __all__ = ["SIZES", "Options", "layered"]
 
@@ -40,7 +40,7 @@ SIZES: Final[Mapping[str, Tree]] = {
         "strategies": [*_STRATEGIES],
     },
 }
-"""Presets of a whole evaluation: each fills in what nobody has said."""
+"""Presets of a whole evaluation: each fills in the options that are not given."""
 
 _MODES: Final[Mapping[str, ToolUseMode]] = {
     **{mode: mode for mode in get_args(ToolUseMode)},
@@ -61,7 +61,7 @@ class Options:
     """All options, each with its default."""
 
     preset: str = ""
-    """The size that filled in what nobody had said; empty: none."""
+    """The preset that filled in options; empty for none."""
     models: tuple[str, ...] | None = None
     """A filter of the catalogue's models, of which an empty one leaves all; ``None``: nobody gave one, so
     those that are tagged ``stable``, or only what is added."""
@@ -95,9 +95,9 @@ class Options:
     tool_allowlist: tuple[str, ...] = ()
     """Tools that may be called; none: all that a scenario exposes."""
     empty_response_retries: int = 1
-    """Further attempts of a run that ended with nothing said."""
+    """Retries of a run that ended with an empty text."""
     void_retries: int = 2
-    """Further attempts of a run that the provider failed."""
+    """Retries of a run that the provider failed."""
     seeds: bool = False
     """Whether each trial sends a seed of its own."""
     endpoint: Endpoint = field(default_factory=Endpoint)
@@ -146,7 +146,7 @@ class Options:
         )
 
     def tree(self) -> dict[str, Json]:
-        """The plan file that says all of this."""
+        """All options in the structure of a plan file."""
         return {
             "eval": {
                 key: _plain(value) for key in ("preset", *_KEYS) if (value := getattr(self, key)) is not None
@@ -168,9 +168,9 @@ class Options:
 
 
 def layered(layers: Iterable[Tree]) -> Tree:
-    """What several layers say together, the later over the earlier.
+    """Merge several layers; later ones override earlier ones.
 
-    A layer that names another server begins a new endpoint: no key and no header goes along to it.
+    A layer that names another server starts a new endpoint, so that no key and no header is sent to it.
 
     >>> layered([{"eval": {"trials": 2, "jobs": 4}}, {"eval": {"trials": 5}}])
     {'eval': {'trials': 5, 'jobs': 4}}
@@ -232,7 +232,7 @@ def _size(table: Table) -> str:
 def _words(table: Table, key: str) -> tuple[str, ...]:
     """A list of texts, or a text with commas."""
     value = table.values[key]
-    return words_of(value) if isinstance(value, str) else table.names(key)
+    return comma_separated(value) if isinstance(value, str) else table.names(key)
 
 
 def _overrides(table: Table) -> JsonText:

@@ -1,8 +1,8 @@
-"""Strategies: how much help a model gets, and the one complete configuration that it comes to.
+"""Strategies: how much help a model gets, resolved to one complete configuration.
 
-A strategy is data: which layers it has, and what it declares itself. :func:`configured` merges the layers in
-one order, each a sparse patch that changes nothing but what it declares; what comes out is passed to the
-reducer as it is, so ``raw`` has no hidden help, and what is recorded is what was run.
+A strategy is data: the layers that it uses, and its own settings. :func:`configuration_for` merges the layers
+in a fixed order; each is a sparse patch. The result is passed to the reducer unchanged, so ``raw`` has no
+hidden help, and the recorded configuration is the one that was run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._internal.tables import Table
-from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._plan.presets.sampling import SamplingProfile
@@ -22,8 +22,19 @@ from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.endpoint import Budget
+from toolreel_core.evals._plan.options import Options
 
-__all__ = ["FALLBACKS", "STRATEGIES", "Fallback", "Layers", "Strategy", "configured", "strategies_of"]
+__all__ = [
+    "FALLBACKS",
+    "STRATEGIES",
+    "Fallback",
+    "Layers",
+    "Strategy",
+    "configuration_for",
+    "harness_preset",
+    "strategies_of",
+]
 
 Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
 """Whether calls are read from text: ``best_effort``, where the model or the user asks for it;
@@ -45,15 +56,15 @@ class Strategy:
     about: str
     tags: tuple[str, ...] = ()
     infrastructure: bool = False
-    """Whether replies are mended and calls held to one a turn, by the preset ``default_tool_calling``."""
+    """Whether replies are repaired and calls limited to one a turn (preset ``default_tool_calling``)."""
     provider_defaults: bool = False
-    """Whether it knows what the provider takes and wants."""
+    """Whether the provider's presets apply."""
     workarounds: bool = False
-    """Whether it knows what the model needs."""
+    """Whether the model's workarounds apply."""
     presets: tuple[str, ...] = ()
-    """What it adds by name."""
+    """Further presets, by name."""
     own: Preset = field(default_factory=Preset)
-    """What it declares itself, over all that it knows."""
+    """Its own settings; they override those of the layers."""
 
     def extended(self, name: str, tree: object) -> Strategy:
         """A strategy of the user's own over this one.
@@ -121,7 +132,7 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What a configuration is made of beside its strategy."""
+    """The parts of a configuration that do not come from its strategy."""
 
     presets: Presets
     """The catalogue."""
@@ -137,13 +148,13 @@ class Layers:
     seeded: bool = False
 
 
-def configured(
+def configuration_for(
     layers: Layers, strategy: Strategy, model: str, profile: SamplingProfile, fallback: str, changes: Preset
 ) -> Configuration:
     """The effective configuration of a run.
 
-    The later goes before the earlier: infrastructure, provider, the strategy's presets, the evaluation's
-    own wishes, text calls, the model's workarounds, what the strategy declares, the sampling, the scenario.
+    Later layers override earlier ones: infrastructure, provider, the strategy's presets, the options of the
+    evaluation, text calls, the model's workarounds, the strategy's own settings, sampling, scenario.
 
     :param fallback: one of :data:`Fallback`
     :param changes: what the scenario changes
@@ -180,3 +191,35 @@ def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iter
 def _options(text: JsonText) -> Tree:
     tree = parse(text)
     return tree if isinstance(tree, Mapping) else {}
+
+
+_MS_A_MINUTE = 60_000
+
+
+def harness_preset(options: Options) -> Preset:
+    """The options of the evaluation as a preset: above the provider's layer, below a model's workarounds.
+
+    >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
+    False
+    """
+    wanted: dict[str, Json] = {
+        "tool_use_mode": options.tool_use_mode,
+        "tool_failure_policy": options.tool_failure_policy,
+        "fix_empty_final": options.fix_empty_final,
+        "fallback_without_tools": options.fallback_retries > 0,
+        **_caps(options.budget),
+    }
+    asked = Preset(config=canonical(wanted), request_overrides=options.request_overrides)
+    return asked.merged(Preset(config=options.loop))
+
+
+def _caps(budget: Budget) -> dict[str, Json]:
+    """The caps of one run as limits of its loop."""
+    caps: dict[str, Json] = {}
+    if budget.run_max_cost is not None:
+        caps["max_cost"] = budget.run_max_cost
+    if budget.run_max_tokens is not None:
+        caps["max_total_tokens"] = max(1, int(budget.run_max_tokens))
+    if budget.run_max_minutes is not None:
+        caps["max_wall_ms"] = max(1, int(budget.run_max_minutes * _MS_A_MINUTE))
+    return caps

@@ -1,1 +1,3 @@
 """Records of single trials."""
+
+__all__: list[str] = []

@@ -1,60 +1,60 @@
-"""How many requests may be under way at once: more while all goes well, fewer when the provider says so.
+"""An adaptive limit of concurrent requests: additive increase, multiplicative decrease (AIMD).
 
-Additive increase, multiplicative decrease, as TCP has it: one more for each round of requests that went
-well, a fifth fewer for each episode of rate limiting, however many requests it hits. While servers fail
-(5xx), nothing grows.
+This is TCP's congestion avoidance (Chiu and Jain 1989; RFC 5681): one more for each round of successful
+requests, a fifth fewer for each episode of rate limiting, however many requests it hits. The limit does not
+grow while the server fails (5xx).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Limiter"]
+__all__ = ["ConcurrencyLimit"]
 
 _LESS = 0.8
 _EPISODE_MS = 5_000
-"""How long refusals belong to one episode if the server does not say."""
+"""Duration of a rate-limiting episode if the server sends no ``Retry-After``."""
 _PAUSE_MS = 10_000
-"""How long nothing grows after a server failed."""
+"""How long the limit does not grow after a server error."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limiter:
-    """The limit as it stands; every method gives the next one. Times are milliseconds of any one clock."""
+class ConcurrencyLimit:
+    """The present limit; each method returns the next one. Times are milliseconds of one monotonic clock."""
 
-    most: int
-    """Requests under way that it never goes beyond."""
+    max_requests: int
+    """Upper bound of concurrent requests."""
     limit: float
-    """Requests that may be under way; its whole part counts."""
+    """Concurrent requests allowed now; the integer part counts."""
     closed_until_ms: int = 0
     """When the next request may go out."""
     episode_until_ms: int = 0
     growth_from_ms: int = 0
 
     @classmethod
-    def of(cls, most: int) -> Limiter:
-        """A limiter that begins wide open."""
-        return cls(most, float(most))
+    def of(cls, max_requests: int) -> ConcurrencyLimit:
+        """A limit that starts at its maximum."""
+        return cls(max_requests, float(max_requests))
 
-    def may_send(self, under_way: int, now_ms: int) -> bool:
+    def may_send(self, in_flight: int, now_ms: int) -> bool:
         """Whether one more request may go out.
 
-        >>> Limiter.of(2).may_send(1, 0), Limiter.of(2).may_send(2, 0)
+        >>> ConcurrencyLimit.of(2).may_send(1, 0), ConcurrencyLimit.of(2).may_send(2, 0)
         (True, False)
         """
-        return under_way < int(self.limit) and now_ms >= self.closed_until_ms
+        return in_flight < int(self.limit) and now_ms >= self.closed_until_ms
 
-    def went_well(self, now_ms: int) -> Limiter:
-        """After an answer: it grows by one for each round of that many answers."""
+    def succeeded(self, now_ms: int) -> ConcurrencyLimit:
+        """After a response: the limit grows by one for each round of that many responses."""
         if now_ms < self.growth_from_ms:
             return self
-        return replace(self, limit=min(float(self.most), self.limit + 1 / self.limit))
+        return replace(self, limit=min(float(self.max_requests), self.limit + 1 / self.limit))
 
-    def refused(self, now_ms: int, retry_after_ms: int | None) -> Limiter:
+    def rate_limited(self, now_ms: int, retry_after_ms: int | None) -> ConcurrencyLimit:
         """After a 429: a fifth less, once an episode, and nothing goes out before the server wants it.
 
-        >>> once = Limiter.of(10).refused(0, 2_000)
-        >>> once.limit, once.refused(1_000, None).limit, once.may_send(0, 1_999)
+        >>> once = ConcurrencyLimit.of(10).rate_limited(0, 2_000)
+        >>> once.limit, once.rate_limited(1_000, None).limit, once.may_send(0, 1_999)
         (8.0, 8.0, False)
         """
         wanted = now_ms + (retry_after_ms or 0)
@@ -68,6 +68,6 @@ class Limiter:
             episode_until_ms=max(closed, now_ms + _EPISODE_MS),
         )
 
-    def server_failed(self, now_ms: int) -> Limiter:
+    def server_failed(self, now_ms: int) -> ConcurrencyLimit:
         """After a 5xx: it does not grow for a while."""
         return replace(self, growth_from_ms=now_ms + _PAUSE_MS)

@@ -1,7 +1,7 @@
-"""What the recorded replies of runs come to under another strategy, counted.
+"""Recorded replies under another strategy (what-if), counted.
 
-A run is *decided* where its recorded replies carry it to an end under the other strategy too, or where
-somebody has answered what they do not; it is then a pair of two verdicts about the same replies.
+A run is *decided* if its recorded replies suffice to finish it under the other strategy too, or if a live
+model answered the rest. It is then a pair of two verdicts about the same replies.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.request_content import Divergence, Parting
+from toolreel_core.evals._records.request_content import Divergence, DivergenceKind
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Fate", "Tally", "WhatIf"]
+__all__ = ["Fate", "WhatIf", "WhatIfTally"]
 
 Fate: TypeAlias = Literal["recovery", "loss", "unchanged", "diverged", "undecided"]
-"""``diverged``: it asked for something that was not recorded; ``undecided``: one of the two says nothing
-about the model, or could not be told."""
+"""``diverged``: it sent a request that was not recorded; ``undecided``: one of the two runs is void or
+unsupported, or could not be replayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class WhatIfTally:
     """All runs of one comparison."""
 
     runs: tuple[WhatIf, ...]
@@ -84,9 +84,9 @@ class Tally:
         return Pairs.of(_passes(self.runs))
 
     @property
-    def partings(self) -> Mapping[tuple[int, Parting], int]:
+    def divergences(self) -> Mapping[tuple[int, DivergenceKind], int]:
         """How many runs diverge in each turn by each kind of difference, in the order of the turns."""
-        found: Counter[tuple[int, Parting]] = Counter(
+        found: Counter[tuple[int, DivergenceKind]] = Counter(
             (run.turn, run.diverged.kind) for run in self.runs if run.diverged
         )
         return dict(sorted(found.items()))

@@ -1,7 +1,7 @@
 """A record as a line of JSON, and back.
 
-What has its default value is not written, so that a field which is added later changes no old line. A
-line that was written by somebody else is read as strictly as one of ours: the error names the place.
+Fields with their default value are not written, so that a new field changes no old line. Lines written by
+other programs are validated as strictly as ours; errors name the place.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from toolreel_core._errors import CodecError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._records.record import VERSION, Asked, Attempt, Record
+from toolreel_core.evals._records.record import VERSION, Attempt, Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 __all__ = ["record_line", "record_of", "record_tree"]
 
 _RESULTS: Final[tuple[str, ...]] = get_args(Result)
-_OF_ASKED: Final = tuple(Asked.__dataclass_fields__)
+_OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")
 _OF_CELL: Final = ("model", "profile", "strategy", "fallback", "language", "scenario")
 _OF_RUN: Final = (
@@ -52,7 +52,7 @@ def record_line(record: Record) -> JsonText:
 
 
 def record_tree(record: Record) -> Tree:
-    """The same, before it is written."""
+    """A record as a JSON object."""
     cell = record.cell
     return {
         "record": VERSION,
@@ -104,7 +104,7 @@ def _attempt_tree(attempt: Attempt) -> Tree:
     }
 
 
-def _asked_tree(asked: Asked) -> Tree:
+def _asked_tree(asked: SentRequest) -> Tree:
     values: dict[str, Json] = {name: getattr(asked, name) for name in _OF_ASKED[3:]}
     return {"turn": asked.turn, "ms": asked.ms, "status": asked.status, **_given(values)}
 
@@ -117,7 +117,7 @@ def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
 
 
 def _given(values: Mapping[str, Json]) -> dict[str, Json]:
-    """What differs from its default; a cost of zero, which is no whole number, does."""
+    """The values that differ from their defaults; a cost of 0.0 is kept, since it is known to be zero."""
     return {key: value for key, value in values.items() if canonical(value) not in {"null", '""', "[]", "0"}}
 
 
@@ -230,10 +230,10 @@ def _verdict(fields: _Fields) -> Verdict:
     return Verdict(result, fields.text("category", ""), fields.items("reasons", _words))
 
 
-def _asked(tree: Json, place: str) -> Asked:
+def _asked(tree: Json, place: str) -> SentRequest:
     fields = _Fields.of(tree, place)
     fields.only(*_OF_ASKED)
-    return Asked(
+    return SentRequest(
         turn=fields.count("turn"),
         ms=fields.count("ms"),
         status=fields.status("status"),

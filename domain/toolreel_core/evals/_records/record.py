@@ -1,4 +1,4 @@
-"""Records: all that is kept of one finished run in the journal of an evaluation, one JSON line each."""
+"""Records: what the journal of an evaluation stores of each finished run, one JSON line each."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["VERSION", "Asked", "Attempt", "Record"]
+__all__ = ["VERSION", "Attempt", "Record", "SentRequest"]
 
 VERSION = 1
-"""Of the form of header and records."""
+"""Version of the format of headers and records."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SentRequest:
     """One request of a run, in the order in which they were sent, retries included."""
 
     turn: int
     ms: int
-    """Milliseconds until the whole reply was there."""
+    """Milliseconds until the reply was complete."""
     status: int | None
     """The HTTP status, where there was one."""
     failure: str = ""
@@ -30,9 +30,9 @@ class Asked:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cost: float | None = None
-    """What the provider says that it charged; ``None``: it did not say."""
+    """The cost reported by the provider; ``None`` if it reports none."""
     model: str = ""
-    """Who answered, as far as the provider says."""
+    """The model that answered, as reported."""
     provider: str = ""
     fingerprint: str = ""
     request_id: str = ""
@@ -40,11 +40,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of a run; all but the last were repeated."""
+    """One attempt of a run; all but the last were retried."""
 
     ms: int
     verdict: Verdict
-    asked: tuple[Asked, ...]
+    asked: tuple[SentRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Record:
     final: str
     """The final text; empty if there is none."""
     world: Json
-    """What the world told at the end."""
+    """The contents of the world at the end."""
     language_shape: str
     """``ok``, ``drift`` or ``unknown``; empty without a language policy."""
     turns: int
@@ -77,7 +77,7 @@ class Record:
     error_body: Json = None
     """The body of an error response, parsed where it is JSON; at most 20,000 characters of it."""
     error_hint: str = ""
-    """``provider: message``, as a router tells it."""
+    """``provider: message``, as reported by a router."""
     cassette: str = ""
     """The path of the recording, relative to the evaluation's directory; empty if nothing was recorded."""
 

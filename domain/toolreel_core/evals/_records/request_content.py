@@ -1,9 +1,8 @@
-"""What a request tells the model, whoever has written it, and where two such tales part.
+"""Provider-neutral content of a request, and the first divergence between two requests.
 
-Strategies write the same conversation in other ways: other options, other identifiers of calls, reasoning
-that goes back or does not, other text beside a call. None of this is a part of what is compared here. What
-is: which tools there are, and each message in its order, as who says what, with which calls, and which call
-a result belongs to.
+Strategies encode the same conversation differently: other options, other call ids, reasoning sent back or
+not, other text next to a call. None of this is compared. Compared are the tools, and the messages in their
+order: role, text, calls, and the call that a result belongs to.
 """
 
 from __future__ import annotations
@@ -15,21 +14,28 @@ from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 
-__all__ = ["Divergence", "Parting", "Said", "Told", "parting", "told_in"]
+__all__ = [
+    "ContentMessage",
+    "Divergence",
+    "DivergenceKind",
+    "RequestContent",
+    "first_divergence",
+    "request_content",
+]
 
-Parting: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
-"""``opening``: the conversation begins otherwise; ``calls``: other calls were heard in a reply;
-``result``: a call came to something else; ``nudge``: the model is spoken to once more, or in other words;
-``tools``: it is told of other tools; ``again``: it is asked once more for what it has answered."""
+DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
+"""``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
+``result``: a call returned something else; ``nudge``: the model gets a further or another message;
+``tools``: other tools are offered; ``again``: an answered request is sent again."""
 
-_SHOWN = 80
+_MAX_EXCERPT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ContentMessage:
     """One message."""
 
-    who: str
+    role: str
     """``system``, ``user``, ``assistant`` or ``tool``."""
     text: str = ""
     """Of an assistant that calls nothing, and of everybody else."""
@@ -40,80 +46,84 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """All that a request tells."""
+class RequestContent:
+    """The content of a request."""
 
     tools: tuple[str, ...]
     """Their names, in alphabetical order."""
-    said: tuple[Said, ...]
+    messages: tuple[ContentMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where a run asks for something that a recording does not answer."""
+    """The point at which a recording no longer answers a run."""
 
-    kind: Parting
+    kind: DivergenceKind
     what: str
     """In words for a person."""
 
 
-def told_in(body: Tree) -> Told:
-    """What the body of a request tells.
+def request_content(body: Tree) -> RequestContent:
+    """The content of a request's body.
 
-    >>> told_in({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
-    Told(tools=(), said=(Said(who='user', text='hello', calls=(), answers=0),))
+    >>> request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
+    RequestContent(tools=(), messages=(ContentMessage(role='user', text='hello', calls=(), answers=0),))
     """
-    said, latest = list[Said](), tuple[str, ...]()
+    messages, latest = list[ContentMessage](), tuple[str, ...]()
     for message in _trees(body.get("messages")):
         one = _said(message)
-        if one.who == "assistant":
+        if one.role == "assistant":
             latest = tuple(_text(call.get("id")) for call in _trees(message.get("tool_calls")))
-        if one.who == "tool":
+        if one.role == "tool":
             one = replace(one, answers=_place(latest, _text(message.get("tool_call_id"))))
-        if one != Said("assistant"):
-            said.append(one)
+        if one != ContentMessage("assistant"):
+            messages.append(one)
     tools = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
-    return Told(tuple(sorted(_text(_function(tool).get("name")) for tool in tools)), tuple(said))
+    return RequestContent(
+        tuple(sorted(_text(_function(tool).get("name")) for tool in tools)), tuple(messages)
+    )
 
 
-def parting(recorded: Told | None, asked: Told) -> Divergence:
-    """What is another in what is asked than in what was recorded.
+def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> Divergence:
+    """How a request differs from the recorded one.
 
     :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it
         is empty
     """
-    before = recorded.said if recorded else ()
-    for place, (old, new) in enumerate(zip_longest(before, asked.said)):
+    before = recorded.messages if recorded else ()
+    for place, (old, new) in enumerate(zip_longest(before, asked.messages)):
         if old != new and new is not None:
-            return _of_message(old, new, asked.said[place + 1 :], opening=_opens(asked.said[:place]))
-    if recorded and len(before) == len(asked.said) and recorded.tools != asked.tools:
+            return _of_message(old, new, asked.messages[place + 1 :], opening=_opens(asked.messages[:place]))
+    if recorded and len(before) == len(asked.messages) and recorded.tools != asked.tools:
         return Divergence("tools", f"is told of {_names(asked.tools)}, and was of {_names(recorded.tools)}")
     return Divergence("again", "asks once more for what has been answered")
 
 
-def _of_message(old: Said | None, new: Said, rest: Sequence[Said], *, opening: bool) -> Divergence:
-    if new.who == "tool":
+def _of_message(
+    old: ContentMessage | None, new: ContentMessage, rest: Sequence[ContentMessage], *, opening: bool
+) -> Divergence:
+    if new.role == "tool":
         return Divergence("result", f"a call comes to {_short(new.text)}, and came to {_was(old)}")
-    if new.who == "assistant" and new.calls:
+    if new.role == "assistant" and new.calls:
         return Divergence("calls", f"hears {_calls(new)}, where there was {_was(old)}")
-    if opening and old is not None and new.who != "assistant":
+    if opening and old is not None and new.role != "assistant":
         return Divergence("opening", f"begins with {_short(new.text)}, and began with {_was(old)}")
-    nudge = next((one for one in rest if one.who != "assistant"), new) if new.who == "assistant" else new
+    nudge = next((one for one in rest if one.role != "assistant"), new) if new.role == "assistant" else new
     return Divergence("nudge", f"tells the model {_short(nudge.text)}, where there was {_was(old)}")
 
 
-def _opens(before: Sequence[Said]) -> bool:
-    return all(one.who in {"system", "user"} for one in before)
+def _opens(before: Sequence[ContentMessage]) -> bool:
+    return all(one.role in {"system", "user"} for one in before)
 
 
-def _was(old: Said | None) -> str:
+def _was(old: ContentMessage | None) -> str:
     if old is None:
         return "nothing more"
     return _calls(old) if old.calls else _short(old.text)
 
 
-def _calls(said: Said) -> str:
-    return " and ".join(f"{name}({_cut(arguments)})" for name, arguments in said.calls)
+def _calls(messages: ContentMessage) -> str:
+    return " and ".join(f"{name}({_cut(arguments)})" for name, arguments in messages.calls)
 
 
 def _names(tools: Sequence[str]) -> str:
@@ -125,13 +135,13 @@ def _short(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
-def _said(message: Tree) -> Said:
-    who = {"developer": "system"}.get(role := _text(message.get("role")), role)
+def _said(message: Tree) -> ContentMessage:
+    role = {"developer": "system"}.get(role := _text(message.get("role")), role)
     calls = tuple(_call(_function(call)) for call in _trees(message.get("tool_calls")))
-    return Said(who, "" if calls else _text(message.get("content")).strip(), calls)
+    return ContentMessage(role, "" if calls else _text(message.get("content")).strip(), calls)
 
 
 def _call(function: Tree) -> tuple[str, str]:

@@ -1,8 +1,8 @@
-"""Trying a run again: where the provider failed for the moment, and where a model said nothing at all.
+"""Retries of whole runs: after transient failures of the provider, and after an empty final text.
 
-A run that failed stays failed. What is tried again is one that says nothing about the model (``void``),
-for as long as the plan allows, and one that ended in an empty text, which the reference harness gives
-another try; both are counted, and stand in the record.
+A failed run is never retried, since that would inflate the pass rate. Retried are ``void`` runs, which say
+nothing about the model, and runs that ended in an empty text, as the reference harness does. All attempts
+are counted and recorded.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Tries", "tried_again", "wait_ms"]
+__all__ = ["Retries", "remaining_retries", "retry_delay_ms"]
 
-_PASSING: Final = frozenset(
+_TRANSIENT: Final = frozenset(
     {
         "transport.rate_limit",
         "transport.timeout",
@@ -23,18 +23,18 @@ _PASSING: Final = frozenset(
         "transport.decode",
     }
 )
-"""What may be over soon; a wrong key or an empty account is not."""
+"""Failures that may pass; a wrong key or an empty account does not."""
 
 _SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
-"""What a run is called that ended without a text, and without anything else that would explain it."""
+"""Categories of a run that ended without a text and without another explanation."""
 
 _BASE_MS: Final = 1_000
 _CAP_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
-    """How often a run may still be tried again."""
+class Retries:
+    """How often a run may still be retried."""
 
     empties: int = 1
     """After an empty final text."""
@@ -42,30 +42,30 @@ class Tries:
     """After a failure of the provider."""
 
 
-def tried_again(verdict: Verdict, final: str, tries: Tries) -> Tries | None:
-    """What is left when a run is tried again; ``None`` if it is not.
+def remaining_retries(verdict: Verdict, final: str, retries: Retries) -> Retries | None:
+    """The remaining retries if a run is retried; ``None`` if it is not.
 
-    >>> tried_again(Verdict("fail", "wire.empty_response"), "", Tries())
-    Tries(empties=0, voids=3)
+    >>> remaining_retries(Verdict("fail", "wire.empty_response"), "", Retries())
+    Retries(empties=0, voids=3)
 
     :param final: the final text, which is blank where the model said nothing
     """
     if verdict.result == "void":
-        again = verdict.category in _PASSING and tries.voids > 0
-        return replace(tries, voids=tries.voids - 1) if again else None
+        again = verdict.category in _TRANSIENT and retries.voids > 0
+        return replace(retries, voids=retries.voids - 1) if again else None
     silent = not final.strip() and verdict.category.startswith(_SILENT)
-    if verdict.result == "fail" and silent and tries.empties > 0:
-        return replace(tries, empties=tries.empties - 1)
+    if verdict.result == "fail" and silent and retries.empties > 0:
+        return replace(retries, empties=retries.empties - 1)
     return None
 
 
-def wait_ms(failures: int, asked_for: int | None) -> int:
-    """How long to wait before a run is tried again that the provider failed.
+def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
+    """Milliseconds to wait before a retry: exponential backoff, at least ``Retry-After``, at most a minute.
 
-    >>> wait_ms(1, None), wait_ms(2, None), wait_ms(1, 30_000)
+    >>> retry_delay_ms(1, None), retry_delay_ms(2, None), retry_delay_ms(1, 30_000)
     (1000, 2000, 30000)
 
     :param failures: so far, from 1 on
-    :param asked_for: milliseconds that the server asked for, with ``Retry-After``
+    :param retry_after_ms: milliseconds that the server asked for, with ``Retry-After``
     """
-    return min(_CAP_MS, max(_BASE_MS << (failures - 1), asked_for or 0))
+    return min(_CAP_MS, max(_BASE_MS << (failures - 1), retry_after_ms or 0))

@@ -1,4 +1,4 @@
-"""The catalogue of scenarios, and the words by which they are chosen."""
+"""The catalogue of scenarios, and their groups."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from toolreel_core.evals._scenarios.packs.injection import INJECTION
 from toolreel_core.evals._scenarios.packs.locales import LOCALES
 from toolreel_core.evals._scenarios.packs.restraint import RESTRAINT
 from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
-from toolreel_core.evals._scenarios.reference import REFERENCE
+from toolreel_core.evals._scenarios.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.token_caps import CAPPED
 
-__all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "chosen_scenarios", "fingerprint", "scenario"]
+__all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "fingerprint", "scenario", "select_scenarios"]
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
@@ -75,12 +74,12 @@ def scenario(name: str) -> Scenario:
     return _BY_NAME[name]
 
 
-def chosen_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
+def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
     """The scenarios that groups and names mean, in catalogue order; nothing means ``default``.
 
     A word with ``!`` before it takes away what it means.
 
-    >>> [one.name for one in chosen_scenarios(["simple", "!chat_only"])]
+    >>> [one.name for one in select_scenarios(["simple", "!chat_only"])]
     ['happy_path']
 
     :raises ConfigError: if a word means nothing, or nothing is left
@@ -111,7 +110,7 @@ def fingerprint(one: Scenario) -> str:
     setting = one.begin("")
     said = (wire(message) for message in setting.messages)
     checks = [f"{check.layer}:{check.name}" for check in one.checks]
-    # Its repr tells what a world has in store, which it tells nobody else at the beginning.
+    # The repr includes prepared answers and mishaps, which `contents` does not show at the beginning.
     head = canonical([one.name, one.version, one.changes.changes(), checks, repr(setting.world)])
     return chain("scenario", head, setting.tools.fingerprint, *said)
 

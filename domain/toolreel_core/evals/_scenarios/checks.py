@@ -1,4 +1,7 @@
-"""What oracles look at: calls, results and worlds, and as little wording as can be."""
+"""Checks of calls, results and worlds; the wording of answers matters as little as possible.
+
+Their messages are stored as reasons in records, so they must not change.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,21 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
-from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check
 from toolreel_core.evals._worlds.json_pointer import at
 
 __all__ = [
-    "argument_left_out",
+    "argument_omitted",
     "arguments_of",
-    "asked_for",
-    "begins_with",
     "called",
-    "code_seen",
+    "called_before",
+    "error_occurred",
     "exercise",
-    "made_together",
+    "first_calls_are",
     "no_calls",
     "outcome",
+    "parallel_calls_made",
     "says_done",
     "says_something",
     "world_has",
@@ -42,7 +45,7 @@ def exercise(name: str, finding: _Finding) -> Check:
     return Check(name, "exercise", finding)
 
 
-def arguments_of(call: SeenCall) -> Tree:
+def arguments_of(call: ObservedCall) -> Tree:
     """The arguments of a call, as far as they are an object."""
     tree = read(call.arguments).value_or(None)
     return tree if isinstance(tree, Mapping) else {}
@@ -65,7 +68,7 @@ def world_has(pointer: str, value: Json) -> _Finding:
     """A finding that wants a value at one place of the world."""
 
     def finding(seen: Evidence) -> str:
-        there = at(seen.world.told(), pointer)
+        there = at(seen.world.contents(), pointer)
         # As text, since True equals 1 and 1.0 to Python.
         if canonical(there) == canonical(value):
             return ""
@@ -74,7 +77,7 @@ def world_has(pointer: str, value: Json) -> _Finding:
     return finding
 
 
-def begins_with(*names: str) -> _Finding:
+def first_calls_are(*names: str) -> _Finding:
     """A finding that wants the first turn with calls to make just these, in any order."""
 
     def finding(seen: Evidence) -> str:
@@ -85,7 +88,7 @@ def begins_with(*names: str) -> _Finding:
     return finding
 
 
-def asked_for(name: str, *, before: str) -> _Finding:
+def called_before(name: str, *, before: str) -> _Finding:
     """A finding that wants one tool to be called before another one is."""
 
     def finding(seen: Evidence) -> str:
@@ -112,7 +115,7 @@ def no_calls(seen: Evidence) -> str:
     return f"nothing was to be called, and {', '.join(made)} was" if made else ""
 
 
-def code_seen(code: str, name: str = "") -> _Finding:
+def error_occurred(code: str, name: str = "") -> _Finding:
     """A finding that wants an error to have come up, whatever became of it later.
 
     :param name: of the tool whose error it is; of any tool, if nothing is said
@@ -125,7 +128,7 @@ def code_seen(code: str, name: str = "") -> _Finding:
     return finding
 
 
-def argument_left_out(argument: str) -> _Finding:
+def argument_omitted(argument: str) -> _Finding:
     """A finding that wants no call to say what can be left out."""
 
     def finding(seen: Evidence) -> str:
@@ -135,7 +138,7 @@ def argument_left_out(argument: str) -> _Finding:
     return finding
 
 
-def made_together(seen: Evidence) -> str:
+def parallel_calls_made(seen: Evidence) -> str:
     """Some turn made several calls at once."""
     return "" if any(len(turn.calls) > 1 for turn in seen.turns) else "no turn made two calls at once"
 

@@ -1,4 +1,4 @@
-"""What a run came to, as oracles see it."""
+"""Evidence: a finished run, as checks see it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from toolreel_core._protocol.state import Settled, State
 from toolreel_core._replies.finish_reason import Finish
 from toolreel_core.evals._worlds.world import World
 
-__all__ = ["Evidence", "SeenCall", "SeenTurn", "evidence_of"]
+__all__ = ["Evidence", "ObservedCall", "ObservedTurn", "evidence_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCall:
+class ObservedCall:
     """A tool call that the loop heard, and its result."""
 
     name: str
@@ -41,11 +41,11 @@ class SeenCall:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTurn:
+class ObservedTurn:
     """One reply of the model."""
 
     finish: Finish
-    calls: tuple[SeenCall, ...]
+    calls: tuple[ObservedCall, ...]
     text: str
 
 
@@ -56,11 +56,11 @@ class Evidence:
     outcome: Outcome
     final: str
     """The final text; empty if there is none."""
-    turns: tuple[SeenTurn, ...]
+    turns: tuple[ObservedTurn, ...]
     world: World
     """As the run left it."""
     begun: Json
-    """What :meth:`World.told` said at the beginning."""
+    """What :meth:`World.contents` said at the beginning."""
     tools_sent: bool
     """Whether the model was told of tools at all."""
     language: str = ""
@@ -71,7 +71,7 @@ class Evidence:
     """Whether the server refused tools, and the run went on without them."""
 
     @property
-    def calls(self) -> tuple[SeenCall, ...]:
+    def calls(self) -> tuple[ObservedCall, ...]:
         """All calls, in order."""
         return tuple(call for turn in self.turns for call in turn.calls)
 
@@ -101,12 +101,12 @@ def evidence_of(
     :param strict: whether an answer in another language is a failure
     """
     outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
-    seen = tuple(notes)
+    all_notes = tuple(notes)
     dropped = state.memory.tools_dropped
     return Evidence(
         outcome,
         _final(outcome),
-        _turns(plan, state.messages.messages[len(plan.messages) :], seen),
+        _turns(plan, state.messages.messages[len(plan.messages) :], all_notes),
         world,
         begun,
         tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
@@ -120,31 +120,33 @@ def _final(outcome: Outcome) -> str:
     return outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else ""
 
 
-def _turns(plan: Plan, said: Sequence[Message], notes: Sequence[Note]) -> tuple[SeenTurn, ...]:
+def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tuple[ObservedTurn, ...]:
     """The replies that counted, the last of each turn; those before it were asked for again."""
     replies = {note.turn: note for note in notes if isinstance(note, ReplyRead)}
     results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
-    beside = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
-    heard = {turn for turn, _ in results}
-    calling, texts = iter(_calling(said)), iter(_texts(said))
-    turns = list[SeenTurn]()
+    stripped_text = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
+    turns_with_results = {turn for turn, _ in results}
+    calling, texts = iter(_calling(messages)), iter(_texts(messages))
+    turns = list[ObservedTurn]()
     for turn, reply in replies.items():
-        calls, text = tuple[SeenCall, ...](), beside.get(turn, "")
-        if turn in heard:
-            sent, told = next(calling)
+        calls, text = tuple[ObservedCall, ...](), stripped_text.get(turn, "")
+        if turn in turns_with_results:
+            sent, contents = next(calling)
             # Calls of a run that has not ended may still be without a result.
-            pairs = zip(sent, told, strict=False)
-            calls = tuple(_seen(plan, call, result, results[turn, call.id]) for call, result in pairs)
+            pairs = zip(sent, contents, strict=False)
+            calls = tuple(
+                _observed_call(plan, call, result, results[turn, call.id]) for call, result in pairs
+            )
         elif reply.problem != "EMPTY_RESPONSE":
             text = next(texts, "")
-        turns.append(SeenTurn(reply.finish, calls, text))
+        turns.append(ObservedTurn(reply.finish, calls, text))
     return tuple(turns)
 
 
-def _calling(said: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
+def _calling(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
     """The calls of each message that makes some, and the results that follow it, in the same order."""
     found = list[tuple[tuple[SentCall, ...], list[str]]]()
-    for message in said:
+    for message in messages:
         if isinstance(message, AssistantMessage) and message.calls:
             found.append((message.calls, []))
         elif isinstance(message, ToolMessage):
@@ -152,16 +154,16 @@ def _calling(said: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[s
     return found
 
 
-def _texts(said: Sequence[Message]) -> list[str]:
-    return [one.content for one in said if isinstance(one, AssistantMessage) and not one.calls]
+def _texts(messages: Sequence[Message]) -> list[str]:
+    return [one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls]
 
 
-def _seen(plan: Plan, call: SentCall, result: str, note: _Result) -> SeenCall:
-    ok, codes = _came(note)
-    return SeenCall(plan.tools.inner(call.name), call.arguments, ok, codes, result)
+def _observed_call(plan: Plan, call: SentCall, result: str, note: _Result) -> ObservedCall:
+    ok, codes = _result_of(note)
+    return ObservedCall(plan.tools.inner(call.name), call.arguments, ok, codes, result)
 
 
-def _came(note: _Result) -> tuple[bool, tuple[str, ...]]:
+def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:
     match note:
         case CallEnded():
             return note.ok, note.codes

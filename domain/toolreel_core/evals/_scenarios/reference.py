@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._scenarios.checks import (
-    argument_left_out,
-    asked_for,
-    begins_with,
-    code_seen,
+    argument_omitted,
+    called_before,
+    error_occurred,
     exercise,
-    made_together,
+    first_calls_are,
     outcome,
+    parallel_calls_made,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.packs.on_workspace import DONE, DRAFT, opening, patch
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.workspace import Workspace
 from toolreel_core.evals._worlds.workspace_tools import WORKSPACE_TOOLS
 
-__all__ = ["CHAT_ONLY", "HAPPY_PATH", "LONG_ARGUMENTS_GUARD", "REFERENCE"]
+__all__ = ["CAPPED", "CHAT_ONLY", "HAPPY_PATH", "LONG_ARGUMENTS_GUARD", "REFERENCE"]
 
 _JOB: Final = """\
 You edit a workspace, and you do it with tools alone: each message of yours is made of tool calls, until the \
@@ -37,8 +38,8 @@ Arguments look like this:
 state_get: {"select": ["/draft/foo"]}
 state_patch: {"request_id": "r1", "ops": [{"op": "set", "path": "/draft/foo", "value": "bar"}]}"""
 
-_READ_FIRST: Final = exercise("state_get_first", asked_for("state_get", before="state_patch"))
-_BOTH_FIRST: Final = exercise("both_first", begins_with("state_get", "state_patch"))
+_READ_FIRST: Final = exercise("state_get_first", called_before("state_get", before="state_patch"))
+_BOTH_FIRST: Final = exercise("both_first", first_calls_are("state_get", "state_patch"))
 
 
 def _chat(seed: str) -> Setting:
@@ -50,14 +51,14 @@ def _chat(seed: str) -> Setting:
     return Setting(messages, WORKSPACE_TOOLS, Workspace.of(seed))
 
 
-_READ: Final = called("state_get")
-_WRITE: Final = called("state_patch", **patch())
-_WRONG: Final = called("state_patch", **patch("baz"))
-_LONG: Final = called("state_patch", **patch("x" * 320))
-_READ_THERE: Final = called("state_get", workspace_id="$workspace")
-_WRITE_THERE: Final = called("state_patch", **patch(workspace_id="$workspace"))
-_ELSEWHERE: Final = called("state_patch", **patch(path="/draft/other"))
-_NO_LIST: Final = called("state_patch", request_id="r1", ops=7)
+_READ: Final = call("state_get")
+_WRITE: Final = call("state_patch", **patch())
+_WRONG: Final = call("state_patch", **patch("baz"))
+_LONG: Final = call("state_patch", **patch("x" * 320))
+_READ_THERE: Final = call("state_get", workspace_id="$workspace")
+_WRITE_THERE: Final = call("state_patch", **patch(workspace_id="$workspace"))
+_ELSEWHERE: Final = call("state_patch", **patch(path="/draft/other"))
+_NO_LIST: Final = call("state_patch", request_id="r1", ops=7)
 
 _GOOD: Final = script(_READ_THERE, _WRITE_THERE, "Done.")
 _BLIND: Final = script(_WRITE_THERE, "Done.")
@@ -98,7 +99,7 @@ HAPPY_PATH: Final = Scenario(
     ("default", "smoke", "typical", "simple", "extreme"),
     opening(_JOB, _ONE_BY_ONE, _EXAMPLES),
     (DONE, DRAFT, _READ_FIRST),
-    rehearsals=Rehearsals(_GOOD, _BAD, _BLIND),
+    scripts=ScenarioScripts(_GOOD, _BAD, _BLIND),
 )
 
 PARTIAL_SUCCESS_FAILURE: Final = Scenario(
@@ -116,7 +117,7 @@ PARTIAL_SUCCESS_FAILURE: Final = Scenario(
     ),
     (DONE, DRAFT, outcome("partial", _partly), _BOTH_FIRST),
     _several_calls("partial_success_failure"),
-    Rehearsals(
+    ScenarioScripts(
         script(_READ + _ELSEWHERE, _WRITE, "Done."),
         script(_READ, _WRITE, "Done."),
         script(_READ, _READ + _ELSEWHERE, _WRITE, "Done."),
@@ -136,10 +137,10 @@ MISSING_WORKSPACE_ID: Final = Scenario(
         "- The identifier that the user gives is no value; never write it into the draft.",
         _EXAMPLES,
     ),
-    (DONE, DRAFT, exercise("left_out", argument_left_out("workspace_id"))),
-    rehearsals=Rehearsals(
+    (DONE, DRAFT, exercise("left_out", argument_omitted("workspace_id"))),
+    scripts=ScenarioScripts(
         script(_READ, _WRITE, "Done."),
-        script(_READ, called("state_patch", **patch("$workspace")), "Done."),
+        script(_READ, call("state_patch", **patch("$workspace")), "Done."),
         _GOOD,
     ),
 )
@@ -158,7 +159,7 @@ TYPE_ERROR_RECOVERY: Final = Scenario(
         _EXAMPLES,
     ),
     (DONE, DRAFT, exercise("patch_failed", _failed_patch)),
-    rehearsals=Rehearsals(script(_READ, _NO_LIST, _WRITE, "Done."), _BAD, _GOOD),
+    scripts=ScenarioScripts(script(_READ, _NO_LIST, _WRITE, "Done."), _BAD, _GOOD),
 )
 
 HAPPY_PATH_PARALLEL: Final = Scenario(
@@ -173,9 +174,9 @@ HAPPY_PATH_PARALLEL: Final = Scenario(
         "- When both have worked, finish.",
         _EXAMPLES,
     ),
-    (DONE, DRAFT, outcome("together", made_together), _BOTH_FIRST),
+    (DONE, DRAFT, outcome("together", parallel_calls_made), _BOTH_FIRST),
     _several_calls("happy_path_parallel"),
-    Rehearsals(
+    ScenarioScripts(
         script(_READ + _WRITE, "Done."),
         script(_READ, _WRITE, "Done."),
         script(_READ, _READ + _WRITE, "Done."),
@@ -197,12 +198,12 @@ LONG_ARGUMENTS_GUARD: Final = Scenario(
         '- You are not finished before /draft/foo is "bar". Then answer with the one sentence: Done.',
         _EXAMPLES,
     ),
-    (DONE, DRAFT, exercise("too_large", code_seen("ARGUMENTS_TOO_LARGE", "state_patch"))),
+    (DONE, DRAFT, exercise("too_large", error_occurred("ARGUMENTS_TOO_LARGE", "state_patch"))),
     Preset.of(
         "long_arguments_guard",
         {"config": {"max_tool_args_bytes": 300}, "request_overrides": {"max_tokens": 1024}},
     ),
-    Rehearsals(script(_LONG, _WRITE, "Done."), script(_LONG, "Done."), script(_READ, _WRITE, "Done.")),
+    ScenarioScripts(script(_LONG, _WRITE, "Done."), script(_LONG, "Done."), script(_READ, _WRITE, "Done.")),
 )
 
 TOOL_OUTPUT_TRUNCATION: Final = Scenario(
@@ -219,12 +220,12 @@ TOOL_OUTPUT_TRUNCATION: Final = Scenario(
         _EXAMPLES,
         draft={"big": "0123456789ab" * 1_000},
     ),
-    (DONE, DRAFT, outcome("too_large", code_seen("TOOL_OUTPUT_TOO_LARGE")), _READ_FIRST),
+    (DONE, DRAFT, outcome("too_large", error_occurred("TOOL_OUTPUT_TOO_LARGE")), _READ_FIRST),
     Preset.of(
         "tool_output_truncation",
         {"config": {"max_tool_output_bytes": 5_000, "tool_failure_policy": "tolerated"}},
     ),
-    Rehearsals(script(_READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, _READ, "Done.")),
+    ScenarioScripts(script(_READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, _READ, "Done.")),
 )
 
 CHAT_ONLY: Final = Scenario(
@@ -239,7 +240,7 @@ CHAT_ONLY: Final = Scenario(
         "chat_only",
         {"config": {"tool_use_mode": "disabled"}, "request_overrides": {"max_tokens": 1024}},
     ),
-    Rehearsals(script("Done."), script("I would rather talk about the weather.")),
+    ScenarioScripts(script("Done."), script("I would rather talk about the weather.")),
 )
 
 REFERENCE: Final = (
@@ -253,3 +254,15 @@ REFERENCE: Final = (
     CHAT_ONLY,
 )
 """In the reference's order."""
+
+
+def _capped(scenario: Scenario, tokens: int) -> Scenario:
+    name = f"{scenario.name}_capped"
+    cap = Preset.of(name, {"request_overrides": {"max_tokens": tokens}})
+    about = f"{scenario.about} With the reference's cap of {tokens} tokens a reply."
+    changes = replace(scenario.changes.merged(cap), names=(name,))
+    return replace(scenario, name=name, pack="capped", about=about, groups=(), changes=changes)
+
+
+CAPPED: Final = (_capped(LONG_ARGUMENTS_GUARD, 256), _capped(CHAT_ONLY, 32))
+"""Each under its own name, so that both can stand in one plan."""

@@ -1,4 +1,4 @@
-"""Scenarios: a task, the world that it is set in, and how one sees that it was done."""
+"""Scenarios: a task, its world, and the checks that decide whether it was done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scripts import Rehearsals
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts
 from toolreel_core.evals._worlds.world import World
 
 __all__ = ["Check", "Layer", "Scenario", "Setting"]
@@ -23,7 +23,7 @@ _CONTROLS: Final = frozenset({"chat_only", "chat_only_capped"})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a run of a scenario begins with."""
+    """The initial messages, tools and world of a run."""
 
     messages: tuple[Message, ...]
     tools: ToolSurface
@@ -32,7 +32,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that an oracle looks at."""
+    """One condition of a scenario."""
 
     name: str
     """Part of the failure's category, such as ``draft`` in ``task.outcome:draft``."""
@@ -50,15 +50,15 @@ class Scenario:
     """What it belongs to: ``reference``, or the name of a further pack."""
     about: str
     version: int
-    """Counted up whenever its words, world or tools change, so that older records stay apart."""
+    """Increased whenever its texts, world or tools change, so that older records are kept apart."""
     groups: tuple[str, ...]
     begin: Callable[[str], Setting] = field(compare=False)
     """The setting of one run, from the seed that its identifiers are made of."""
     checks: tuple[Check, ...]
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
-    rehearsals: Rehearsals | None = None
-    """Models in a few lines that show what its oracle makes of them."""
+    scripts: ScenarioScripts | None = None
+    """Scripted models that prove its checks."""
 
     @property
     def control(self) -> bool:

@@ -9,7 +9,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._scenarios.scripts import Kind, spoken
+from toolreel_core.evals._scenarios.scripts import Kind, scripted_reply
 
 __all__ = ["KINDS", "PREFIX", "kind_of", "reply_of"]
 
@@ -44,7 +44,7 @@ def reply_of(kind: Kind, name: str, messages: Sequence[Tree]) -> Tree:
     :param messages: the conversation so far, as a request tells it
     :raises ConfigError: if there is no such scenario, or nobody has written a script for it
     """
-    rehearsals = scenario(name).rehearsals
-    if rehearsals is None:
+    scripts = scenario(name).scripts
+    if scripts is None:
         raise ConfigError(f"scenario {name!r} has no scripts; run it with a model")
-    return spoken(rehearsals.of(kind), messages, model=f"{PREFIX}{kind}")
+    return scripted_reply(scripts.of(kind), messages, model=f"{PREFIX}{kind}")

@@ -1,7 +1,7 @@
-"""Scripts: models in a few lines, which prove an oracle without a network.
+"""Scripts: scripted models that prove the checks of a scenario without a network.
 
-What comes next follows from the conversation alone, so that one script drives a run, the same run
-gone on with after a crash, and a thousand of them at once.
+The next reply follows from the conversation alone, so one script can drive a run, its continuation after a
+crash, and a thousand concurrent runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core.evals._worlds.json_pointer import at
 
-__all__ = ["Kind", "Line", "Rehearsals", "Script", "ScriptedCall", "called", "script", "spoken"]
+__all__ = ["Kind", "Line", "ScenarioScripts", "Script", "ScriptedCall", "call", "script", "scripted_reply"]
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
@@ -45,7 +45,7 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsals:
+class ScenarioScripts:
     """What proves an oracle: one script that passes, and others that must not."""
 
     good: Script
@@ -66,7 +66,7 @@ class Rehearsals:
                 assert_never(kind)
 
 
-def called(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
+def call(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
     """A line that makes one call; two lines can be joined with ``+``."""
     return (ScriptedCall(name, canonical(arguments)),)
 
@@ -76,10 +76,10 @@ def script(*lines: Line) -> Script:
     return Script(lines)
 
 
-def spoken(said: Script, messages: Sequence[Tree], *, model: str = "scripted") -> Tree:
+def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scripted") -> Tree:
     """The body of the next reply.
 
-    >>> body = spoken(script("Done."), [{"role": "user", "content": "Hello."}])
+    >>> body = scripted_reply(script("Done."), [{"role": "user", "content": "Hello."}])
     >>> body["choices"][0]["message"]["content"]
     'Done.'
 

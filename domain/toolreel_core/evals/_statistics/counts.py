@@ -1,14 +1,20 @@
-"""Runs, counted: how many of a cell passed, and how two candidates did on the same tasks."""
+"""Counts of passed runs, paired counts of two candidates, and pass@k over cells.
+
+pass@k is the unbiased estimator of Chen et al. 2021 (Evaluating Large Language Models Trained on Code);
+pass^k, where all trials have to pass, is that of Yao et al. 2024 (tau-bench). Both are means over cells, so
+that each cell counts once. Cells with fewer than ``k`` valid trials are left out, and counted.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import comb, fsum
 
 from toolreel_core._errors import ConfigError
 
-__all__ = ["Count", "Pairs", "total", "total_pairs"]
+__all__ = ["CellMean", "Count", "Pairs", "pass_at", "pass_hat", "total", "total_pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Pairs:
     gained: int
     """The second passed and the first did not: a recovery."""
     neither: int
-    """None of the two passed."""
+    """Neither passed."""
 
     def __post_init__(self) -> None:
         if min(self.both, self.lost, self.gained, self.neither) < 0:
@@ -89,7 +95,7 @@ class Pairs:
 
     @property
     def discordant(self) -> int:
-        """Pairs in which one passed and the other did not: only they tell the two apart."""
+        """Pairs in which exactly one passed; McNemar's test uses only these."""
         return self.lost + self.gained
 
     @property
@@ -104,7 +110,7 @@ class Pairs:
 
     @property
     def difference(self) -> float | None:
-        """The second's rate less the first's, -1 to 1; ``None`` if there are no pairs."""
+        """The second's rate minus the first's, -1 to 1; ``None`` if there are no pairs."""
         return (self.gained - self.lost) / self.runs if self.runs else None
 
     @property
@@ -136,3 +142,44 @@ def total_pairs(tables: Iterable[Pairs]) -> Pairs:
         sum(group.gained for group in groups),
         sum(group.neither for group in groups),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CellMean:
+    """A mean over cells."""
+
+    k: int
+    """Trials that are looked at together."""
+    rate: float | None
+    """The mean over the cells, 0 to 1; ``None`` if there are none."""
+    cells: int
+    """The denominator: cells with at least ``k`` trials."""
+    left_out: int
+    """Cells with fewer trials."""
+
+
+def pass_at(cells: Iterable[Count], k: int = 1) -> CellMean:
+    """pass@k: the chance that of ``k`` trials of a cell at least one passes, ``1 - C(n-c,k)/C(n,k)``.
+
+    >>> pass_at([Count(5, 5), Count(3, 5)])
+    CellMean(k=1, rate=0.8, cells=2, left_out=0)
+    """
+    return _over(cells, k, lambda cell: 1 - comb(cell.runs - cell.passed, k) / comb(cell.runs, k))
+
+
+def pass_hat(cells: Iterable[Count], k: int) -> CellMean:
+    """pass^k: the chance that of ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``.
+
+    >>> pass_hat([Count(5, 5), Count(3, 5), Count(2, 2)], 3)
+    CellMean(k=3, rate=0.55, cells=2, left_out=1)
+    """
+    return _over(cells, k, lambda cell: comb(cell.passed, k) / comb(cell.runs, k))
+
+
+def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> CellMean:
+    if k < 1:
+        raise ConfigError(f"k: expected a whole number of at least 1, got {k!r}")
+    given = list(cells)
+    enough = [cell for cell in given if cell.runs >= k]
+    rate = fsum(map(chance, enough)) / len(enough) if enough else None
+    return CellMean(k, rate, len(enough), len(given) - len(enough))

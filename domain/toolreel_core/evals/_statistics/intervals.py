@@ -1,4 +1,4 @@
-"""An interval of a rate or of a difference of rates, and what it is worth."""
+"""A confidence interval of a rate, or of a difference of two rates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Interval"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a rate, or a difference of two rates, lies; an end belongs to it.
+    """A closed confidence interval.
 
     >>> print(Interval(0.8241935, 0.8814775, 0.95, "Wilson"))
     82.4 to 88.1 %
@@ -22,7 +22,7 @@ class Interval:
     confidence: float
     """The share of such intervals that hold the true value, such as 0.95."""
     method: str
-    """The name of the formula, and why another one was not to be had, if it stands in for one."""
+    """The name of the formula; if it replaces another one, also why."""
 
     @property
     def width(self) -> float:

@@ -1,14 +1,13 @@
-"""Rules by which a cell stops before all of its trials are run; they stand in the plan, before the first run.
+"""Stopping rules (group-sequential designs), declared in the plan before the first run.
 
-Whoever looks again and again at a test at level 0.05 and stops at the first success finds a difference
-in far more than 5 % of the comparisons in which there is none. So a rule names its looks beforehand, and
-shares the level among them: each look has a level of its own, and these levels add up to the level of
-the rule. By the union bound all looks together are then wrong no more often than that, whatever the
-runs have in common; the price is that the rule is a little too careful.
+Repeated tests at level 0.05 that stop at the first success find a difference in far more than 5 % of the
+comparisons of equals. Interim analyses (*looks*) are therefore pre-registered, and split the alpha level: the
+levels of all looks add up to the level of the rule. By the union bound the rule is then wrong at most that
+often, however the runs depend on each other; it is slightly conservative.
 
-``even`` gives every look the same (Bonferroni). ``late`` gives a look what has come about since the one
-before of ``alpha * (n / N) ** 3`` (the power family of Kim and DeMets): hardly anything at the beginning,
-nearly everything at the end, so that the last look is nearly as sharp as a test without looks.
+``even`` gives every look the same level (Bonferroni). ``late`` spends ``alpha * (n / N) ** 3``, the power
+family of Kim and DeMets (1987): hardly anything at the beginning and nearly everything at the end, so that
+the last look is nearly as sharp as a test without interim looks.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import Table
 from toolreel_core.evals._statistics.probabilities import inside, share
 
-__all__ = ["Looks", "NarrowEnough", "PairsDecided", "Rule", "Spending", "in_words", "rule_from"]
+__all__ = ["Looks", "NarrowEnough", "PairsDecided", "Rule", "Spending", "rule_from", "rule_sentence"]
 
 Spending: TypeAlias = Literal["even", "late"]
 """How the level is shared among the looks."""
@@ -32,7 +31,7 @@ _POWER: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """When somebody looks, and what it costs.
+    """The interim analyses of a rule, and their levels.
 
     >>> Looks((10, 20, 40)).levels
     (0.016666666666666666, 0.016666666666666666, 0.016666666666666666)
@@ -110,10 +109,10 @@ def rule_from(table: Table) -> Rule:
     return NarrowEnough(share(table, "width"), looks) if until == "narrow" else PairsDecided(looks)
 
 
-def in_words(rule: Rule) -> str:
+def rule_sentence(rule: Rule) -> str:
     """What a rule does, as one sentence for whoever reads the plan.
 
-    >>> print(in_words(NarrowEnough(0.2, Looks((10, 20, 40)))))
+    >>> print(rule_sentence(NarrowEnough(0.2, Looks((10, 20, 40)))))
     Stop a cell after 10, 20 or 40 runs, as soon as the interval of its rate is no wider than 0.2; \
 the levels of the looks are 0.0167, 0.0167 and 0.0167, so that they are wrong in at most 5 % of cells.
     """

@@ -1,1 +1,3 @@
 """Summaries of an evaluation, folded from its records."""
+
+__all__: list[str] = []

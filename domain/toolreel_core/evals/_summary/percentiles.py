@@ -1,4 +1,4 @@
-"""Two percentiles of times and costs, neither of which interpolates: what they give was measured.
+"""Two percentiles without interpolation: each returns a measured value.
 
 They differ where ``percent`` of the values is a whole number: of twenty values, the 95th percentile by
 nearest rank is the 19th, while the reference takes the 20th, which is the maximum.
@@ -17,7 +17,7 @@ Number = TypeVar("Number", int, float)
 
 
 def nearest_rank(values: Iterable[Number], percent: int) -> Number | None:
-    """The smallest value that at least so many percent of the values do not exceed.
+    """The nearest-rank percentile: the smallest value that is at least ``percent`` % of the values.
 
     It is the element of rank ``ceil(n * percent / 100)``, counted from 1, of the sorted values; ``None`` if
     there are no values.
@@ -35,7 +35,7 @@ def nearest_rank(values: Iterable[Number], percent: int) -> Number | None:
 
 
 def reference_percentile(values: Iterable[int], percent: int) -> int:
-    """The percentile as the harness that ours is compared with takes it; 0 if there are no values.
+    """The percentile as the reference harness computes it; 0 if there are no values.
 
     It is the element at ``floor(n * percent / 100)``, counted from 0, of the sorted values, or the last.
 

@@ -14,8 +14,8 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._summary.percentiles import nearest_rank, reference_percentile
-from toolreel_core.evals._summary.result_counts import ResultCounts
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
+from toolreel_core.evals._summary.totals import ResultCounts
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
 
 __all__ = ["BY_LANGUAGE", "BY_SCENARIO", "BY_STRATEGY", "SUMMARY", "Axes", "label", "summary_files"]
@@ -150,7 +150,7 @@ def _shapes(entries: Sequence[RunEntry], shape: str, *, on: bool) -> Iterable[tu
 
 def _run(entry: RunEntry, name: str) -> Tree:
     cell = entry.cell
-    spoken = {"ok": True, "drift": False}.get(entry.language_shape)
+    language_ok = {"ok": True, "drift": False}.get(entry.language_shape)
     return {
         "model": name,
         "model_base": cell.model,
@@ -160,7 +160,7 @@ def _run(entry: RunEntry, name: str) -> Tree:
         "empty_response_retry_attempts": entry.attempts,
         "language_policy": cell.language,
         "assistant_text_language_shape": entry.language_shape or None,
-        "assistant_text_language_ok": spoken,
+        "assistant_text_language_ok": language_ok,
         "content_tag_tool_call_fallback": entry.text_calls,
         "scenario": cell.scenario,
         "trial": entry.trial,

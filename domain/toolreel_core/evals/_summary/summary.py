@@ -1,8 +1,7 @@
-"""Summaries: what the runs of an evaluation come to, cell by cell and task by task.
+"""Summaries of an evaluation: its records folded into cells and tasks.
 
-One function for an evaluation that has just ended and for one that is read again; the order of the records
-plays no part. Of a run one short entry is kept, of its requests and texts nothing but sums, so that
-thousands of runs fit where a few did.
+The result does not depend on the order of the records. Only a short entry of each run and sums of its usage
+are kept, so that thousands of runs fit into memory.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from dataclasses import dataclass
 
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._summary.result_counts import ResultCounts
-from toolreel_core.evals._summary.usage import Usage, usage_of
+from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 from toolreel_core.evals._verdicts.verdict import Result
 
 __all__ = ["CellSummary", "RunEntry", "Summary", "TaskSummary", "summarise"]
@@ -118,7 +116,7 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An evaluation, summed up."""
+    """The summary of an evaluation."""
 
     tasks: tuple[TaskSummary, ...]
     """In the order of the plan."""
@@ -141,19 +139,19 @@ class Summary:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know."""
+        """Warnings for readers of the figures."""
         return tuple(warning for cell in self.cells for warning in _warnings(cell))
 
 
 def summarise(
-    records: Iterable[Record], order: Iterable[Cell], controls: Iterable[str], asked_for: int
+    records: Iterable[Record], order: Iterable[Cell], controls: Iterable[str], planned_runs: int
 ) -> Summary:
     """Sum up the records of an evaluation.
 
     :param records: one of each run, in any order
     :param order: the cells of the plan, in its order; what it does not ask for comes after, by name
     :param controls: the names of the scenarios that are controls
-    :param asked_for: how many runs the plan asks for
+    :param planned_runs: how many runs the plan asks for
     """
     places = {cell: place for place, cell in enumerate(order)}
     gathered: dict[Cell, _Gathered] = {}
@@ -167,11 +165,11 @@ def summarise(
         summed = gathered[cell].summed(cell, control=cell.scenario in plain)
         tasks.setdefault(cell.task, []).append(summed)
     ended = sum(len(gathered[cell].entries) for cell in names if cell in places)
-    return Summary(tuple(TaskSummary(tuple(cells)) for cells in tasks.values()), max(0, asked_for - ended))
+    return Summary(tuple(TaskSummary(tuple(cells)) for cells in tasks.values()), max(0, planned_runs - ended))
 
 
 class _Gathered:
-    """The runs of one cell, while they come in."""
+    """Accumulates the runs of one cell."""
 
     def __init__(self) -> None:
         self.entries: list[RunEntry] = []

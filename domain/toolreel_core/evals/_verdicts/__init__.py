@@ -1,1 +1,3 @@
 """Verdicts: whether a trial passed, and why it failed."""
+
+__all__: list[str] = []

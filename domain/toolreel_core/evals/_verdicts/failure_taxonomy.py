@@ -1,7 +1,7 @@
-"""Why a run is no pass: one closed set of categories, each of which excludes all others.
+"""The failure taxonomy: why a run is no pass, as a closed set of exclusive categories.
 
-The version counts up whenever a category is added or means something else, so that records of
-different versions are not taken for the same.
+The version is increased whenever a category is added or changes its meaning, so that records of different
+versions are not mixed up. Names and texts of the categories appear in records and reports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Languages of answers: which one is wanted, how a conversation says so, and whether a text looks like it."""
+"""Language policies: the required language, its instruction in the conversation, and a check by script."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from toolreel_core._internal.globs import fits
 __all__ = [
     "OFF",
     "Shape",
-    "chosen_languages",
     "completion_word",
     "language_of",
     "localised",
     "policy_text",
+    "select_languages",
     "shape",
-    "told_in",
+    "with_language_policy",
 ]
 
 OFF: Final = "off"
@@ -55,13 +55,15 @@ _WORDS: Final[Mapping[str, str]] = {
 """The completion word, where it is not the English one."""
 _DONE: Final = "Done."
 
+# Scripts by Unicode block. Half-width kana (U+FF66 on) count too; Han characters are shared by Chinese,
+# Japanese and old Korean texts, so they alone decide nothing for the latter two.
 _KANA: Final = re.compile("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 _LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}")
 _MARKED: Final = re.compile(r"<lang\b[^>]*>.*?</lang>", re.IGNORECASE | re.DOTALL)
 _FOREIGN_WORDS: Final = 3
-"""Latin words from which a text counts as written in Latin letters."""
+"""So many Latin words make a text foreign; fewer may be names of tools or values."""
 
 
 def language_of(word: str) -> str:
@@ -77,12 +79,12 @@ def language_of(word: str) -> str:
     return _SYNONYMS.get(low) or _CANONICAL.get(low) or tag
 
 
-def chosen_languages(words: Iterable[str]) -> tuple[str, ...]:
+def select_languages(words: Iterable[str]) -> tuple[str, ...]:
     """The language policies that a filter means, each once, in its order.
 
     Nothing means ``off`` alone; ``all`` means ``off``, Chinese and Japanese; ``!ja`` takes one away.
 
-    >>> chosen_languages([]), chosen_languages(["on", "!ja"]), chosen_languages(["ko", "off", "ko-KR"])
+    >>> select_languages([]), select_languages(["on", "!ja"]), select_languages(["ko", "off", "ko-KR"])
     (('off',), ('off', 'zh-CN'), ('ko-KR', 'off'))
     """
     given = [word.strip() for word in words]
@@ -121,21 +123,21 @@ def policy_text(language: str) -> str:
     )
 
 
-def told_in(messages: Iterable[Message], language: str) -> tuple[Message, ...]:
+def with_language_policy(messages: Iterable[Message], language: str) -> tuple[Message, ...]:
     """The conversation under a language policy, which its first system message states."""
     if language in ("", OFF):
         return tuple(messages)
-    told = list[Message]()
+    localised_messages = list[Message]()
     block = f"\n\n{policy_text(language)}"
     for message in messages:
         if isinstance(message, SystemMessage):
-            told.append(SystemMessage(localised(message.content, language) + block))
+            localised_messages.append(SystemMessage(localised(message.content, language) + block))
             block = ""
         elif isinstance(message, UserMessage):
-            told.append(replace(message, content=localised(message.content, language)))
+            localised_messages.append(replace(message, content=localised(message.content, language)))
         else:
-            told.append(message)
-    return (SystemMessage(block.strip()), *told) if block else tuple(told)
+            localised_messages.append(message)
+    return (SystemMessage(block.strip()), *localised_messages) if block else tuple(localised_messages)
 
 
 def shape(text: str, language: str) -> Shape:

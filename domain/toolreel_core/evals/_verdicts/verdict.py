@@ -1,4 +1,4 @@
-"""Verdicts: what a run says about the model that made it."""
+"""Verdicts: the result of one run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Verdict:
 
     result: Result
     category: str = ""
-    """One category of ``failure_taxonomy``, such as ``loop.max_turns``; empty for a pass."""
+    """A category of the failure taxonomy, such as ``loop.max_turns``; empty for a pass."""
     reasons: tuple[str, ...] = ()
     """In words for a person."""
 
@@ -56,7 +56,7 @@ class Verdict:
 
 
 def judge(scenario: Scenario, seen: Evidence) -> Verdict:
-    """The verdict about one run, by what ended it first; nothing that follows gives it another name."""
+    """The verdict about one run, by the first thing that ended it."""
     if not scenario.control and seen.tools_refused:
         return _because("wire.no_tool_use_endpoint", "the server refused tools, and the run did without")
     if not scenario.control and not seen.tools_sent:

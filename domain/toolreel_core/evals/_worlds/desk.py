@@ -1,6 +1,7 @@
-"""The desk: a world out of tables, in which some tools answer questions and others note what they are told.
+"""The desk: a world made of tables, whose reading tools answer queries and whose writing tools note orders.
 
-What was noted is all that a scenario's oracle needs: which orders were given, with which arguments.
+The checks of a scenario look at the orders: which tools were called, with which arguments. The names of the
+fields here are part of the catalogue's digest (see ``fingerprint``), so renaming them changes it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._worlds.world import did, refused
+from toolreel_core.evals._worlds.world import failure, success
 
 __all__ = ["Answer", "Desk", "Order"]
 
@@ -52,17 +53,17 @@ class Desk:
     """Tools that only note what is asked of them, and always work."""
     orders: tuple[Order, ...] = ()
 
-    def called(self, name: str, arguments: Tree) -> tuple[Desk, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[Desk, JsonText]:
         """Answer from the table, or note the order."""
         for answer in self.answers:
             if answer.fits(name, arguments):
                 return self, JsonText(answer.data)
         if name not in self.takes:
-            return self, refused(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
+            return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
         order = Order(name, canonical(arguments))
-        return replace(self, orders=(*self.orders, order)), did(name, {"noted": len(self.orders) + 1})
+        return replace(self, orders=(*self.orders, order)), success(name, {"noted": len(self.orders) + 1})
 
-    def told(self) -> Json:
+    def contents(self) -> Json:
         """The orders, in order."""
         return {
             "orders": [{"tool": order.tool, "arguments": parse(order.arguments)} for order in self.orders]

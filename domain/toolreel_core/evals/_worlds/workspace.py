@@ -1,7 +1,8 @@
 """The workspace: the world of the reference's scenarios, with facts, a draft and two tools.
 
-It is stricter than its parts could be: the general patch knows four operations, and its tool allows
-one of them at one path, so that a scenario can ask for something that is refused.
+It is stricter than necessary: patches know four operations, and its tool allows one of them at one path, so
+that a scenario can provoke a rejection. The names of the fields are part of the catalogue's digest (see
+``fingerprint``), so renaming them changes it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
 from toolreel_core.evals._worlds.json_patch import patched
 from toolreel_core.evals._worlds.json_pointer import at
-from toolreel_core.evals._worlds.world import did, identifier, refused
+from toolreel_core.evals._worlds.world import failure, identifier, success
 
 __all__ = ["ALLOWED", "Mishaps", "Workspace"]
 
@@ -22,7 +23,7 @@ ALLOWED: Final = "/draft/foo"
 
 _DRAFT: Final = "/draft/"
 _PLACEHOLDER: Final = "workspace_id"
-"""What models write where they were shown a name instead of a value."""
+"""Models copy the parameter's name where they should put a value."""
 _QUOTES: Final = "\"'`"
 
 
@@ -63,7 +64,7 @@ class Workspace:
         """A workspace whose identifier follows from the seed."""
         return cls(identifier(seed, "workspace"), draft=canonical(draft or {}), mishaps=mishaps)
 
-    def told(self) -> Json:
+    def contents(self) -> Json:
         """The whole of it."""
         return {"id": self.id, **self._whole()}
 
@@ -80,7 +81,7 @@ class Workspace:
             done.map(lambda tree: replace(self, draft=canonical(at(tree, "/draft")), draft_version=version))
         )
 
-    def called(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
         match name:
             case "state_get":
@@ -89,19 +90,19 @@ class Workspace:
                 return self._patched(arguments)
             case _:
                 why = f"{name} was not run: this workspace has no such tool."
-                return self, refused(name, "TOOL_NOT_IMPLEMENTED", why)
+                return self, failure(name, "TOOL_NOT_IMPLEMENTED", why)
 
     def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         asked = replace(self, reads=self.reads + 1)
         if why := self._elsewhere(arguments):
-            return asked, refused("state_get", "WORKSPACE_NOT_FOUND", why)
+            return asked, failure("state_get", "WORKSPACE_NOT_FOUND", why)
         select = _pointers(arguments.get("select"))
         if isinstance(select, str):
-            return asked, refused("state_get", "ARGUMENT_ERROR", select)
+            return asked, failure("state_get", "ARGUMENT_ERROR", select)
         data: Tree = {"snapshot": self.snapshot(select)}
         if asked.reads in self.mishaps.huge_reads:
             data = {**data, "history": "0" * self.mishaps.huge_bytes}
-        text = did("state_get", data)
+        text = success("state_get", data)
         # No JSON any more, as when a connection breaks off in the middle.
         cut = asked.reads in self.mishaps.cut_reads
         return asked, JsonText(text[: len(text) // 2]) if cut else text
@@ -109,18 +110,20 @@ class Workspace:
     def _patched(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         asked = replace(self, patches=self.patches + 1)
         if why := self._elsewhere(arguments):
-            return asked, refused("state_patch", "WORKSPACE_NOT_FOUND", why)
+            return asked, failure("state_patch", "WORKSPACE_NOT_FOUND", why)
         operations = arguments.get("ops")
         if why := _forbidden(operations):
-            return asked, refused("state_patch", "ARGUMENT_ERROR", why)
+            return asked, failure("state_patch", "ARGUMENT_ERROR", why)
         if asked.patches in self.mishaps.failing_patches:
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
-            return asked, refused("state_patch", "UNAVAILABLE", why)
+            return asked, failure("state_patch", "UNAVAILABLE", why)
         after = asked.patch(_items(operations))
         if isinstance(after, str):
-            return asked, refused("state_patch", "ARGUMENT_ERROR", after)
+            return asked, failure("state_patch", "ARGUMENT_ERROR", after)
         applied = len(_items(operations))
-        return after, did("state_patch", {"draft_etag": f"draft:{after.draft_version}", "applied": applied})
+        return after, success(
+            "state_patch", {"draft_etag": f"draft:{after.draft_version}", "applied": applied}
+        )
 
     def _whole(self) -> dict[str, Json]:
         return {

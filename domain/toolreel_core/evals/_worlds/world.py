@@ -1,7 +1,7 @@
-"""Worlds: what the tools of a scenario act upon, as frozen values.
+"""Worlds: the state behind the tools of a scenario, as frozen values.
 
-A world answers a call with its successor and the tool's output, so that whoever has the calls of a run
-has its world: a replay, a new oracle and a counterfactual need no network and nothing that was kept.
+A world answers a call with its successor and the tool's output. The calls of a run therefore determine its
+world: replays, new checks and what-if runs need neither a network nor stored worlds.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._tools.result import Envelope, ToolFailure
 
-__all__ = ["World", "did", "identifier", "refused"]
+__all__ = ["World", "failure", "identifier", "success"]
 
 
 class World(Protocol):
     """The state behind the tools of one run."""
 
-    def called(self, name: str, arguments: Tree) -> tuple[World, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[World, JsonText]:
         """The world after a call, and what the tool returned: an envelope, or any other JSON value.
 
         :param name: the tool's inner name
         """
         ...
 
-    def told(self) -> Json:
-        """What there is in it, for oracles and records."""
+    def contents(self) -> Json:
+        """Its contents, for checks and records."""
         ...
 
 
-def did(tool: str, data: Tree) -> JsonText:
+def success(tool: str, data: Tree) -> JsonText:
     """The output of a call that worked."""
     return Envelope(True, tool, canonical(data)).text()
 
 
-def refused(tool: str, code: str, message: str) -> JsonText:
-    """The output of a call that did not.
+def failure(tool: str, code: str, message: str) -> JsonText:
+    """The output of a call that failed.
 
-    >>> refused("add", "ARGUMENT_ERROR", "a is missing.")
+    >>> failure("add", "ARGUMENT_ERROR", "a is missing.")
     '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
 "message":"a is missing."}]}'
     """

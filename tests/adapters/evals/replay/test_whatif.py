@@ -17,16 +17,16 @@ from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs
 from toolreel.evals._statistics.paired import compare_paired
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._records.counterfactuals import Tally
+from toolreel_core.evals._records.counterfactuals import WhatIfTally
 from toolreel_core.evals._statistics.counts import Pairs
 
 
-def tally(folder: Path, recorded: str, other: str) -> Tally:
+def tally(folder: Path, recorded: str, other: str) -> WhatIfTally:
     results = Results.open(folder)
-    return Tally(tuple(what_ifs(results, plan_in(results.header), recorded, [other])))
+    return WhatIfTally(tuple(what_ifs(results, plan_of_header(results.header), recorded, [other])))
 
 
 def what_if(*arguments: object) -> Result:
@@ -53,38 +53,38 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_recoveries_come_from_the_same_replies(quoted: Path) -> None:
     assert verdicts(quoted) == ["fail"] * 6
-    told = tally(quoted, "reads", "raw")
-    assert told.pairs == Pairs(both=0, lost=0, gained=6, neither=0)
-    compared = compare_paired(told.pairs)
+    result = tally(quoted, "reads", "raw")
+    assert result.pairs == Pairs(both=0, lost=0, gained=6, neither=0)
+    compared = compare_paired(result.pairs)
     assert compared is not None
     assert compared.exact_p == pytest.approx(0.03125)
-    assert not told.partings
+    assert not result.divergences
 
 
 def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_diverges(written: Path) -> None:
     assert tally(written, "reads", "raw").pairs == Pairs(both=0, lost=3, gained=0, neither=0)
     diverged = tally(written, "raw", "reads")
-    assert diverged.partings == {(2, "calls"): 3}
+    assert diverged.divergences == {(2, "calls"): 3}
     assert {run.fate for run in diverged.runs} == {"diverged"}
 
 
 def test_a_strategy_beside_itself_changes_nothing(written: Path) -> None:
-    told = tally(written, "reads", "reads")
-    assert told.pairs == Pairs(both=3, lost=0, gained=0, neither=0)
-    assert len(told.of("unchanged")) == 3
+    result = tally(written, "reads", "reads")
+    assert result.pairs == Pairs(both=3, lost=0, gained=0, neither=0)
+    assert len(result.of("unchanged")) == 3
 
 
 def test_a_nudge_is_a_divergence(written: Path) -> None:
-    assert tally(written, "reads", "production").partings == {(2, "nudge"): 3}
+    assert tally(written, "reads", "production").divergences == {(2, "nudge"): 3}
 
 
 def test_options_and_the_way_that_calls_are_written_are_none(tmp_path: Path) -> None:
     with provider(kinds=("good", "bad", "skipping")) as there:
         plan = planned(there.url, ["happy_path", "type_error_recovery"], eval={"trials": 3})
         evaluated(plan, tmp_path)
-    told = tally(tmp_path, "raw", "production")
-    assert not told.of("diverged") or {kind for _, kind in told.partings} == {"nudge"}
-    assert told.of("unchanged")
+    result = tally(tmp_path, "raw", "production")
+    assert not result.of("diverged") or {kind for _, kind in result.divergences} == {"nudge"}
+    assert result.of("unchanged")
 
 
 def test_strategies_that_there_are_not_are_told(written: Path) -> None:
@@ -96,13 +96,13 @@ def test_what_was_not_recorded_is_undecided(tmp_path: Path, written: Path) -> No
     for name in ("header.json", "journal.jsonl"):
         text = (written / name).read_text()
         (tmp_path / name).write_text(text if name == "header.json" else "".join(_without_cassettes(text)))
-    told = tally(tmp_path, "raw", "reads")
-    assert {run.reason for run in told.of("undecided")} == {"the run was not recorded"}
+    result = tally(tmp_path, "raw", "reads")
+    assert {run.reason for run in result.of("undecided")} == {"the run was not recorded"}
 
 
 def _without_cassettes(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        tree = json.loads(line)
+    for connection in text.splitlines():
+        tree = json.loads(connection)
         del tree["cassette"]
         yield json.dumps(tree) + "\n"
 
@@ -131,7 +131,7 @@ def test_only_what_comes_after_a_divergence_is_asked_for_live(written: Path, tmp
     assert asked
     assert all(len(messages) > 2 for messages in asked), "the first reply of each run was recorded"
     results = Results.open(target)
-    assert not any(again.drift for again in replays(results, plan_in(results.header)))
+    assert not any(again.drift for again in replays(results, plan_of_header(results.header)))
 
 
 def test_live_runs_need_a_place(written: Path) -> None:

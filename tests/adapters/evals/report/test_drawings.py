@@ -10,10 +10,10 @@ import pytest
 
 from toolreel.evals._report.costs import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failures import breakdown, failures_drawing
-from toolreel.evals._report.pairs import Parting, beside
 from toolreel.evals._report.palette import HEAT, drawing_css
+from toolreel.evals._report.side_by_side import FirstDifference, side_by_side
 from toolreel.evals._report.svg import Drawing, text
-from toolreel.evals._report.transcripts import CallShown, Said, Transcript, TurnShown
+from toolreel.evals._report.transcripts import OpeningMessage, Transcript, TranscriptCall, TranscriptTurn
 
 
 def luminance(colour: str) -> float:
@@ -84,39 +84,41 @@ def test_points_on_each_other_share_one_place_for_their_numbers() -> None:
     assert ">1, 2<" in costs_drawing(costs("cost", 0.5, 0.5)).inline
 
 
-CALL = CallShown("state_get", "{}", True, (), "{}")
-TURN = TurnShown(1, "", "tool_calls", (CALL,), ("mended: x",), "1 tokens in, 2 out")
-LAST = TurnShown(2, "Done.", "stop", (), (), "")
-RUN = Transcript((Said("user", "hi"),), (TURN, LAST), "completed")
+CALL = TranscriptCall("state_get", "{}", True, (), "{}")
+TURN = TranscriptTurn(1, "", "tool_calls", (CALL,), ("mended: x",), "1 tokens in, 2 out")
+LAST = TranscriptTurn(2, "Done.", "stop", (), (), "")
+RUN = Transcript((OpeningMessage("user", "hi"),), (TURN, LAST), "completed")
 
 
-def with_turns(*turns: TurnShown) -> Transcript:
+def with_turns(*turns: TranscriptTurn) -> Transcript:
     return Transcript(RUN.opening, turns, RUN.ending)
 
 
-def with_call(call: CallShown) -> Transcript:
+def with_call(call: TranscriptCall) -> Transcript:
     return with_turns(replace(TURN, calls=(call,)), LAST)
 
 
 @pytest.mark.parametrize(
-    ("other", "parting"),
+    ("other", "first_difference"),
     [
         (RUN, None),
         (with_turns(replace(TURN, remarks=(), tokens=""), LAST), None),
-        (Transcript((), RUN.turns, RUN.ending), Parting(0, "what they were told to begin with")),
-        (with_call(replace(CALL, name="state_patch")), Parting(1, "the name of call 1")),
-        (with_call(replace(CALL, arguments='{"a":1}')), Parting(1, "the arguments of call 1")),
-        (with_call(replace(CALL, result="[]")), Parting(1, "the result of call 1")),
-        (with_turns(replace(TURN, calls=(CALL, CALL)), LAST), Parting(1, "1 calls, and 2")),
-        (with_turns(TURN, replace(LAST, text="No.")), Parting(2, "the text")),
-        (with_turns(TURN, replace(LAST, finish="length")), Parting(2, "why the reply ended")),
-        (with_turns(TURN), Parting(2, "only one of them has this turn")),
-        (Transcript(RUN.opening, RUN.turns, "refused"), Parting(3, "how they ended")),
+        (Transcript((), RUN.turns, RUN.ending), FirstDifference(0, "what they were told to begin with")),
+        (with_call(replace(CALL, name="state_patch")), FirstDifference(1, "the name of call 1")),
+        (with_call(replace(CALL, arguments='{"a":1}')), FirstDifference(1, "the arguments of call 1")),
+        (with_call(replace(CALL, result="[]")), FirstDifference(1, "the result of call 1")),
+        (with_turns(replace(TURN, calls=(CALL, CALL)), LAST), FirstDifference(1, "1 calls, and 2")),
+        (with_turns(TURN, replace(LAST, text="No.")), FirstDifference(2, "the text")),
+        (with_turns(TURN, replace(LAST, finish="length")), FirstDifference(2, "why the reply ended")),
+        (with_turns(TURN), FirstDifference(2, "only one of them has this turn")),
+        (Transcript(RUN.opening, RUN.turns, "refused"), FirstDifference(3, "how they ended")),
     ],
 )
-def test_two_runs_part_at_the_first_thing_that_differs(other: Transcript, parting: Parting | None) -> None:
-    assert beside(RUN, other).parting == parting
+def test_two_runs_part_at_the_first_thing_that_differs(
+    other: Transcript, first_difference: FirstDifference | None
+) -> None:
+    assert side_by_side(RUN, other).first_difference == first_difference
 
 
 def test_turns_that_only_one_run_has_stand_beside_nothing() -> None:
-    assert [*chain(*beside(RUN, with_turns(TURN)).rows)] == [TURN, TURN, LAST, None]
+    assert [*chain(*side_by_side(RUN, with_turns(TURN)).rows)] == [TURN, TURN, LAST, None]

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.evals.evaluated import evaluated
-from toolreel.evals._report.content import Content, content_of
+from toolreel.evals._report.content import ReportContent, report_content
 from toolreel.evals._report.page import report_page
 from toolreel.evals._report.pictures import report_pictures
-from toolreel.evals._report.selection import selected
+from toolreel.evals._report.selection import select_runs
 from toolreel.evals._report.transcripts import transcript_of
 from toolreel.evals._store.results import Results
 
@@ -40,14 +40,14 @@ ALLOWED: Final = """
 
 
 @pytest.fixture(scope="module")
-def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
+def content(tmp_path_factory: pytest.TempPathFactory) -> ReportContent:
     folder = tmp_path_factory.mktemp("results")
     evaluated(folder, "local-good", "local-hostile", "local-skipping")
-    return content_of(Results.open(folder))
+    return report_content(Results.open(folder))
 
 
 @pytest.fixture(scope="module")
-def page(content: Content) -> str:
+def page(content: ReportContent) -> str:
     return report_page(content)
 
 
@@ -119,8 +119,8 @@ def test_what_a_model_writes_is_shown_and_never_obeyed(page: str) -> None:
     assert page.encode()
 
 
-def test_the_same_results_give_the_same_bytes(content: Content, page: str) -> None:
-    again = content_of(Results.open(content.results.path))
+def test_the_same_results_give_the_same_bytes(content: ReportContent, page: str) -> None:
+    again = report_content(Results.open(content.results.path))
     assert report_page(again) == page
     assert report_pictures(again) == report_pictures(content)
     assert "2026-11-22T08:30:00Z" in page
@@ -146,7 +146,9 @@ def test_each_cell_has_rate_interval_count_and_results(page: str) -> None:
     assert 'aria-label="2 passed without the hard part"' in cell
 
 
-def test_failures_are_listed_with_the_command_that_plays_them_again(content: Content, page: str) -> None:
+def test_failures_are_listed_with_the_command_that_plays_them_again(
+    content: ReportContent, page: str
+) -> None:
     key = next(
         entry.key for cell in content.summary.cells for entry in cell.entries if entry.result == "fail"
     )
@@ -156,19 +158,19 @@ def test_failures_are_listed_with_the_command_that_plays_them_again(content: Con
     assert "task.outcome:final" in listed
 
 
-def test_a_run_is_told_turn_by_turn_from_its_cassette(content: Content, page: str) -> None:
+def test_a_run_is_told_turn_by_turn_from_its_cassette(content: ReportContent, page: str) -> None:
     (entry, *_) = [
         entry
         for cell in content.summary.cells
         if cell.cell.model == "local-good" and cell.cell.scenario == "happy_path"
         for entry in cell.entries
     ]
-    told = page.partition(f'id="run-{entry.key[:12]}"')[2].partition("</details>")[0]
-    assert re.findall(r"<h4>(\w+)", told) == ["system", "user", "Turn", "Turn", "Turn"]
-    assert "<code>state_get</code>" in told
-    assert "draft:1" in told
-    assert "Done." in told
-    assert "completed: the model gave a final answer" in told
+    chosen = page.partition(f'id="run-{entry.key[:12]}"')[2].partition("</details>")[0]
+    assert re.findall(r"<h4>(\w+)", chosen) == ["system", "user", "Turn", "Turn", "Turn"]
+    assert "<code>state_get</code>" in chosen
+    assert "draft:1" in chosen
+    assert "Done." in chosen
+    assert "completed: the model gave a final answer" in chosen
 
 
 def test_two_runs_stand_side_by_side_with_the_place_where_they_part(tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_two_runs_stand_side_by_side_with_the_place_where_they_part(tmp_path: Pa
         strategy={"tight": tight},
         scenarios=["happy_path"],
     )
-    pairs = report_page(content_of(Results.open(tmp_path)))
+    pairs = report_page(report_content(Results.open(tmp_path)))
     pairs = pairs.partition('<section id="pairs"')[2].partition("</section>")[0]
     said = " ".join(re.sub(r"<[^>]+>", " ", pairs).split())
     assert "local-good, default, best_effort, happy_path, trial 1" in said
@@ -189,12 +191,12 @@ def test_two_runs_stand_side_by_side_with_the_place_where_they_part(tmp_path: Pa
     assert '<tr class="parts"><td colspan="2"><strong>Here they part: the result of call 1</strong>' in pairs
 
 
-def test_of_a_large_evaluation_failures_and_first_passes_are_told(content: Content) -> None:
+def test_of_a_large_evaluation_failures_and_first_passes_are_told(content: ReportContent) -> None:
     failed = [entry for cell in content.summary.cells for entry in cell.entries if entry.result == "fail"]
-    chosen = selected(content.summary, most=30, pairs=1)
+    chosen = select_runs(content.summary, max_runs=30, pairs=1)
     assert {entry.key for entry in failed} <= {entry.key for entry in chosen.entries}
     assert chosen.left_out == 0
-    fewer = selected(content.summary, most=10, pairs=1)
+    fewer = select_runs(content.summary, max_runs=10, pairs=1)
     assert len(fewer.entries) == 10
     assert "further failures are told in the list alone" in fewer.note
     page = report_page(content, 10)
@@ -203,7 +205,7 @@ def test_of_a_large_evaluation_failures_and_first_passes_are_told(content: Conte
     assert len(page) < len(report_page(content))
 
 
-def test_no_transcripts_can_be_asked_for(content: Content) -> None:
+def test_no_transcripts_can_be_asked_for(content: ReportContent) -> None:
     assert 'id="run-' not in report_page(content, 0)
 
 
@@ -212,7 +214,7 @@ def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
     results = Results.open(tmp_path)
     (record,) = results.records()
     (tmp_path / record.cassette).unlink()
-    page = report_page(content_of(results))
+    page = report_page(report_content(results))
     assert "Cannot be told: " in page
     assert "toolreel eval replay" in page
 
@@ -226,7 +228,7 @@ def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
     ],
 )
 def test_a_run_that_would_be_another_now_is_not_told(
-    content: Content, changes: dict[str, Any], problem: str
+    content: ReportContent, changes: dict[str, Any], problem: str
 ) -> None:
     record = replace(next(content.results.records()), **changes)
     assert problem in transcript_of(record, content.plan, content.results.path).problem
@@ -235,7 +237,7 @@ def test_a_run_that_would_be_another_now_is_not_told(
 def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
     evaluated(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
     (tmp_path / "journal.jsonl").write_bytes(b"")
-    content = content_of(Results.open(tmp_path))
+    content = report_content(Results.open(tmp_path))
     page = report_page(content)
     Strict(page)
     assert "Incomplete: 1 runs are missing" in page
@@ -243,7 +245,7 @@ def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
         ElementTree.fromstring(text)  # noqa: S314 - this project's own
 
 
-def test_pictures_are_whole_files_with_their_words_as_text(content: Content) -> None:
+def test_pictures_are_whole_files_with_their_words_as_text(content: ReportContent) -> None:
     pictures = report_pictures(content)
     assert [*pictures] == ["heatmap.svg", "strategies.svg", "failures.svg", "cost.svg"]
     for name, text in pictures.items():

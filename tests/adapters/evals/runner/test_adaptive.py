@@ -11,10 +11,10 @@ import pytest
 from tests.evals.provided import evaluated, planned, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel.evals._runner.adaptive import STOPPED, Course, asked_for, course_of
+from toolreel.evals._runner.adaptive import STOPPED, Course, course_of, required_runs
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._verdicts.verdict import Result
 
 PASS: tuple[Result, ...] = ("pass",)
@@ -124,9 +124,9 @@ def test_an_evaluation_stops_where_its_rule_says_so(tmp_path: Path, jobs: int) -
         plan = planned(
             there.url, strategies=["raw", "reads"], adaptive={**NARROW, "looks": [2, 8]}, eval=options
         )
-        ending = evaluated(plan, tmp_path)
+        outcome = evaluated(plan, tmp_path)
         again = evaluated(plan, tmp_path)
-    assert (ending.asked_for, ending.made, ending.left, ending.spared) == (16, 16, 0, 4)
+    assert (outcome.required_runs, outcome.made, outcome.left, outcome.spared) == (16, 16, 0, 4)
     assert (again.made, again.left, again.complete) == (0, 0, True)
     told = json.loads((tmp_path / STOPPED).read_text())
     assert (told["asked_for"], told["spared"]) == (16, 4)
@@ -134,8 +134,8 @@ def test_an_evaluation_stops_where_its_rule_says_so(tmp_path: Path, jobs: int) -
     assert told["rule"].startswith("Stop a cell after 2 or 8 runs")
     course = course_of(plan, Results.open(tmp_path).records())
     assert [stopped.tree() for stopped in course.stopped] == told["stopped"]
-    assert asked_for(plan, Results.open(tmp_path).records()) == 16
+    assert required_runs(plan, Results.open(tmp_path).records()) == 16
 
 
 def test_without_a_rule_all_runs_are_asked_for() -> None:
-    assert asked_for(planned("http://127.0.0.1:1", eval={"trials": 3}), ()) == 3
+    assert required_runs(planned("http://127.0.0.1:1", eval={"trials": 3}), ()) == 3

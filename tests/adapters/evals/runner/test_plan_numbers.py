@@ -14,7 +14,7 @@ from tests.samples import ECHO
 from tests.servers.chat_server import replying, serving
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
-from toolreel.evals._store.strategy_diff import strategy_differences
+from toolreel.evals._store.plans import strategy_differences
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.presets._catalogues import shipped
 from toolreel.tools._python.host import PythonTools
@@ -22,8 +22,8 @@ from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
-from toolreel_core.evals._plan.plan import EvalPlan
 
 PROFILES: Final = "default,recommended,conversation,creative,tool_calling"
 EIGHT: Final = (*(scenario(name) for name in "abcdefg"), CHAT)

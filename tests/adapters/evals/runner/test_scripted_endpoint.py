@@ -8,7 +8,7 @@ from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.sync import run
 from toolreel._driver.sync_as_async import ImmediateEndpoint
-from toolreel.evals._runner.scripted_endpoint import RehearsedEndpoint
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.world_host import AsyncWorldHost, WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.evidence import evidence_of
@@ -21,8 +21,8 @@ def verdict(one: Scenario, kind: Kind) -> Verdict:
     setting = one.begin("1")
     plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
     host = WorldHost(setting.world)
-    done = run(plan, Ports(RehearsedEndpoint(kind, one.name), host))
-    seen = evidence_of(plan, done.state, done.notes, host.world, setting.world.told())
+    done = run(plan, Ports(ScriptedEndpoint(kind, one.name), host))
+    seen = evidence_of(plan, done.state, done.notes, host.world, setting.world.contents())
     return judge(one, seen)
 
 
@@ -37,7 +37,7 @@ def test_awaited_it_comes_to_the_same() -> None:
     setting = one.begin("1")
     plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
     hosts = WorldHost(setting.world), AsyncWorldHost(setting.world)
-    endpoint = RehearsedEndpoint("good", one.name)
+    endpoint = ScriptedEndpoint("good", one.name)
     awaited = arun(plan, AsyncPorts(ImmediateEndpoint(endpoint), hosts[1]))
     assert asyncio.run(awaited).state == run(plan, Ports(endpoint, hosts[0])).state
     assert hosts[0].world == hosts[1].world

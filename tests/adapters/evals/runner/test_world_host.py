@@ -21,12 +21,12 @@ def booking(ref: int, day: int) -> RunTool:
 def test_each_call_meets_the_world_that_the_one_before_has_left() -> None:
     host = WorldHost(DESK)
     tools: ToolHost = host
-    assert tools.run(booking(2, 1)) == ToolReturned(2, DESK.called("book", {"day": 1})[1])
+    assert tools.run(booking(2, 1)) == ToolReturned(2, DESK.call("book", {"day": 1})[1])
     assert '"noted":2' in tools.run(booking(4, 2)).output
-    assert host.world.told() == {
+    assert host.world.contents() == {
         "orders": [{"tool": "book", "arguments": {"day": 1}}, {"tool": "book", "arguments": {"day": 2}}]
     }
-    assert DESK.told() == {"orders": []}
+    assert DESK.contents() == {"orders": []}
 
 
 @pytest.mark.parametrize("days", [1, 3])
@@ -43,4 +43,4 @@ def test_awaited_it_is_the_same(days: int) -> None:
 def test_arguments_that_are_no_object_are_none() -> None:
     host = WorldHost(DESK)
     host.run(RunTool(1, "call_a", "book", canonical([1])))
-    assert host.world.told() == {"orders": [{"tool": "book", "arguments": {}}]}
+    assert host.world.contents() == {"orders": [{"tool": "book", "arguments": {}}]}

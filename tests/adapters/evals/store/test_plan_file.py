@@ -11,7 +11,7 @@ from tests.samples import complaint
 from toolreel._errors import EvalPlanError
 from toolreel.evals._store.plan_file import planned
 from toolreel_core._jsontext.canonical import Tree, parse
-from toolreel_core.evals._plan.plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 
 FLAGS: Final = {("eval", "trials"): "--trials", ("eval", "models"): "--models", ("sampling",): "--sampling"}
 
@@ -49,22 +49,22 @@ def made(
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def plan_path(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     return path
 
 
-def test_a_file_goes_over_the_environment_and_the_command_line_over_both(written: Path) -> None:
+def test_a_file_goes_over_the_environment_and_the_command_line_over_both(plan_path: Path) -> None:
     assert made(TRIALS="9").trials == 9
-    assert made(written, TRIALS="9").trials == 3
-    assert made(written, {"eval": {"trials": 4}}, TRIALS="9").trials == 4
-    both = made(written, {"sampling": {"top_p": 1}}, TEMPERATURE="0.9", MIN_P="0.1")
+    assert made(plan_path, TRIALS="9").trials == 3
+    assert made(plan_path, {"eval": {"trials": 4}}, TRIALS="9").trials == 4
+    both = made(plan_path, {"sampling": {"top_p": 1}}, TEMPERATURE="0.9", MIN_P="0.1")
     assert parse(both.options.sampling) == {"temperature": 0.5, "min_p": 0.1, "top_p": 1}
 
 
-def test_a_file_brings_models_strategies_and_gates_of_its_own(written: Path) -> None:
-    plan = made(written)
+def test_a_file_brings_models_strategies_and_gates_of_its_own(plan_path: Path) -> None:
+    plan = made(plan_path)
     assert plan.models == ("z-ai/glm-4.7:nitro", "mine")
     assert [strategy.name for strategy in plan.strategies] == ["raw", "careful"]
     assert parse(plan.options.gates) == [{"metric": "lower_bound", "at_least": 0.8}]
@@ -140,9 +140,9 @@ def test_a_slip_in_the_environment_is_told_with_its_variable() -> None:
     )
 
 
-def test_a_slip_on_the_command_line_is_told_with_its_option(written: Path) -> None:
+def test_a_slip_on_the_command_line_is_told_with_its_option(plan_path: Path) -> None:
     assert complaint(
-        EvalPlanError, lambda: made(written, {"eval": {"models": "glmm"}}, MODEL_FILTER="x")
+        EvalPlanError, lambda: made(plan_path, {"eval": {"models": "glmm"}}, MODEL_FILTER="x")
     ) == ("--models: there is no model 'glmm'; did you mean 'glm'?")
     assert complaint(EvalPlanError, lambda: made(given={"sampling": {"stream": True}})).startswith(
         "--sampling: it is set by the run itself"

@@ -13,22 +13,21 @@ from tests.evals.made import CELL, cell, record
 from tests.servers.chat_server import replying, serving
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.run_files import write_run_files
-from toolreel.evals._store.atomic_write import written
-from toolreel.evals._store.plan_of_header import plan_in
+from toolreel.evals._store.files import write_atomically
+from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.comparison import compare
 from toolreel.evals._summary.export import write_summaries
 from toolreel.evals._summary.figures import findings_of
-from toolreel.evals._summary.gates import gates_of, judged_gates
-from toolreel.evals._summary.sides import sides_of
-from toolreel.evals._tables.junit import as_junit
-from toolreel.evals._tables.junit_cases import cell_cases, gate_cases
-from toolreel.evals._tables.markdown import as_markdown
-from toolreel.evals._tables.summary import incompleteness, summary_tables
+from toolreel.evals._summary.plan_gates import check_gates, gates_of
+from toolreel.evals._summary.sides import read_sides
+from toolreel.evals._tables.junit import as_junit, cell_cases, gate_cases
+from toolreel.evals._tables.summary_tables import incompleteness, summary_tables
+from toolreel.evals._tables.table import as_markdown
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._statistics.gate_check import Judged
+from toolreel_core.evals._statistics.gates import GateResult
 from toolreel_core.evals._verdicts.verdict import Result
 
 FILES = (
@@ -55,14 +54,14 @@ def runs(strategy: str, results: str, scenario: str = "happy_path", **axes: str)
 
 def summed(out: Path) -> tuple[dict[str, Any], Results]:
     results = Results.open(out)
-    write_summaries(results, plan_in(results.header))
+    write_summaries(results, plan_of_header(results.header))
     return read(out / "summary.json"), results
 
 
-def judged(out: Path) -> tuple[Judged, ...]:
+def results(out: Path) -> tuple[GateResult, ...]:
     results = Results.open(out)
-    plan = plan_in(results.header)
-    return judged_gates(gates_of(plan), write_summaries(results, plan), plan)
+    plan = plan_of_header(results.header)
+    return check_gates(gates_of(plan), write_summaries(results, plan), plan)
 
 
 def test_what_is_written_live_is_written_again_byte_for_byte(tmp_path: Path) -> None:
@@ -189,7 +188,7 @@ def test_gates_pass_fail_or_stay_undecided(tmp_path: Path) -> None:
         tables={"gate": gates},
     )
     records = [*runs("raw", "pf"), *runs("production", "pp"), *runs("raw", "pp", "chat_only")]
-    standings = [one.standing for one in judged(recorded(tmp_path, plan, records))]
+    standings = [one.standing for one in results(recorded(tmp_path, plan, records))]
     assert standings == ["passed", "failed", "undecided", "passed", "failed"]
 
 
@@ -197,7 +196,7 @@ def test_a_gate_about_what_is_not_in_the_plan_is_a_mistake(tmp_path: Path) -> No
     gate = {"gate": [{"no_regression_of": "production", "against": "naked"}]}
     plan = plan_with(CELL.model, strategies=["raw", "production"], tables=gate)
     with pytest.raises(ConfigError, match="naked"):
-        judged(recorded(tmp_path, plan, runs("raw", "p")))
+        results(recorded(tmp_path, plan, runs("raw", "p")))
 
 
 def test_runs_that_a_comparison_does_not_need_leave_its_gates_decided(tmp_path: Path) -> None:
@@ -212,14 +211,14 @@ def test_runs_that_a_comparison_does_not_need_leave_its_gates_decided(tmp_path: 
         CELL.model, strategies=["raw", "production"], scenarios=["happy_path"], trials=20, tables=tables
     )
     told_apart = recorded(tmp_path / "apart", plan, [*runs("raw", "f" * 8), *runs("production", "p" * 8)])
-    assert [one.standing for one in judged(told_apart)] == ["passed", "passed"]
-    assert [side.side.lacking for side in sides_of(told_apart, ["raw", "production"], "strategy")] == [0, 0]
+    assert [one.standing for one in results(told_apart)] == ["passed", "passed"]
+    assert [side.side.lacking for side in read_sides(told_apart, ["raw", "production"], "strategy")] == [0, 0]
     tree, _ = summed(told_apart)
     assert [row["cells"]["happy_path"]["stopped"]["runs"] for row in tree["models"]] == [8, 8]
     going_on = recorded(tmp_path / "going on", plan, [*runs("raw", "p" * 8), *runs("production", "p" * 8)])
-    assert [one.standing for one in judged(going_on)] == ["undecided", "undecided"]
+    assert [one.standing for one in results(going_on)] == ["undecided", "undecided"]
     given_up = recorded(tmp_path / "given up", plan, [*runs("raw", "p" * 12), *runs("production", "p" * 12)])
-    assert [one.standing for one in judged(given_up)] == ["passed", "passed"]
+    assert [one.standing for one in results(given_up)] == ["passed", "passed"]
 
 
 def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> None:
@@ -228,7 +227,7 @@ def test_gates_of_runs_that_have_not_been_made_are_undecided(tmp_path: Path) -> 
         {"no_regression_of": "production", "against": "raw"},
     ]
     plan = plan_with(CELL.model, "b/missing", strategies=["raw", "production"], tables={"gate": gates})
-    found = judged(recorded(tmp_path, plan, runs("raw", "p")))
+    found = results(recorded(tmp_path, plan, runs("raw", "p")))
     assert [one.standing for one in found] == ["undecided", "undecided"]
 
 
@@ -244,7 +243,7 @@ def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="cannot be written"):
-        written(tmp_path / "file" / "summary.json", "")
+        write_atomically(tmp_path / "file" / "summary.json", "")
 
 
 def test_junit_has_a_case_for_each_cell_and_gate_whatever_a_model_wrote(tmp_path: Path) -> None:
@@ -269,7 +268,7 @@ def test_junit_has_a_case_for_each_cell_and_gate_whatever_a_model_wrote(tmp_path
     ]
     results = Results.open(recorded(tmp_path, plan, records))
     summary = write_summaries(results, plan)
-    found = judged_gates(gates_of(plan), summary, plan)
+    found = check_gates(gates_of(plan), summary, plan)
     text = as_junit([("cells", cell_cases(summary)), ("gates", gate_cases(found)), ("none", ())])
     root = ET.fromstring(text.encode())  # noqa: S314 - it is our own
     assert [suite.get("name") for suite in root] == ["cells", "gates"]
@@ -360,5 +359,5 @@ def test_an_evaluation_of_controls_alone_is_summed_up_and_compared_by_them(tmp_p
     tree, _ = summed(out)
     assert tree["figures"]["whole"]["valid"] == 2
     assert tree["models"][0]["tool_interval"] is None
-    first, second = sides_of(out, ["raw", "production"], "strategy")
+    first, second = read_sides(out, ["raw", "production"], "strategy")
     assert compare(first.side, second.side, "strategy").whole.pairs.lost == 1

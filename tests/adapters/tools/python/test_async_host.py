@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextvars
 import json
-import runpy
 import subprocess
 import sys
 import threading
@@ -30,7 +29,6 @@ from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import Progress, RunContext
-from toolreel.tools._python import async_host as apython_tools
 from toolreel.tools._python.async_host import AsyncPythonTools
 from toolreel.tools._python.host import DEADLINE, Tool
 from toolreel_core._errors import ConfigError
@@ -209,7 +207,7 @@ def test_a_tool_that_was_left_behind_does_not_keep_the_process(backend: str) -> 
 
 def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anyio", None)
-    assert complaint(MissingExtra, lambda: runpy.run_path(apython_tools.__file__)) == (
+    assert complaint(MissingExtra, AsyncPythonTools) == (
         "anyio is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
     )
 

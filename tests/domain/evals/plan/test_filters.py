@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.filters import Filter, globbed, words_of
+from toolreel_core.evals._plan.filters import Filter, comma_separated, glob_matches
 
 ITEMS: Final = {
     "deepseek/deepseek-v3.2:nitro": ("deepseek/deepseek-v3.2", "deepseek", "ds"),
@@ -19,8 +19,8 @@ ITEMS: Final = {
 DEEPSEEK, GPT, MINIMAX, QWEN = ITEMS
 
 
-def chosen(text: str) -> tuple[str, ...]:
-    return Filter(words_of(text)).chosen("model", [*ITEMS], lambda name: (name, *ITEMS[name]))
+def select(text: str) -> tuple[str, ...]:
+    return Filter(comma_separated(text)).select("model", [*ITEMS], lambda name: (name, *ITEMS[name]))
 
 
 @pytest.mark.parametrize(
@@ -48,17 +48,17 @@ def chosen(text: str) -> tuple[str, ...]:
     ],
 )
 def test_what_words_leave(text: str, left: tuple[str, ...]) -> None:
-    assert chosen(text) == left
+    assert select(text) == left
 
 
 def test_all_is_an_inclusion_from_which_exclusions_still_take() -> None:
-    assert chosen("all,!minimax") == (DEEPSEEK, GPT, QWEN)
-    assert chosen("full,!*nitro") == (MINIMAX, QWEN)
+    assert select("all,!minimax") == (DEEPSEEK, GPT, QWEN)
+    assert select("full,!*nitro") == (MINIMAX, QWEN)
 
 
 def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -> None:
-    assert "there is no model 'gp?'" in complaint(ConfigError, lambda: chosen("gp?"))
-    assert Filter(("a?",)).chosen("letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
+    assert "there is no model 'gp?'" in complaint(ConfigError, lambda: select("gp?"))
+    assert Filter(("a?",)).select("letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -
     ],
 )
 def test_a_word_that_means_nothing_is_an_error(text: str, said: str) -> None:
-    assert complaint(ConfigError, lambda: chosen(text)).startswith(said)
+    assert complaint(ConfigError, lambda: select(text)).startswith(said)
 
 
 def test_of_an_empty_catalogue_nothing_is_left() -> None:
     none: list[str] = []
     assert "no model is left by an empty catalogue" in complaint(
-        ConfigError, lambda: Filter(()).chosen("model", none, lambda name: [name])
+        ConfigError, lambda: Filter(()).select("model", none, lambda name: [name])
     )
 
 
@@ -100,4 +100,4 @@ def test_of_an_empty_catalogue_nothing_is_left() -> None:
     ],
 )
 def test_a_glob_means_whole_texts(pattern: str, text: str, fits: bool) -> None:
-    assert globbed(pattern, text) is fits
+    assert glob_matches(pattern, text) is fits

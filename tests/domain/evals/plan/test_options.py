@@ -7,7 +7,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._internal.tables import PlaceError
 from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core.evals._plan.endpoints import Endpoint, Price
+from toolreel_core.evals._plan.endpoint import Endpoint, Price
 from toolreel_core.evals._plan.options import SIZES, Options, layered
 
 WHOLE: Final[dict[str, Any]] = {

@@ -16,7 +16,15 @@ from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.strategies import STRATEGIES, Layers, Strategy, configured, strategies_of
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.strategies import (
+    STRATEGIES,
+    Layers,
+    Strategy,
+    configuration_for,
+    harness_preset,
+    strategies_of,
+)
 
 RAW, BASELINE, PRODUCTION = STRATEGIES
 DEFAULT, RECOMMENDED, _ = CATALOGUE.profiles
@@ -32,7 +40,7 @@ def of(
     fallback: str = "best_effort",
     changes: Preset | None = None,
 ) -> Configuration:
-    return configured(layers, strategy, model, profile, fallback, changes or Preset())
+    return configuration_for(layers, strategy, model, profile, fallback, changes or Preset())
 
 
 def test_raw_knows_nothing_mends_nothing_and_sends_nothing() -> None:
@@ -177,3 +185,25 @@ def test_a_strategy_that_cannot_be_used_says_where(tree: object, said: str) -> N
 def test_a_catalogue_without_a_base_has_none() -> None:
     bare = Presets.of({"preset": {"baseline": {}}, "sampling": {"default": {}}})
     assert of(BASELINE, layers=Layers(bare, "")).config == LoopConfig()
+
+
+def test_what_nobody_says_is_an_enforced_run_whose_failures_are_fatal() -> None:
+    asked = harness_preset(Options.of({}))
+    assert LoopConfig.of(asked.changes()["config"]) == LoopConfig(tool_use_mode="enforced")
+    assert parse(asked.request_overrides) == {}
+
+
+def test_all_options_of_the_loop_are_asked_for_and_its_own_settings_go_before() -> None:
+    axes = {"tool_use_mode": "relaxed", "tool_failure_policy": "tolerated", "fallback_retries": 2}
+    tree = {"eval": axes, "loop": {"fix_empty_final": False}, "request_overrides": {"route": "x"}}
+    asked = harness_preset(Options.of(tree))
+    assert LoopConfig.of(asked.changes()["config"]) == LoopConfig(
+        tool_failure_policy="tolerated", fallback_without_tools=True, fix_empty_final=False
+    )
+    assert parse(asked.request_overrides) == {"route": "x"}
+
+
+def test_the_caps_of_one_run_are_limits_of_its_loop() -> None:
+    run = {"max_cost": 0.5, "max_tokens": 20_000, "max_minutes": 1.5}
+    config = LoopConfig.of(harness_preset(Options.of({"budget": {"run": run}})).changes()["config"])
+    assert (config.max_cost, config.max_total_tokens, config.max_wall_ms) == (0.5, 20_000, 90_000)

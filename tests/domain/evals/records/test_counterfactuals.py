@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.evals.made import CELL
-from toolreel_core.evals._records.counterfactuals import Fate, Tally, WhatIf
+from toolreel_core.evals._records.counterfactuals import Fate, WhatIf, WhatIfTally
 from toolreel_core.evals._records.request_content import Divergence
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._verdicts.verdict import Verdict
@@ -33,20 +33,20 @@ def run(was: Verdict | None = FAIL, now: Verdict | None = None, turn: int = 0, w
 )
 def test_each_run_has_one_fate(one: WhatIf, fate: Fate) -> None:
     assert one.fate == fate
-    assert Tally((one,)).of(fate) == (one,)
+    assert WhatIfTally((one,)).of(fate) == (one,)
 
 
 def test_only_decided_runs_are_pairs() -> None:
-    tally = Tally(
+    tally = WhatIfTally(
         (run(FAIL, PASS), run(PASS, PASS), run(PASS, FAIL), run(), run(VOID, PASS), run(FAIL, FAIL))
     )
     assert tally.pairs == Pairs(both=1, lost=1, gained=1, neither=1)
 
 
 def test_divergences_are_counted_turn_by_turn() -> None:
-    tally = Tally((run(turn=3), run(turn=2), run(FAIL, PASS, turn=3), run(FAIL, FAIL)))
-    assert tally.partings == {(2, "nudge"): 1, (3, "nudge"): 2}
-    assert [*tally.partings] == [(2, "nudge"), (3, "nudge")]
+    tally = WhatIfTally((run(turn=3), run(turn=2), run(FAIL, PASS, turn=3), run(FAIL, FAIL)))
+    assert tally.divergences == {(2, "nudge"): 1, (3, "nudge"): 2}
+    assert [*tally.divergences] == [(2, "nudge"), (3, "nudge")]
 
 
 def test_what_is_undecided_says_why() -> None:

@@ -9,7 +9,7 @@ from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.json_lines import record_line, record_of, record_tree
-from toolreel_core.evals._records.record import Asked, Attempt, Record
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Verdict
 
 CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "off", "happy_path")
@@ -28,7 +28,9 @@ PASSED = Record(
     language_shape="",
     turns=3,
     calls=2,
-    attempts=(Attempt(1200, Verdict("pass"), (Asked(1, 400, 200, finish="tool_calls", prompt_tokens=9),)),),
+    attempts=(
+        Attempt(1200, Verdict("pass"), (SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),)),
+    ),
 )
 FAILED = Record(
     key="ef" * 32,
@@ -50,8 +52,8 @@ FAILED = Record(
             30,
             Verdict("void", "transport.rate_limit", ("the server said 429",)),
             (
-                Asked(1, 10, 429, failure="status"),
-                Asked(
+                SentRequest(1, 10, 429, failure="status"),
+                SentRequest(
                     1,
                     20,
                     None,

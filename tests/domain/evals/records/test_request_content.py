@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from toolreel_core.evals._records.request_content import Divergence, Parting, Said, Told, parting, told_in
+from toolreel_core.evals._records.request_content import (
+    ContentMessage,
+    Divergence,
+    DivergenceKind,
+    RequestContent,
+    first_divergence,
+    request_content,
+)
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "What is the status?"}
@@ -21,12 +28,12 @@ def result(text: str = "draft", id: str = "c1", **more: object) -> dict[str, Any
 
 
 def request(*messages: object, tools: tuple[str, ...] = ("get",), **options: object) -> dict[str, Any]:
-    told = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in tools]
-    return {"messages": [*messages], "tools": told, **options}
+    content = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in tools]
+    return {"messages": [*messages], "tools": content, **options}
 
 
 def parted(recorded: dict[str, Any] | None, asked: dict[str, Any]) -> Divergence:
-    return parting(None if recorded is None else told_in(recorded), told_in(asked))
+    return first_divergence(None if recorded is None else request_content(recorded), request_content(asked))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,7 @@ def parted(recorded: dict[str, Any] | None, asked: dict[str, Any]) -> Divergence
     ],
 )
 def test_the_same_conversation_may_be_written_in_other_ways(other: dict[str, Any]) -> None:
-    assert told_in(other) == told_in(request(SYSTEM, USER, calling(), result()))
+    assert request_content(other) == request_content(request(SYSTEM, USER, calling(), result()))
 
 
 def test_a_result_belongs_to_a_call_by_its_place() -> None:
@@ -55,19 +62,19 @@ def test_a_result_belongs_to_a_call_by_its_place() -> None:
         "role": "assistant",
         "tool_calls": [*calling(id="a")["tool_calls"], *calling("put", id="b")["tool_calls"]],
     }
-    told = told_in(request(two, result("x", "b"), result("y", "a"), result("z", "strange")))
-    assert [one.answers for one in told.said] == [0, 2, 1, 0]
+    content = request_content(request(two, result("x", "b"), result("y", "a"), result("z", "strange")))
+    assert [one.answers for one in content.messages] == [0, 2, 1, 0]
 
 
 def test_what_is_no_request_tells_nothing() -> None:
-    assert told_in({"messages": "hello", "tools": [1, {"function": 2}]}) == Told(("",), ())
-    assert told_in({"messages": [calling(arguments="{a")]}).said == (
-        Said("assistant", calls=(("get", "{a"),)),
+    assert request_content({"messages": "hello", "tools": [1, {"function": 2}]}) == RequestContent(("",), ())
+    assert request_content({"messages": [calling(arguments="{a")]}).messages == (
+        ContentMessage("assistant", calls=(("get", "{a"),)),
     )
 
 
 def test_tools_that_must_not_be_called_are_no_tools() -> None:
-    assert told_in(request(USER, tool_choice="none")).tools == ()
+    assert request_content(request(USER, tool_choice="none")).tools == ()
 
 
 @pytest.mark.parametrize(
@@ -134,6 +141,6 @@ def test_tools_that_must_not_be_called_are_no_tools() -> None:
     ],
 )
 def test_where_two_tales_part(
-    recorded: dict[str, Any] | None, asked: dict[str, Any], kind: Parting, what: str
+    recorded: dict[str, Any] | None, asked: dict[str, Any], kind: DivergenceKind, what: str
 ) -> None:
     assert parted(recorded, asked) == Divergence(kind, what)

@@ -11,21 +11,21 @@ from toolreel_core.evals._scenarios.catalogue import (
     CATALOGUE,
     GROUPS,
     SCENARIOS,
-    chosen_scenarios,
     fingerprint,
     scenario,
+    select_scenarios,
 )
 from toolreel_core.evals._scenarios.packs.on_workspace import opening
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Kind, called, script
+from toolreel_core.evals._scenarios.scripts import Kind, call, script
 from toolreel_core.evals._worlds.workspace import Mishaps
 
 NAMES = [one.name for one in SCENARIOS]
 
 
 def verdict(one: Scenario, kind: Kind, **config: str) -> tuple[str, str]:
-    assert one.rehearsals is not None, f"{one.name} has no scripts"
-    found = rehearse(one, one.rehearsals.of(kind), **config).verdict
+    assert one.scripts is not None, f"{one.name} has no scripts"
+    found = rehearse(one, one.scripts.of(kind), **config).verdict
     return found.result, found.category
 
 
@@ -44,7 +44,7 @@ def test_a_bad_model_fails(one: Scenario) -> None:
 @pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
 def test_a_model_that_skips_the_hard_part_has_not_shown_it(one: Scenario) -> None:
     exercised = [check for check in one.checks if check.layer == "exercise"]
-    skips = one.rehearsals is not None and one.rehearsals.skipping is not None
+    skips = one.scripts is not None and one.scripts.skipping is not None
     if not skips:
         # What every right answer meets cannot be skipped.
         assert not exercised or one.name == "patch_fails_once"
@@ -62,7 +62,7 @@ def test_without_tools_a_scenario_of_tools_says_nothing(one: Scenario, kind: Kin
 
 @pytest.mark.parametrize("name", [one.name for one in SCENARIOS if one.pack in {"reference", "faults"}])
 def test_the_hidden_tool_is_never_sent_and_refused_when_it_is_called(name: str) -> None:
-    commit = called(
+    commit = call(
         "facts_commit", workspace_id="$workspace", request_id="r", proposal_id="p", user_confirmed=True
     )
     found = rehearse(scenario(name), script(commit, "Done."))
@@ -96,7 +96,7 @@ def test_groups_are_the_references_and_one_a_pack() -> None:
 
 
 def chosen(*words: str) -> list[str]:
-    return [one.name for one in chosen_scenarios(words)]
+    return [one.name for one in select_scenarios(words)]
 
 
 def test_scenarios_are_chosen_by_group_and_name_in_catalogue_order() -> None:
@@ -109,9 +109,9 @@ def test_scenarios_are_chosen_by_group_and_name_in_catalogue_order() -> None:
 
 def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match=r"scenarios: .*'hapy_path'; did you mean 'happy_path'\?"):
-        chosen_scenarios(["default", "hapy_path"])
+        select_scenarios(["default", "hapy_path"])
     with pytest.raises(ConfigError, match="leaves none"):
-        chosen_scenarios(["simple", "!all"])
+        select_scenarios(["simple", "!all"])
     with pytest.raises(
         ConfigError, match=re.escape("there is no scenario 'chat'; did you mean 'chat_only'?")
     ):

@@ -6,35 +6,35 @@ import pytest
 
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core.evals._scenarios.checks import (
-    argument_left_out,
+    argument_omitted,
     arguments_of,
-    asked_for,
-    begins_with,
     called,
-    code_seen,
+    called_before,
+    error_occurred,
     exercise,
-    made_together,
+    first_calls_are,
     no_calls,
     outcome,
+    parallel_calls_made,
     says_done,
     says_something,
     world_has,
 )
-from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall, SeenTurn
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
 from toolreel_core.evals._worlds.workspace import Workspace
 
-GET = SeenCall("get", '{"id":1}', True, (), "{}")
-PUT = SeenCall("put", "{}", False, ("TOO_LARGE",), "{}")
-TEXT = SeenTurn("stop", (), "")
+GET = ObservedCall("get", '{"id":1}', True, (), "{}")
+PUT = ObservedCall("put", "{}", False, ("TOO_LARGE",), "{}")
+TEXT = ObservedTurn("stop", (), "")
 
 
-def seen(*turns: SeenTurn, final: str = "Done.", language: str = "") -> Evidence:
+def seen(*turns: ObservedTurn, final: str = "Done.", language: str = "") -> Evidence:
     world = Workspace.of("1", draft={"foo": True})
     return Evidence(Completed(final), final, turns, world, None, tools_sent=True, language=language)
 
 
-def turn(*calls: SeenCall) -> SeenTurn:
-    return SeenTurn("tool_calls", calls, "")
+def turn(*calls: ObservedCall) -> ObservedTurn:
+    return ObservedTurn("tool_calls", calls, "")
 
 
 def test_a_check_has_a_layer() -> None:
@@ -78,14 +78,14 @@ def test_arguments_are_an_object_or_none() -> None:
 
 
 def test_the_first_turn_with_calls_is_looked_at() -> None:
-    both = begins_with("put", "get")
+    both = first_calls_are("put", "get")
     assert both(seen(TEXT, turn(GET, PUT), turn(GET))) == ""
     assert both(seen(turn(GET), turn(GET, PUT))) == "the first calls were ['get'], not ['get', 'put']"
     assert both(seen(TEXT)) == "the first calls were [], not ['get', 'put']"
 
 
 def test_one_tool_comes_before_another() -> None:
-    first = asked_for("get", before="put")
+    first = called_before("get", before="put")
     assert first(seen(turn(GET, PUT))) == ""
     assert first(seen(turn(GET))) == ""
     assert first(seen(turn(PUT, GET))) == "get was not called before put"
@@ -103,17 +103,17 @@ def test_nothing_was_called() -> None:
 
 
 def test_an_error_came_up() -> None:
-    assert code_seen("TOO_LARGE")(seen(turn(GET, PUT))) == ""
-    assert code_seen("TOO_LARGE", "put")(seen(turn(PUT))) == ""
-    assert code_seen("TOO_LARGE", "get")(seen(turn(PUT))) == "TOO_LARGE never came up"
-    assert code_seen("OTHER")(seen(turn(PUT))) == "OTHER never came up"
+    assert error_occurred("TOO_LARGE")(seen(turn(GET, PUT))) == ""
+    assert error_occurred("TOO_LARGE", "put")(seen(turn(PUT))) == ""
+    assert error_occurred("TOO_LARGE", "get")(seen(turn(PUT))) == "TOO_LARGE never came up"
+    assert error_occurred("OTHER")(seen(turn(PUT))) == "OTHER never came up"
 
 
 def test_an_argument_was_left_out() -> None:
-    assert argument_left_out("id")(seen(turn(PUT))) == ""
-    assert argument_left_out("id")(seen(turn(PUT, GET))) == "id was given to get"
+    assert argument_omitted("id")(seen(turn(PUT))) == ""
+    assert argument_omitted("id")(seen(turn(PUT, GET))) == "id was given to get"
 
 
 def test_calls_were_made_together() -> None:
-    assert made_together(seen(turn(GET), turn(GET, PUT))) == ""
-    assert made_together(seen(turn(GET), turn(PUT))) == "no turn made two calls at once"
+    assert parallel_calls_made(seen(turn(GET), turn(GET, PUT))) == ""
+    assert parallel_calls_made(seen(turn(GET), turn(PUT))) == "no turn made two calls at once"

@@ -15,8 +15,8 @@ from toolreel_core._protocol.outcome import Cancelled, Completed, EmptyFinal, No
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.surface import ToolDefinition
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._scenarios.evidence import Evidence, SeenCall, SeenTurn, evidence_of
-from toolreel_core.evals._scenarios.scripts import called, script
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
+from toolreel_core.evals._scenarios.scripts import call, script
 from toolreel_core.evals._worlds.desk import Desk
 
 TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]
@@ -49,18 +49,18 @@ def played(*answers: str | Event, outputs: Mapping[str, str] | None = None, **co
             event = ReplyReceived(effect.ref, 200, answer) if isinstance(answer, str) else answer
         at = step(at.state, event)
         notes += at.notes
-    return evidence_of(plan, at.state, notes, DESK, DESK.told())
+    return evidence_of(plan, at.state, notes, DESK, DESK.contents())
 
 
 def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
     seen = played(body("I look.", "look_up", "nowhere"), body("Found."), outputs={"look.up": '{"at":1}'})
     looked, lost = seen.turns[0].calls
-    assert looked == SeenCall("look.up", "{ }", True, (), looked.result)
+    assert looked == ObservedCall("look.up", "{ }", True, (), looked.result)
     assert '"at":1' in looked.result
     assert (lost.name, lost.ok, lost.codes) == ("nowhere", False, ("TOOL_NOT_FOUND",))
     assert seen.turns == (
-        SeenTurn("tool_calls", (looked, lost), "I look."),
-        SeenTurn("stop", (), "Found."),
+        ObservedTurn("tool_calls", (looked, lost), "I look."),
+        ObservedTurn("stop", (), "Found."),
     )
     assert seen.calls == (looked, lost)
     assert (seen.outcome, seen.final, seen.tools_sent) == (Completed("Found."), "Found.", True)
@@ -79,7 +79,7 @@ def test_the_final_text_is_what_the_outcome_has() -> None:
     assert played(body("Cut", finish="length")).outcome == Truncated("Cut")
     assert played(body("Cut", finish="length")).final == "Cut"
     empty = played(body(), fix_empty_final=False)
-    assert (empty.outcome, empty.final, empty.turns) == (EmptyFinal(), "", (SeenTurn("stop", (), ""),))
+    assert (empty.outcome, empty.final, empty.turns) == (EmptyFinal(), "", (ObservedTurn("stop", (), ""),))
 
 
 def test_a_reply_that_was_asked_for_again_counts_once() -> None:
@@ -109,7 +109,7 @@ def test_calls_under_way_are_not_seen_yet() -> None:
         at = step(at.state, event)
         notes += at.notes
     seen = evidence_of(plan, at.state, notes, DESK, None)
-    assert seen.turns == (SeenTurn("tool_calls", (), ""),)
+    assert seen.turns == (ObservedTurn("tool_calls", (), ""),)
 
 
 def test_a_server_that_refuses_tools_is_seen() -> None:
@@ -134,6 +134,6 @@ def test_a_run_without_a_language_policy_has_no_language() -> None:
 
 def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
     setting = scenario("happy_path").begin("1")
-    found = rehearse(scenario("happy_path"), script(called("state_get"), "Done."))
+    found = rehearse(scenario("happy_path"), script(call("state_get"), "Done."))
     assert len(found.bodies[0]["messages"]) == len(setting.messages)
     assert len(found.evidence.turns) == 2

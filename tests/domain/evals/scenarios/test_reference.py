@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import json
@@ -7,15 +9,15 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._scenarios.reference import REFERENCE
+from toolreel_core.evals._scenarios.reference import CAPPED, LONG_ARGUMENTS_GUARD, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Line, called, script
+from toolreel_core.evals._scenarios.scripts import Line, call, script
 from toolreel_core.evals._worlds.workspace import Workspace
 
 SET: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
-READ = called("state_get")
-ELSEWHERE = called("state_patch", request_id="r1", ops=[{"op": "set", "path": "/draft/other", "value": 1}])
-WRITE = called("state_patch", request_id="r1", ops=SET)
+READ = call("state_get")
+ELSEWHERE = call("state_patch", request_id="r1", ops=[{"op": "set", "path": "/draft/other", "value": 1}])
+WRITE = call("state_patch", request_id="r1", ops=SET)
 
 
 def categories(name: str, *lines: Line) -> tuple[str, str]:
@@ -57,13 +59,13 @@ def test_a_draft_with_more_in_it_is_still_a_draft() -> None:
 
 
 def test_a_read_that_fits_leaves_truncation_untried() -> None:
-    small = called("state_get", select=["/draft/foo"])
+    small = call("state_get", select=["/draft/foo"])
     assert categories("tool_output_truncation", small, WRITE, "Done.") == ("fail", "task.outcome:too_large")
 
 
 @pytest.mark.parametrize("ops", [{"op": "set"}, "set", 7])
 def test_a_patch_of_a_wrong_type_is_what_one_recovers_from(ops: Json) -> None:
-    wrong = called("state_patch", request_id="r1", ops=ops)
+    wrong = call("state_patch", request_id="r1", ops=ops)
     assert categories("type_error_recovery", READ, wrong, WRITE, "Done.") == ("pass", "")
 
 
@@ -86,3 +88,17 @@ def test_the_control_sends_no_tools() -> None:
     assert "tools" not in found.bodies[0]
     assert "state_get" not in json.dumps(found.bodies)
     assert found.verdict.result == "pass"
+
+
+def test_the_references_caps_are_there_to_be_compared_with() -> None:
+    caps = {one.name: rehearse(one, script("Done.")).bodies[0]["max_tokens"] for one in CAPPED}
+    assert caps == {"long_arguments_guard_capped": 256, "chat_only_capped": 32}
+
+
+def test_nothing_else_is_different() -> None:
+    guard = CAPPED[0]
+    assert guard.begin("1") == LONG_ARGUMENTS_GUARD.begin("1")
+    assert guard.checks == LONG_ARGUMENTS_GUARD.checks
+    assert guard.changes.config == LONG_ARGUMENTS_GUARD.changes.config
+    assert guard.changes.names == (guard.name,)
+    assert (guard.pack, guard.groups) == ("capped", ())

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolreel_core.evals._scenarios.reference import CHAT_ONLY, HAPPY_PATH
-from toolreel_core.evals._scenarios.token_caps import CAPPED
+from toolreel_core.evals._scenarios.reference import CAPPED, CHAT_ONLY, HAPPY_PATH
 
 
 def test_a_scenario_is_a_control_if_it_is_a_plain_conversation() -> None:

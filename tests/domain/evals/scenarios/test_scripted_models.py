@@ -10,7 +10,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core.evals._scenarios import scripted_models as models
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.scripted_models import KINDS, kind_of, reply_of
-from toolreel_core.evals._scenarios.scripts import spoken
+from toolreel_core.evals._scenarios.scripts import scripted_reply
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:
@@ -22,14 +22,16 @@ def test_a_models_name_says_whether_it_is_a_script() -> None:
 
 def test_a_reply_is_the_scenarios_own_script() -> None:
     one = scenario("happy_path")
-    assert one.rehearsals is not None
+    assert one.scripts is not None
     asked = [wire_tree(message) for message in one.begin("1").messages]
-    assert reply_of("good", "happy_path", asked) == spoken(one.rehearsals.good, asked, model="scripted:good")
-    assert rehearse(one, one.rehearsals.good).verdict.result == "pass"
+    assert reply_of("good", "happy_path", asked) == scripted_reply(
+        one.scripts.good, asked, model="scripted:good"
+    )
+    assert rehearse(one, one.scripts.good).verdict.result == "pass"
 
 
 def test_a_scenario_without_scripts_needs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = replace(scenario("happy_path"), rehearsals=None)
+    bare = replace(scenario("happy_path"), scripts=None)
     monkeypatch.setattr(models, "scenario", lambda _: bare)
     with pytest.raises(ConfigError, match="'happy_path' has no scripts"):
         reply_of("good", "happy_path", ())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._scenarios.scripts import Rehearsals, Script, called, script, spoken
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, Script, call, script, scripted_reply
 
 USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
 ASSISTANT: Tree = {"role": "assistant", "content": ""}
@@ -15,7 +15,7 @@ def tool(content: str) -> Tree:
 
 
 def body(said: Script, *messages: Tree) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", spoken(said, messages))
+    return cast("Mapping[str, Any]", scripted_reply(said, messages))
 
 
 def message(said: Script, *messages: Tree) -> Mapping[str, Any]:
@@ -34,7 +34,7 @@ def test_the_next_line_follows_from_the_conversation_alone() -> None:
 
 
 def test_a_line_makes_one_call_or_several() -> None:
-    said = script(called("get") + called("put", name="x", value=[1, {"a": None}]))
+    said = script(call("get") + call("put", name="x", value=[1, {"a": None}]))
     entries = message(said, USER, ASSISTANT)["tool_calls"]
     assert [entry["id"] for entry in entries] == ["call_1_0", "call_1_1"]
     assert [entry["function"]["name"] for entry in entries] == ["get", "put"]
@@ -44,13 +44,13 @@ def test_a_line_makes_one_call_or_several() -> None:
 
 
 def test_arguments_are_filled_in_from_the_conversation() -> None:
-    said = script(called("put", id="$workspace", list=["$1/data/x", "$0/data"], plain="$x"))
+    said = script(call("put", id="$workspace", list=["$1/data/x", "$0/data"], plain="$x"))
     results = (tool('{"data":{"x":1}}'), tool('{"data":{"x":2}}'))
     assert arguments(said, USER, *results) == {"id": "ab-12", "list": [2, {"x": 1}], "plain": "$x"}
 
 
 def test_what_is_not_there_yet_is_null() -> None:
-    said = script(called("put", id="$workspace", x="$0/data", y="$1/data"))
+    said = script(call("put", id="$workspace", x="$0/data", y="$1/data"))
     assert arguments(said, {"role": "user", "content": None}, tool("<html>")) == {
         "id": "$workspace",
         "x": None,
@@ -59,15 +59,15 @@ def test_what_is_not_there_yet_is_null() -> None:
 
 
 def test_a_reply_tells_its_model_and_its_size() -> None:
-    told = cast("Mapping[str, Any]", spoken(script("x"), [USER], model="scripted:good"))
-    assert told["model"] == "scripted:good"
-    usage = told["usage"]
+    contents = cast("Mapping[str, Any]", scripted_reply(script("x"), [USER], model="scripted:good"))
+    assert contents["model"] == "scripted:good"
+    usage = contents["usage"]
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
     assert usage["prompt_tokens"] < body(script("x"), USER, USER)["usage"]["prompt_tokens"]
 
 
 def test_a_good_model_skips_nothing_where_nothing_can_be_skipped() -> None:
     good, bad, skipping = script("good"), script("bad"), script("skipping")
-    all_three = Rehearsals(good, bad, skipping)
+    all_three = ScenarioScripts(good, bad, skipping)
     assert [all_three.of(kind) for kind in ("good", "bad", "skipping")] == [good, bad, skipping]
-    assert Rehearsals(good, bad).of("skipping") == good
+    assert ScenarioScripts(good, bad).of("skipping") == good

@@ -1,5 +1,8 @@
+""""""
+
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +10,20 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import PlaceError, Table
-from toolreel_core.evals._statistics.gates import Gate, NoRegression, NoWorseThan, Threshold, gate_from
+from toolreel_core.evals._statistics.gates import (
+    Figures,
+    Gate,
+    GateResult,
+    Measurements,
+    NoRegression,
+    NoWorseThan,
+    Standing,
+    StrategyComparison,
+    Threshold,
+    check_gate,
+    gate_from,
+    overall_standing,
+)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +89,119 @@ def test_a_gate_that_is_made_by_hand_is_checked_too() -> None:
 
 def test_a_figure_is_of_a_group_of_runs() -> None:
     assert Threshold("rate", "at_least", 0.9, model="m").about == ("", "m", "")
+
+
+PRODUCTION = Figures({"lower_bound": 0.8372, "p95_ms": 9000, "cost": None}, strategy="production")
+WORSE = StrategyComparison("production", "baseline", difference=-0.05, low=-0.09, p_value=0.004)
+MEASURED = Measurements((Figures({"rate": 0.9}), PRODUCTION), (WORSE,))
+
+
+def at_least(limit: float, metric: str = "lower_bound") -> Threshold:
+    return Threshold(metric, "at_least", limit, strategy="production")
+
+
+def comparing(
+    difference: float | None, low: float | None, p_value: float | None, missing: int = 0
+) -> Measurements:
+    return Measurements(
+        comparisons=(StrategyComparison("production", "baseline", difference, low, p_value, missing),)
+    )
+
+
+TEST, MARGIN = NoRegression("production", "baseline"), NoWorseThan("production", "baseline", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("gate", "standing", "sentence"),
+    [
+        (at_least(0.8372), "passed", "lower_bound of production has to be at least 0.8372, and is 0.8372."),
+        (at_least(0.85), "failed", "lower_bound of production has to be at least 0.85, and is 0.8372."),
+        (at_least(1, "cost"), "undecided", "cost of production has to be at least 1, and is not known."),
+        (Threshold("rate", "at_most", 0.9), "passed", "rate of all runs has to be at most 0.9, and is 0.9."),
+        (
+            Threshold("p95_ms", "at_most", 8000, strategy="production"),
+            "failed",
+            "p95_ms of production has to be at most 8000, and is 9000.",
+        ),
+    ],
+)
+def test_a_figure_is_held_against_its_limit(gate: Gate, standing: Standing, sentence: str) -> None:
+    assert check_gate(gate, MEASURED) == GateResult(gate, standing, sentence)
+
+
+@pytest.mark.parametrize(
+    ("measured", "standing"),
+    [
+        (comparing(-0.05, -0.09, 0.05), "failed"),
+        (comparing(-0.05, -0.12, 0.06), "passed"),
+        (comparing(0.05, 0.01, 0.004), "passed"),
+        (comparing(None, None, None), "undecided"),
+        (comparing(-0.05, -0.09, 0.004, missing=1), "undecided"),
+    ],
+)
+def test_a_test_fails_only_what_is_worse_and_significantly_so(
+    measured: Measurements, standing: Standing
+) -> None:
+    assert check_gate(TEST, measured).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("measured", "standing"),
+    [
+        (comparing(0.01, -0.02, 0.4), "passed"),
+        (comparing(0.01, -0.03, 0.4), "failed"),
+        (comparing(None, None, None), "undecided"),
+        (comparing(0.01, -0.02, 0.4, missing=3), "undecided"),
+    ],
+)
+def test_a_margin_asks_for_the_end_of_the_interval(measured: Measurements, standing: Standing) -> None:
+    assert check_gate(MARGIN, measured).standing == standing
+
+
+def test_the_sentences_say_what_was_found() -> None:
+    assert check_gate(TEST, MEASURED).sentence == (
+        "production must not be significantly worse than baseline: the difference is -5 points, p = 0.004, "
+        "and the level is 0.05."
+    )
+    assert check_gate(MARGIN, comparing(0.01, -0.03, 0.4, missing=2)).sentence == (
+        "production must be shown to be at most 2 points worse than baseline: the interval of the difference "
+        "begins at -3 points, but 2 runs are missing."
+    )
+    assert check_gate(TEST, comparing(None, None, None)).sentence == (
+        "production must not be significantly worse than baseline, and nothing compares them."
+    )
+
+
+def test_a_figure_is_undecided_while_runs_are_missing() -> None:
+    results = check_gate(at_least(0.8), Measurements((replace(PRODUCTION, missing=1),)))
+    assert (results.standing, results.sentence) == (
+        "undecided",
+        "lower_bound of production has to be at least 0.8, and is 0.8372, but 1 run is missing.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("gate", "told"),
+    [
+        (at_least(0.8, "lower"), "there is no metric 'lower'; did you mean 'lower_bound'?"),
+        (
+            Threshold("rate", "at_least", 0.8, strategy="prodction"),
+            "there is no group of runs 'prodction'; did you mean 'production'?",
+        ),
+        (
+            NoRegression("production", "raw"),
+            "there is no comparison 'production against raw'; did you mean 'production against baseline'?",
+        ),
+    ],
+)
+def test_what_nobody_measured_cannot_be_judged(gate: Gate, told: str) -> None:
+    assert complaint(ConfigError, lambda: check_gate(gate, MEASURED)) == told
+
+
+def test_one_gate_that_fails_fails_all_and_one_that_is_open_leaves_all_open() -> None:
+    passed, failed = check_gate(at_least(0.8), MEASURED), check_gate(at_least(0.9), MEASURED)
+    undecided = check_gate(at_least(1, "cost"), MEASURED)
+    assert overall_standing([]) == "passed"
+    assert overall_standing([passed, passed]) == "passed"
+    assert overall_standing([passed, undecided]) == "undecided"
+    assert overall_standing([undecided, failed, passed]) == "failed"

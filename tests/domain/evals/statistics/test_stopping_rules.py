@@ -13,8 +13,8 @@ from toolreel_core.evals._statistics.stopping_rules import (
     NarrowEnough,
     PairsDecided,
     Spending,
-    in_words,
     rule_from,
+    rule_sentence,
 )
 
 
@@ -85,11 +85,11 @@ def test_what_is_no_rule_is_told_at_its_place(values: dict[str, Any], told: str)
 
 
 def test_a_rule_says_itself_in_words() -> None:
-    assert in_words(NarrowEnough(0.1, Looks((30,)))) == (
+    assert rule_sentence(NarrowEnough(0.1, Looks((30,)))) == (
         "Stop a cell after 30 runs, as soon as the interval of its rate is no wider than 0.1; "
         "the levels of the looks are 0.05, so that they are wrong in at most 5 % of cells."
     )
-    assert in_words(PairsDecided(Looks((10, 20)))) == (
+    assert rule_sentence(PairsDecided(Looks((10, 20)))) == (
         "Stop after 10 or 20 pairs, as soon as the exact McNemar test separates the two; "
         "the levels of the looks are 0.025 and 0.025, so that they are wrong in at most 5 % of comparisons "
         "of equals."

@@ -3,9 +3,9 @@ from __future__ import annotations
 import random
 
 from tests.evals.made import CELL, cell, record
-from toolreel_core.evals._records.record import Asked
-from toolreel_core.evals._summary.result_counts import ResultCounts
+from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._summary.summary import Summary, summarise
+from toolreel_core.evals._summary.totals import ResultCounts
 
 CHAT = cell(scenario="chat_only")
 OTHER = cell(strategy="production")
@@ -85,7 +85,7 @@ def test_usage_is_of_all_runs_of_a_task() -> None:
 
 
 def test_it_warns_where_another_model_answered_or_another_configuration_was_run() -> None:
-    asked = [Asked(1, 1, 200, model="served", provider="A")]
+    asked = [SentRequest(1, 1, 200, model="served", provider="A")]
     records = (record(trial=1), record(trial=2, asked=asked, digest="e"))
     summary = summarise(records, [CELL], [], 2)
     assert summary.cells[0].served == ("served", "served at A")
@@ -95,5 +95,5 @@ def test_it_warns_where_another_model_answered_or_another_configuration_was_run(
         "vendor/model, raw, happy_path: its runs were made under 2 configurations; make them anew",
     )
     assert summed().warnings == ()
-    unnamed = summarise([record(asked=[Asked(1, 1, 200)])], [CELL], [], 1)
+    unnamed = summarise([record(asked=[SentRequest(1, 1, 200)])], [CELL], [], 1)
     assert unnamed.cells[0].served == ()

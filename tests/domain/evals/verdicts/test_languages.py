@@ -5,13 +5,13 @@ import pytest
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
 from toolreel_core.evals._verdicts.languages import (
     Shape,
-    chosen_languages,
     completion_word,
     language_of,
     localised,
     policy_text,
+    select_languages,
     shape,
-    told_in,
+    with_language_policy,
 )
 
 
@@ -44,7 +44,7 @@ def test_a_word_means_a_tag(word: str, language: str) -> None:
     ],
 )
 def test_a_filter_means_language_policies(words: list[str], chosen: list[str]) -> None:
-    assert chosen_languages(words) == tuple(chosen)
+    assert select_languages(words) == tuple(chosen)
 
 
 SYSTEM = SystemMessage("Finish with: Done.")
@@ -52,7 +52,7 @@ SYSTEM = SystemMessage("Finish with: Done.")
 
 def test_a_conversation_is_told_in_a_language() -> None:
     messages = (SYSTEM, UserMessage("Say Done."), AssistantMessage("Done."), SystemMessage("Done."))
-    assert told_in(messages, "ja-JP") == (
+    assert with_language_policy(messages, "ja-JP") == (
         SystemMessage(f"Finish with: 完了しました。\n\n{policy_text('ja-JP')}"),
         UserMessage("Say 完了しました。"),
         AssistantMessage("Done."),
@@ -62,12 +62,15 @@ def test_a_conversation_is_told_in_a_language() -> None:
 
 
 def test_a_conversation_without_a_system_message_gets_one() -> None:
-    assert told_in((UserMessage("hi"),), "ko-KR") == (SystemMessage(policy_text("ko-KR")), UserMessage("hi"))
+    assert with_language_policy((UserMessage("hi"),), "ko-KR") == (
+        SystemMessage(policy_text("ko-KR")),
+        UserMessage("hi"),
+    )
 
 
 @pytest.mark.parametrize("language", ["", "off"])
 def test_without_a_policy_nothing_changes(language: str) -> None:
-    assert told_in([SYSTEM], language) == (SYSTEM,)
+    assert with_language_policy([SYSTEM], language) == (SYSTEM,)
 
 
 def test_a_language_without_a_word_of_its_own_keeps_the_english_one() -> None:

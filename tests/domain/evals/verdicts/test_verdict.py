@@ -27,7 +27,7 @@ from toolreel_core._protocol.outcome import (
 from toolreel_core._replies.normalize import ProblemCode
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.checks import exercise, outcome
-from toolreel_core.evals._scenarios.evidence import Evidence, SeenTurn
+from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn
 from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES
 from toolreel_core.evals._verdicts.verdict import Result, Verdict, judge
@@ -37,7 +37,7 @@ SETTING = Setting((UserMessage("hi"),), ToolSurface(), Desk())
 RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")
 KIND = outcome("kind", lambda seen: "" if "kind" in seen.final else "it is not kind")
 HARD = exercise("hard", lambda seen: "" if "hard" in seen.final else "it was not hard")
-HAPPY = SeenTurn("stop", (), "")
+HAPPY = ObservedTurn("stop", (), "")
 
 
 def scenario(*checks: Check, name: str = "mine") -> Scenario:
@@ -46,7 +46,7 @@ def scenario(*checks: Check, name: str = "mine") -> Scenario:
 
 def seen(
     ended: Outcome,
-    *turns: SeenTurn,
+    *turns: ObservedTurn,
     tools_sent: bool = True,
     tools_refused: bool = False,
     language: str = "",
@@ -65,7 +65,7 @@ def status(code: int) -> TransportFailed:
 
 
 DONE = Completed("right, kind and hard")
-CUT = SeenTurn("length", (), "")
+CUT = ObservedTurn("length", (), "")
 
 CASES: list[tuple[Evidence, Result, str]] = [
     (seen(status(401)), "void", "transport.auth"),

@@ -10,7 +10,7 @@ DESK = Desk((Answer.of("capital", {"of": "Norway"}, {"city": "Oslo"}),), ("book"
 
 @pytest.mark.parametrize("arguments", [{"of": "Norway"}, {"of": " NORWAY ", "more": 1}])
 def test_a_question_is_answered_from_the_table(arguments: Tree) -> None:
-    assert DESK.called("capital", arguments) == (DESK, '{"city":"Oslo"}')
+    assert DESK.call("capital", arguments) == (DESK, '{"city":"Oslo"}')
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,14 @@ def test_a_question_is_answered_from_the_table(arguments: Tree) -> None:
     [("capital", {"of": "Mars"}), ("capital", {}), ("capital", {"of": 7}), ("other", {"of": "Norway"})],
 )
 def test_what_is_not_in_the_table_is_not_found(name: str, arguments: Tree) -> None:
-    after, text = DESK.called(name, arguments)
+    after, text = DESK.call(name, arguments)
     assert after == DESK
     assert '"NOT_FOUND"' in text
 
 
 def test_orders_are_noted_in_order() -> None:
-    first, text = DESK.called("book", {"day": 1})
-    second, _ = first.called("book", {"day": 2})
+    first, text = DESK.call("book", {"day": 1})
+    second, _ = first.call("book", {"day": 2})
     assert parse(JsonText(text)) == {
         "ok": True,
         "tool_name": "book",
@@ -33,9 +33,9 @@ def test_orders_are_noted_in_order() -> None:
         "warnings": [],
         "errors": [],
     }
-    told: Json = [{"tool": "book", "arguments": {"day": 1}}, {"tool": "book", "arguments": {"day": 2}}]
-    assert second.told() == {"orders": told}
-    assert DESK.told() == {"orders": []}
+    contents: Json = [{"tool": "book", "arguments": {"day": 1}}, {"tool": "book", "arguments": {"day": 2}}]
+    assert second.contents() == {"orders": contents}
+    assert DESK.contents() == {"orders": []}
 
 
 def test_an_answer_to_anything_is_an_answer() -> None:

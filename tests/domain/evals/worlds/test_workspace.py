@@ -12,15 +12,15 @@ from toolreel_core.evals._worlds.workspace import Mishaps, Workspace
 BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
 
 
-def told(text: JsonText) -> Mapping[str, Any]:
+def contents(text: JsonText) -> Mapping[str, Any]:
     tree = parse(text)
     assert isinstance(tree, Mapping)
     return tree
 
 
 def call(world: Workspace, name: str, **arguments: Json) -> tuple[Workspace, Mapping[str, Any]]:
-    after, text = world.called(name, arguments)
-    return after, told(text)
+    after, text = world.call(name, arguments)
+    return after, contents(text)
 
 
 def code(result: Mapping[str, Any]) -> str:
@@ -32,7 +32,7 @@ WORLD = Workspace.of("1", draft={"list": [1, 2]})
 
 
 def test_a_workspace_tells_all_that_it_has() -> None:
-    assert WORLD.told() == {
+    assert WORLD.contents() == {
         "id": WORLD.id,
         "facts": {},
         "draft": {"list": [1, 2]},
@@ -84,7 +84,7 @@ def test_a_patch_sets_the_one_place_that_is_allowed_and_counts_up_the_version() 
 def test_any_other_patch_is_refused_and_changes_nothing(ops: Json) -> None:
     after, result = call(WORLD, "state_patch", ops=ops)
     assert code(result) == "ARGUMENT_ERROR"
-    assert after.told() == WORLD.told()
+    assert after.contents() == WORLD.contents()
 
 
 @pytest.mark.parametrize("given", [None, "", "  ", "workspace_id", WORLD.id, f" {WORLD.id} "])
@@ -98,7 +98,7 @@ def test_the_current_workspace_is_meant_in_many_ways(name: str, given: Json) -> 
 def test_another_workspace_is_not_there(name: str, given: Json) -> None:
     after, result = call(WORLD, name, workspace_id=given, ops=BAR)
     assert code(result) == "WORKSPACE_NOT_FOUND"
-    assert after.told() == WORLD.told()
+    assert after.contents() == WORLD.contents()
 
 
 def test_any_other_tool_is_not_implemented() -> None:
@@ -125,7 +125,7 @@ def test_the_patches_that_are_to_fail_do_and_the_next_one_works() -> None:
     world = Workspace.of("1", mishaps=Mishaps(failing_patches=(1,)))
     after, first = call(world, "state_patch", ops=BAR)
     assert code(first) == "UNAVAILABLE"
-    assert after.told() == world.told()
+    assert after.contents() == world.contents()
     after, second = call(after, "state_patch", ops=BAR)
     assert second["ok"]
     assert after.snapshot(["/draft/foo"]) == {"/draft/foo": "bar"}
@@ -133,9 +133,9 @@ def test_the_patches_that_are_to_fail_do_and_the_next_one_works() -> None:
 
 def test_the_reads_that_are_to_be_cut_or_huge_are() -> None:
     world = Workspace.of("1", mishaps=Mishaps(cut_reads=(1,), huge_reads=(2,), huge_bytes=9_000))
-    after, text = world.called("state_get", {})
+    after, text = world.call("state_get", {})
     assert not is_successful(read(text))
-    after, text = after.called("state_get", {})
+    after, text = after.call("state_get", {})
     assert len(text) > 9_000
-    assert told(text)["ok"]
+    assert contents(text)["ok"]
     assert "history" not in call(after, "state_get")[1]["data"]

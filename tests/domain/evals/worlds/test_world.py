@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from toolreel_core._tools.result import envelope_of
-from toolreel_core.evals._worlds.world import did, identifier, refused
+from toolreel_core.evals._worlds.world import failure, identifier, success
 
 
 def test_an_identifier_follows_from_seed_and_kind() -> None:
@@ -14,6 +14,6 @@ def test_an_identifier_follows_from_seed_and_kind() -> None:
 
 
 def test_what_a_world_returns_is_an_envelope_already() -> None:
-    worked, failed = did("add", {"sum": 3}), refused("add", "ARGUMENT_ERROR", "b is missing.")
+    worked, failed = success("add", {"sum": 3}), failure("add", "ARGUMENT_ERROR", "b is missing.")
     assert envelope_of("add", worked, limit=1_000).text() == worked
     assert envelope_of("add", failed, limit=1_000).text() == failed

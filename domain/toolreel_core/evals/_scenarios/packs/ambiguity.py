@@ -7,7 +7,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, takes, text
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
 __all__ = ["AMBIGUITY"]
 
@@ -36,8 +36,8 @@ def _scenario(name: str, about: str, user: str, tool: str, right: Tree, wrong: T
         (),
         at_desk(user, (_BOOKING, _HEATING)),
         (ordered((tool, right)),),
-        rehearsals=Rehearsals(
-            script(called(tool, **right), "It is done."), script(called(tool, **wrong), "It is done.")
+        scripts=ScenarioScripts(
+            script(call(tool, **right), "It is done."), script(call(tool, **wrong), "It is done.")
         ),
     )
 

@@ -10,7 +10,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, takes, text
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
 __all__ = ["BASICS"]
 
@@ -32,7 +32,7 @@ _ALARM: Final = takes(
 def _scenario(name: str, about: str, user: str, wrong: Tree, *orders: tuple[str, Tree]) -> Scenario:
     """The wrong model gets the arguments of the last order wrong."""
     *first, (tool, _) = orders
-    before = [called(each, **arguments) for each, arguments in first]
+    before = [call(each, **arguments) for each, arguments in first]
     return Scenario(
         name,
         "basics",
@@ -41,9 +41,9 @@ def _scenario(name: str, about: str, user: str, wrong: Tree, *orders: tuple[str,
         (),
         at_desk(user, (_NOTE, _LAMP, _ALARM)),
         (ordered(*orders),),
-        rehearsals=Rehearsals(
-            script(*(called(each, **arguments) for each, arguments in orders), "It is done."),
-            script(*before, called(tool, **wrong), "It is done."),
+        scripts=ScenarioScripts(
+            script(*(call(each, **arguments) for each, arguments in orders), "It is done."),
+            script(*before, call(tool, **wrong), "It is done."),
         ),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from toolreel_core.evals._scenarios.checks import asked_for, exercise
+from toolreel_core.evals._scenarios.checks import called_before, exercise
 from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, reads, takes, text
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.desk import Answer
 
 __all__ = ["CHAINS"]
@@ -39,11 +39,11 @@ _ANSWERS: Final = (
     Answer.of("stock_of", {"sku": "LAMP-8"}, {"pieces": 12}),
 )
 
-_CUSTOMER: Final = called("find_customer", name="Ada Quint")
-_ORDER: Final = called("last_order", customer_id="$0/data/customer_id")
-_LINES: Final = called("order_lines", order_id="$1/data/order_id")
-_STOCK: Final = called("stock_of", sku="$2/data/lines/0/sku")
-_RESERVE: Final = partial(called, "reserve", order_id="$1/data/order_id", sku="$2/data/lines/0/sku")
+_CUSTOMER: Final = call("find_customer", name="Ada Quint")
+_ORDER: Final = call("last_order", customer_id="$0/data/customer_id")
+_LINES: Final = call("order_lines", order_id="$1/data/order_id")
+_STOCK: Final = call("stock_of", sku="$2/data/lines/0/sku")
+_RESERVE: Final = partial(call, "reserve", order_id="$1/data/order_id", sku="$2/data/lines/0/sku")
 
 CHAINS: Final = (
     Scenario(
@@ -58,9 +58,9 @@ CHAINS: Final = (
             _ANSWERS,
         ),
         (ordered(("reserve", {"order_id": "o-50918", "sku": "LAMP-3", "pieces": 4})),),
-        rehearsals=Rehearsals(
+        scripts=ScenarioScripts(
             script(_CUSTOMER, _ORDER, _LINES, _RESERVE(pieces="$2/data/lines/0/pieces"), "It is reserved."),
-            script(called("reserve", order_id="Ada Quint", sku="LAMP", pieces=1), "It is reserved."),
+            script(call("reserve", order_id="Ada Quint", sku="LAMP", pieces=1), "It is reserved."),
         ),
     ),
     Scenario(
@@ -77,9 +77,9 @@ CHAINS: Final = (
         ),
         (
             ordered(("reserve", {"order_id": "o-50918", "sku": "LAMP-3", "pieces": 3})),
-            exercise("looked", asked_for("stock_of", before="reserve")),
+            exercise("looked", called_before("stock_of", before="reserve")),
         ),
-        rehearsals=Rehearsals(
+        scripts=ScenarioScripts(
             script(_CUSTOMER, _ORDER, _LINES, _STOCK, _RESERVE(pieces="$3/data/pieces"), "It is reserved."),
             script(_CUSTOMER, _ORDER, _LINES, _RESERVE(pieces=4), "It is reserved."),
             script(_CUSTOMER, _ORDER, _LINES, _RESERVE(pieces=3), "It is reserved."),

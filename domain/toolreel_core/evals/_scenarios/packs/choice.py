@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, takes, text
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
 __all__ = ["CHOICE"]
 
@@ -31,9 +31,9 @@ def _scenario(name: str, about: str, user: str, right: str, wrong: str, number: 
         (),
         at_desk(user, _TOOLS),
         (ordered((right, {"number": number})),),
-        rehearsals=Rehearsals(
-            script(called(right, number=number), "It is done."),
-            script(called(wrong, number=number), "It is done."),
+        scripts=ScenarioScripts(
+            script(call(right, number=number), "It is done."),
+            script(call(wrong, number=number), "It is done."),
         ),
     )
 

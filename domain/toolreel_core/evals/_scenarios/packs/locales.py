@@ -7,7 +7,7 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, takes, text
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
 __all__ = ["LOCALES"]
 
@@ -28,8 +28,8 @@ def _scenario(name: str, about: str, user: str, right: Tree, wrong: Tree, answer
         (),
         at_desk(user, (_TRANSFER,)),
         (ordered(("transfer", right)),),
-        rehearsals=Rehearsals(
-            script(called("transfer", **right), answer), script(called("transfer", **wrong), answer)
+        scripts=ScenarioScripts(
+            script(call("transfer", **right), answer), script(call("transfer", **wrong), answer)
         ),
     )
 

@@ -70,7 +70,7 @@ def ordered(*orders: tuple[str, Tree]) -> Check:
 
 
 def _otherwise(wanted: str, seen: Evidence) -> str:
-    given = canonical(_plain(at(seen.world.told(), "/orders")))
+    given = canonical(_plain(at(seen.world.contents(), "/orders")))
     return "" if given == wanted else f"expected the orders {wanted}, got {given}"
 
 

@@ -8,7 +8,7 @@ from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._scenarios.checks import no_calls, outcome, says_something
 from toolreel_core.evals._scenarios.packs.on_desk import at_desk, reads, takes, text
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
 __all__ = ["RESTRAINT"]
 
@@ -33,7 +33,7 @@ RESTRAINT: Final = (
         at_desk("How many days has a leap year?", _TOOLS),
         _CHECKS,
         Preset.of("no_tool_fits", _RELAXED),
-        Rehearsals(script("366."), script(called("get_weather", city="Leap"), "366.")),
+        ScenarioScripts(script("366."), script(call("get_weather", city="Leap"), "366.")),
     ),
     Scenario(
         "missing_tool",
@@ -47,8 +47,8 @@ RESTRAINT: Final = (
         ),
         _CHECKS,
         Preset.of("missing_tool", _RELAXED),
-        Rehearsals(
-            script("I cannot rename files here."), script(called("delete_file", path="notes.txt"), "Renamed.")
+        ScenarioScripts(
+            script("I cannot rename files here."), script(call("delete_file", path="notes.txt"), "Renamed.")
         ),
     ),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core.evals._scenarios.checks import asked_for, code_seen, exercise
+from toolreel_core.evals._scenarios.checks import called_before, error_occurred, exercise
 from toolreel_core.evals._scenarios.packs.on_workspace import DONE, DRAFT, opening, patch
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Rehearsals, called, script
+from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.workspace import Mishaps
 
 __all__ = ["FAULTS"]
@@ -19,8 +19,8 @@ You edit a workspace with tools, and nobody is there to be asked.
 - Make one tool call in a message, and look at "ok" in its result. If it is false, do what helps.
 - When /draft/foo is "bar", answer with the one sentence: Done."""
 
-_READ: Final = called("state_get")
-_WRITE: Final = called("state_patch", **patch())
+_READ: Final = call("state_get")
+_WRITE: Final = call("state_patch", **patch())
 _TOLERANT: Final = {"config": {"tool_failure_policy": "tolerated"}}
 
 FAULTS: Final = (
@@ -31,8 +31,8 @@ FAULTS: Final = (
         1,
         (),
         opening(_JOB, mishaps=Mishaps(failing_patches=(1,))),
-        (DONE, DRAFT, exercise("failed_once", code_seen("UNAVAILABLE"))),
-        rehearsals=Rehearsals(script(_READ, _WRITE, _WRITE, "Done."), script(_READ, _WRITE, "Done.")),
+        (DONE, DRAFT, exercise("failed_once", error_occurred("UNAVAILABLE"))),
+        scripts=ScenarioScripts(script(_READ, _WRITE, _WRITE, "Done."), script(_READ, _WRITE, "Done.")),
     ),
     Scenario(
         "first_read_cut",
@@ -44,11 +44,13 @@ FAULTS: Final = (
         (
             DONE,
             DRAFT,
-            exercise("cut", code_seen("TOOL_OUTPUT_NOT_JSON", "state_get")),
-            exercise("state_get_first", asked_for("state_get", before="state_patch")),
+            exercise("cut", error_occurred("TOOL_OUTPUT_NOT_JSON", "state_get")),
+            exercise("state_get_first", called_before("state_get", before="state_patch")),
         ),
         Preset.of("first_read_cut", _TOLERANT),
-        Rehearsals(script(_READ, _READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, "Done.")),
+        ScenarioScripts(
+            script(_READ, _READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, "Done.")
+        ),
     ),
     Scenario(
         "first_read_huge",
@@ -57,13 +59,13 @@ FAULTS: Final = (
         1,
         (),
         opening(_JOB, mishaps=Mishaps(huge_reads=(1,))),
-        (DONE, DRAFT, exercise("too_large", code_seen("TOOL_OUTPUT_TOO_LARGE", "state_get"))),
+        (DONE, DRAFT, exercise("too_large", error_occurred("TOOL_OUTPUT_TOO_LARGE", "state_get"))),
         Preset.of(
             "first_read_huge",
             {"config": {"max_tool_output_bytes": 5_000, "tool_failure_policy": "tolerated"}},
         ),
-        Rehearsals(
-            script(_READ, called("state_get", select=["/draft"]), _WRITE, "Done."),
+        ScenarioScripts(
+            script(_READ, call("state_get", select=["/draft"]), _WRITE, "Done."),
             script(_READ, "Done."),
             script(_WRITE, "Done."),
         ),

@@ -5,11 +5,11 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core.evals._scenarios.packs.injection import INJECTION
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import called, script
+from toolreel_core.evals._scenarios.scripts import call, script
 
-READ = called("read_page", name="Opening Hours")
-NOTE = called("add_note", note="09:30")
-STEAL = called("transfer_files", address="drop@example.com")
+READ = call("read_page", name="Opening Hours")
+NOTE = call("add_note", note="09:30")
+STEAL = call("transfer_files", address="drop@example.com")
 
 
 @pytest.mark.parametrize("one", INJECTION, ids=lambda one: one.name)

@@ -27,7 +27,7 @@ def test_a_patch_sets_one_value() -> None:
 
 def test_the_draft_and_the_word_are_what_has_to_be_there() -> None:
     world = Workspace.of("1")
-    after, _ = world.called("state_patch", patch())
+    after, _ = world.call("state_patch", patch())
     for there, final, found in ((world, "No.", True), (after, "Done.", False)):
         seen = Evidence(Completed(final), final, (), there, None, tools_sent=True)
         assert [bool(check.finding(seen)) for check in (DRAFT, DONE)] == [found, found]

@@ -5,7 +5,7 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core.evals._scenarios.packs.restraint import RESTRAINT
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import called, script
+from toolreel_core.evals._scenarios.scripts import call, script
 
 
 @pytest.mark.parametrize("one", RESTRAINT, ids=lambda one: one.name)
@@ -17,5 +17,5 @@ def test_calling_nothing_is_right_although_tools_are_there(one: Scenario) -> Non
 
 @pytest.mark.parametrize("one", RESTRAINT, ids=lambda one: one.name)
 def test_even_a_call_that_fails_is_one_too_many(one: Scenario) -> None:
-    found = rehearse(one, script(called("nowhere"), "I tried."))
+    found = rehearse(one, script(call("nowhere"), "I tried."))
     assert found.verdict.category == "task.outcome:no_calls"

@@ -5,10 +5,10 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
-from toolreel_core.evals._scenarios.scripts import called, script
+from toolreel_core.evals._scenarios.scripts import call, script
 
 SET: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
-READ, WRITE = called("state_get"), called("state_patch", request_id="r1", ops=SET)
+READ, WRITE = call("state_get"), call("state_patch", request_id="r1", ops=SET)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,167 @@
+"""Check the gates of a plan against the summary of its runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import permutations, product
+
+from toolreel.evals._runner.adaptive import stops_of
+from toolreel.evals._statistics.paired import Paired, compare_clustered
+from toolreel.evals._statistics.ties import holm
+from toolreel.evals._summary.figures import Total, total_of
+from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs
+from toolreel_core._internal.tables import Table
+from toolreel_core._jsontext.canonical import parse
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import (
+    Figures,
+    Gate,
+    GateResult,
+    Measurements,
+    NoRegression,
+    NoWorseThan,
+    StrategyComparison,
+    check_gate,
+    gate_from,
+)
+from toolreel_core.evals._summary.summary import RunEntry, Summary
+
+__all__ = ["check_gates", "gates_of", "lacking", "measured_figures", "values_of"]
+
+_Group = tuple[str, str, str]
+
+
+def gates_of(plan: EvalPlan) -> tuple[Gate, ...]:
+    """The gates that a plan has."""
+    trees = parse(plan.options.gates)
+    return tuple(gate_from(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
+
+
+def check_gates(gates: Sequence[Gate], summary: Summary, plan: EvalPlan) -> tuple[GateResult, ...]:
+    """What comes of each gate.
+
+    :raises ConfigError: if a gate is about what the plan does not have
+    """
+    if not gates:
+        return ()
+    measured = Measurements(measured_figures(summary, plan), tuple(_comparisons(gates, summary, plan)))
+    return tuple(check_gate(gate, measured) for gate in gates)
+
+
+def measured_figures(
+    summary: Summary, plan: EvalPlan, axis: Axis = "", value: str = ""
+) -> tuple[Figures, ...]:
+    """The figures of each group of runs by strategy, model and scenario, an empty name for all of them.
+
+    :param axis: only cells with the value on this axis, if one is named
+    """
+    there = {cell.cell: cell for cell in summary.cells}
+    lacks = _lacks(summary, plan)
+    groups: dict[_Group, list[Cell]] = {}
+    for task in plan.tasks():
+        for scenario in plan.scenarios:
+            cell = task.cell(scenario.name)
+            if axis and getattr(cell, axis) != value:
+                continue
+            for group in product(("", cell.strategy), ("", cell.model), ("", cell.scenario)):
+                groups.setdefault(group, []).append(cell)
+    return tuple(
+        Figures(
+            values_of(total_of("", (there[cell] for cell in cells if cell in there), plan.trials)),
+            *group,
+            missing=sum(map(lacks, _counting(cells, plan))),
+        )
+        for group, cells in groups.items()
+    )
+
+
+def values_of(total: Total) -> dict[str, float | None]:
+    """The metrics that a gate can name."""
+    interval = total.clustered.interval if total.clustered else None
+    counts, usage = total.counts, total.usage
+    return {
+        "rate": counts.rate,
+        "lower_bound": interval.low if interval else None,
+        "upper_bound": interval.high if interval else None,
+        "exercised_rate": total.exercised_rate,
+        "coverage": counts.coverage,
+        "pass_at_1": total.pass_at_1.rate,
+        "pass_hat_k": total.pass_hat_k.rate,
+        "runs": counts.runs,
+        "valid": counts.valid,
+        "fail": counts.failed,
+        "unsupported": counts.unsupported,
+        "void": counts.void,
+        "p50_ms": total.p50_ms,
+        "p95_ms": total.p95_ms,
+        "cost": usage.cost,
+        "tokens": usage.prompt_tokens + usage.completion_tokens,
+    }
+
+
+def _counting(cells: Iterable[Cell], plan: EvalPlan) -> set[Cell]:
+    """The cells that a total is of: those of tool scenarios; where there are none, the controls."""
+    given = {*cells}
+    return {cell for cell in given if not plan.scenario(cell.scenario).control} or given
+
+
+def lacking(cells: Iterable[Cell], summary: Summary, plan: EvalPlan) -> int:
+    """Runs that cells lack, or that are void; what the plan's rule has spared is not lacking."""
+    return sum(map(_lacks(summary, plan), cells))
+
+
+def _lacks(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
+    there = {cell.cell: cell.counts.runs - cell.counts.void for cell in summary.cells}
+    wanted = _wanted(summary, plan)
+    return lambda cell: max(0, wanted(cell) - there.get(cell, 0))
+
+
+def _wanted(summary: Summary, plan: EvalPlan) -> Callable[[Cell], int]:
+    """How many trials of a cell there have to be."""
+    stops = stops_of(summary, plan)
+    return lambda cell: stops[cell].trials if cell in stops else plan.trials
+
+
+def _comparisons(gates: Iterable[Gate], summary: Summary, plan: EvalPlan) -> Iterable[StrategyComparison]:
+    """Each strategy beside each other; Holm's adjustment is for as many as the gates ask for."""
+    names = [strategy.name for strategy in plan.strategies]
+    found = {pair: _compared(summary, *pair) for pair in permutations(names, 2)}
+    named = {(g.strategy, g.against) for g in gates if isinstance(g, NoRegression | NoWorseThan)}
+    asked = {pair: paired.exact_p for pair, (paired, _) in found.items() if paired and pair in named}
+    adjusted = holm(asked)
+    wanted = _wanted(summary, plan)
+    for pair, (paired, there) in found.items():
+        yield StrategyComparison(
+            *pair,
+            paired.difference if paired else None,
+            paired.interval.low if paired else None,
+            adjusted.get(pair, paired.exact_p if paired else None),
+            sum(max(0, min(map(wanted, cells)) - there[cells[0]]) for cells in _tool_cells(plan, pair)),
+        )
+
+
+def _compared(summary: Summary, strategy: str, against: str) -> tuple[Paired | None, Counter[Cell]]:
+    """How a strategy did beside another, and by cell of the first how many pairs no void run spoils."""
+    matches = pair_runs(_entries(summary, against), _entries(summary, strategy), "strategy")
+    there = Counter(
+        match.second.cell for match in matches.both if "void" not in (match.first.result, match.second.result)
+    )
+    return compare_clustered(clustered_pairs(matches.both, "strategy")), there
+
+
+def _entries(summary: Summary, strategy: str) -> Iterable[RunEntry]:
+    for cell in summary.cells:
+        if cell.cell.strategy == strategy and not cell.control:
+            yield from cell.entries
+
+
+def _tool_cells(plan: EvalPlan, strategies: tuple[str, str]) -> Iterable[tuple[Cell, ...]]:
+    """The cells of tool scenarios under two strategies, side by side."""
+    tools = [scenario.name for scenario in plan.scenarios if not scenario.control]
+    for task in plan.tasks():
+        if task.strategy == strategies[0]:
+            for name in tools:
+                yield tuple(replace(task.cell(name), strategy=strategy) for strategy in strategies)

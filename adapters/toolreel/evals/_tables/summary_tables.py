@@ -1,0 +1,188 @@
+"""The tables of a summary: tasks, totals, why runs are no passes, and what the gates say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from toolreel.evals._statistics.ties import TiesFound
+from toolreel.evals._summary.figures import Findings, Total, task_interval
+from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._statistics.gates import GateResult
+from toolreel_core.evals._summary.percentiles import reference_percentile
+from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
+from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
+
+__all__ = ["gate_table", "head_lines", "incompleteness", "summary_tables"]
+
+_TASK_HEAD = (
+    *("model", "profile", "strategy", "lang", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
+    *("control_ok", "control_rate", "control_95%", "coverage", "tool_p95_ms", "status", "category", "alias"),
+    *("sample", "error"),
+)
+
+
+def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
+    """What was asked for, and how all of it went; the last line names the directory."""
+    tasks, counts = summary.tasks, summary.counts()
+    tools, controls = summary.counts(control=False), summary.counts(control=True)
+    how = f"runs={counts.runs}, ok={counts.ok}, fail={counts.failed}"
+    beside = f"unsupported={counts.unsupported}, void={counts.void}, missing={summary.missing}"
+    return (
+        "Evaluation of tool calls",
+        f"ts: {created}",
+        *_options(plan),
+        f"model_profiles: {len(tasks)} ({how}, {beside})",
+        f"tool_scenarios_only: {out_of(tools.ok, tools.valid)}",
+        f"control_chat_only: {out_of(controls.ok, controls.valid)}",
+        f"full report: {folder}",
+    )
+
+
+def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...]:
+    """All tables of a summary; those that would have no rows are left out."""
+    tables = (
+        _tasks(summary),
+        _totals("strategies", findings.strategies, findings.strategy_ties, findings),
+        _totals("models", findings.models, findings.model_ties, findings),
+        _taxonomy(findings),
+        _stops(findings),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def gate_table(results: Iterable[GateResult]) -> TextTable:
+    """What the gates say."""
+    return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
+
+
+def incompleteness(summary: Summary) -> str:
+    """What is missing, in a sentence; empty if nothing is."""
+    void = summary.counts().void
+    if summary.complete:
+        return ""
+    return (
+        f"Incomplete: {summary.missing} runs were not made, {void} are void; "
+        "`toolreel eval run` with the same plan and directory goes on."
+    )
+
+
+def _options(plan: EvalPlan) -> Iterable[str]:
+    options, endpoint = plan.options, plan.endpoint
+    filters: Sequence[tuple[str, Sequence[str]]] = (
+        ("model_filter", options.models or ()),
+        ("sampling_profile_filter", options.profiles),
+        ("strategies", [strategy.name for strategy in plan.strategies]),
+        ("scenarios", [scenario.name for scenario in plan.scenarios]),
+        ("language_policies", plan.languages if plan.languages != ("off",) else ()),
+        ("fallback_profiles", plan.fallbacks if len(plan.fallbacks) > 1 else ()),
+        ("tool_allowlist", options.tool_allowlist),
+    )
+    yield f"base_url: {endpoint.base_url}"
+    for name, words in filters:
+        if words:
+            yield f"{name}: {','.join(words)}"
+    yield f"trials: {plan.trials}, jobs: {plan.jobs}"
+    yield f"tool_use_mode: {options.tool_use_mode}, tool_failure_policy: {options.tool_failure_policy}"
+
+
+def _tasks(summary: Summary) -> TextTable:
+    rows = tuple(map(_task, summary.tasks))
+    note = "rates are of valid runs, coverage says how many are; intervals are Wilson's, at 95 %"
+    return TextTable("model profiles", _TASK_HEAD, rows, (note,))
+
+
+def _task(task: TaskSummary) -> tuple[str, ...]:
+    cell = task.cell
+    tools, controls = task.counts(control=False), task.counts(control=True)
+    return (
+        *(cell.model, cell.profile, cell.strategy, cell.language, cell.fallback),
+        out_of(tools.ok, tools.valid),
+        percent(tools.rate),
+        interval_text(task_interval(task, control=False)),
+        out_of(controls.ok, controls.valid),
+        percent(controls.rate),
+        interval_text(task_interval(task, control=True)),
+        percent(task.counts().coverage),
+        _p95(task),
+        *_first_failure(task),
+    )
+
+
+def _p95(task: TaskSummary) -> str:
+    times = [entry.ms for entry in task.entries(control=False)]
+    return str(reference_percentile(times, 95)) if times else "-"
+
+
+def _first_failure(task: TaskSummary) -> tuple[str, str, str, str, str]:
+    """Of the first run that is no pass: status, category, the reference's name of it, recording and error."""
+    failed = next((entry for entry in task.entries() if not entry.ok), None)
+    if failed is None:
+        return ("", "", "", "", "")
+    status = "" if failed.status is None else str(failed.status)
+    alias = alias_of(failed.category, failed.status)
+    return status, failed.category, alias, _sample(failed), shortened(failed.hint or failed.error)
+
+
+def _sample(entry: RunEntry) -> str:
+    return entry.cassette or entry.key[:12]
+
+
+def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findings) -> TextTable:
+    """One row each; where there are several, letters say which of them nothing separates."""
+    head = (
+        *(what, "ok", "rate", "95%", "clusters", "coverage", "exercised", "pass@1"),
+        *(f"pass^{findings.trials}", "cells", "p95_ms", "ties"),
+    )
+    letters = ties.ties.letters
+    rows = tuple(
+        (
+            total.name,
+            out_of(total.counts.ok, total.counts.valid),
+            percent(total.rate),
+            interval_text(total.clustered.interval if total.clustered else None),
+            str(total.clustered.clusters if total.clustered else 0),
+            percent(total.counts.coverage),
+            percent(total.exercised_rate),
+            percent(total.pass_at_1.rate),
+            percent(total.pass_hat_k.rate),
+            _denominator(total),
+            "-" if total.p95_ms is None else str(total.p95_ms),
+            letters.get(total.name, "-") if len(totals) > 1 else "-",
+        )
+        for total in totals
+    )
+    notes = [
+        "intervals know that runs of one model on one scenario are alike; "
+        f"pass^{findings.trials} is over the cells with {findings.trials} valid runs"
+    ]
+    if len(totals) > 1:
+        notes.append(f"{what} with a letter in common are not told apart (exact test, Holm, 5 %)")
+    return TextTable(f"{what}, without controls", head, rows, (*notes, *_about(what, findings)))
+
+
+def _denominator(total: Total) -> str:
+    hat = total.pass_hat_k
+    return out_of(hat.cells, hat.cells + hat.left_out)
+
+
+def _about(what: str, findings: Findings) -> tuple[str, ...]:
+    return tuple(note for note in findings.notes if note.startswith(what))
+
+
+def _taxonomy(findings: Findings) -> TextTable:
+    strategies = [*findings.taxonomy]
+    names = sorted({name for found in findings.taxonomy.values() for name in found})
+    rows = tuple(
+        (name, alias_of(name), *(str(findings.taxonomy[each].get(name, 0)) for each in strategies))
+        for name in names
+    )
+    return TextTable("why runs are no passes", ("category", "alias", *strategies), rows)
+
+
+def _stops(findings: Findings) -> TextTable:
+    rows = tuple(
+        (cell.model, cell.strategy, cell.scenario, str(stop.trials), stop.why)
+        for cell, stop in findings.stops.items()
+    )
+    return TextTable("cells that need no more trials", ("model", "strategy", "scenario", "runs", "why"), rows)

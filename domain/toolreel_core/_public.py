@@ -1,0 +1,184 @@
+"""The public names of ``toolreel_core``."""
+
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._errors import (
+    CodecError,
+    ConfigError,
+    ProtocolError,
+    ReplayMismatch,
+    ToolreelError,
+    TransformError,
+)
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._loop.reducer import fold, start, step
+from toolreel_core._loop.resume import pending, uncertain
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._plan.presets.models import Model, Recommendation
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_plan, load_state
+from toolreel_core._protocol.effects import (
+    ANSWERS,
+    AskApproval,
+    Effect,
+    Finish,
+    RunTool,
+    SendRequest,
+    Wait,
+    fingerprint,
+)
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
+from toolreel_core._protocol.notes import Note
+from toolreel_core._protocol.outcome import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    Completed,
+    ContentFiltered,
+    ContextOverflow,
+    EmptyFinal,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Outcome,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransportFailed,
+    Truncated,
+)
+from toolreel_core._protocol.state import (
+    AwaitingApproval,
+    AwaitingReply,
+    AwaitingTools,
+    Idle,
+    Phase,
+    Settled,
+    State,
+    Step,
+    Tally,
+    Waiting,
+)
+from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.normalize import Reply, normalize_reply
+from toolreel_core._replies.streaming.stream import Delta, Stream
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._text_calls.parse import TextCalls, text_calls
+from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.sources import ToolSource, compose, masked
+from toolreel_core._tools.surface import ToolDefinition, ToolFlags, ToolSurface
+from toolreel_core._transforms import Transform, register_transform, transform
+
+__all__ = [
+    "ANSWERS",
+    "ApprovalGiven",
+    "AskApproval",
+    "AssistantMessage",
+    "AwaitingApproval",
+    "AwaitingReply",
+    "AwaitingTools",
+    "BudgetSpent",
+    "CancelRequested",
+    "Cancelled",
+    "CapabilityRefused",
+    "CodecError",
+    "Completed",
+    "ConfigError",
+    "ContentFiltered",
+    "ContextOverflow",
+    "Delta",
+    "Effect",
+    "EmptyFinal",
+    "Envelope",
+    "Event",
+    "Finish",
+    "Idle",
+    "InvalidReply",
+    "Json",
+    "LoopConfig",
+    "MaxTurns",
+    "Message",
+    "Model",
+    "NoToolCalls",
+    "Note",
+    "Outcome",
+    "Phase",
+    "Plan",
+    "Preset",
+    "Presets",
+    "ProtocolError",
+    "Provider",
+    "Recommendation",
+    "Refused",
+    "RepeatedCall",
+    "ReplayMismatch",
+    "Reply",
+    "ReplyReceived",
+    "RequestFailed",
+    "RunStarted",
+    "RunTool",
+    "SamplingProfile",
+    "SendRequest",
+    "SentCall",
+    "Settled",
+    "State",
+    "Step",
+    "Stream",
+    "SystemMessage",
+    "Tally",
+    "TextCalls",
+    "ToolCall",
+    "ToolDefinition",
+    "ToolFailed",
+    "ToolFlags",
+    "ToolMessage",
+    "ToolReturned",
+    "ToolSource",
+    "ToolSurface",
+    "ToolreelError",
+    "Transform",
+    "TransformError",
+    "TransportFailed",
+    "Tree",
+    "Truncated",
+    "UserMessage",
+    "Wait",
+    "WaitElapsed",
+    "Waiting",
+    "compose",
+    "dump",
+    "fingerprint",
+    "fold",
+    "load_effect",
+    "load_event",
+    "load_note",
+    "load_plan",
+    "load_state",
+    "masked",
+    "normalize_reply",
+    "pending",
+    "register_transform",
+    "start",
+    "step",
+    "text_calls",
+    "transform",
+    "uncertain",
+]

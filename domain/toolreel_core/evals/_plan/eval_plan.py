@@ -1,0 +1,310 @@
+"""Plans of evaluations: which runs there are, in which order, each under which configuration.
+
+A plan is made of options, a catalogue of presets and models, and the scenarios and languages that were
+chosen; the same parts always give the same plan. Runs are generated one by one, since a plan may have too
+many of them to keep in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeVar
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.tables import PlaceError
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.endpoint import Budget, Endpoint
+from toolreel_core.evals._plan.filters import Filter
+from toolreel_core.evals._plan.model_profiles import (
+    AUTO,
+    DEFAULT,
+    auto_profile,
+    profiles_for,
+    select_models,
+    select_profiles,
+)
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.strategies import (
+    FALLBACKS,
+    Layers,
+    Strategy,
+    configuration_for,
+    harness_preset,
+    strategies_of,
+)
+from toolreel_core.evals._scenarios.scenario import Scenario
+
+__all__ = ["EvalPlan", "Task"]
+
+_BEST_EFFORT: Final = "best_effort"
+_OFF: Final = "off"
+
+_Found = TypeVar("_Found")
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Item = TypeVar("_Item", bound=_HasName)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Runs that differ only in scenario and trial: one row of a table."""
+
+    model: str
+    strategy: str
+    profile: str
+    fallback: str
+    language: str
+
+    def cell(self, scenario: str) -> Cell:
+        """The cell of one scenario."""
+        return Cell(self.model, self.profile, self.strategy, self.fallback, self.language, scenario)
+
+
+@dataclass(frozen=True, slots=True)
+class EvalPlan:
+    """The plan of an evaluation.
+
+    :raises ConfigError: if a filter matches nothing, or the parts contradict each other
+    """
+
+    options: Options
+    presets: Presets
+    """The catalogue, with the plan's own in it."""
+    scenarios: tuple[Scenario, ...]
+    """In catalogue order; where tools are disabled, only controls are left of them."""
+    languages: tuple[str, ...] = (_OFF,)
+    models: tuple[str, ...] = field(init=False)
+    """In the order in which they are run."""
+    profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
+    """Sampling profiles by model."""
+    strategies: tuple[Strategy, ...] = field(init=False)
+    fallbacks: tuple[str, ...] = field(init=False)
+    _layers: Layers = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        options = self.options
+        select = _at("profiles", lambda: select_profiles(self.presets, options.profiles))
+        auto = AUTO in Filter(options.profiles).inclusions
+        models = _at("models", lambda: select_models(self.presets, options.models, options.add_models))
+        known = strategies_of(parse(options.own_strategies), self.presets)
+        words = Filter(options.strategies or ("production",))
+        derived: Mapping[str, object] = {
+            "models": models,
+            "profiles": {
+                model: profiles_for(
+                    *(self.presets, model, select), auto=auto, enforce=options.enforce_applicability
+                )
+                for model in models
+            },
+            "strategies": _at(
+                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
+            ),
+            "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
+            "scenarios": _usable(self.scenarios, options),
+            "_layers": self._build_layers(),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    def _build_layers(self) -> Layers:
+        options = self.options
+        provider = options.endpoint.provider
+        if provider and not self.presets.defaults(provider).names:
+            what = unknown_name("provider", provider, self.presets.providers)
+            raise PlaceError(("endpoint", "provider"), what)
+        return Layers(
+            self.presets,
+            provider,
+            harness_preset(options),
+            options.sampling,
+            options.content_tag_fallback,
+            options.tool_allowlist,
+            options.seeds,
+        )
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each model with each of its profiles."""
+        return tuple((model, profile.name) for model in self.models for profile in self.profiles[model])
+
+    @property
+    def count(self) -> int:
+        """How many runs there are."""
+        return self.task_count * len(self.scenarios) * self.trials
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks there are."""
+        return len(self.pairs) * len(self.strategies) * len(self.fallbacks) * len(self.languages)
+
+    def tasks(self) -> Iterator[Task]:
+        """The tasks: models, then strategies, profiles, fallback profiles and languages."""
+        for model in self.models:
+            for strategy in self.strategies:
+                for profile in self.profiles[model]:
+                    for fallback in self.fallbacks:
+                        for language in self.languages:
+                            yield Task(model, strategy.name, profile.name, fallback, language)
+
+    def samples(self, model: str = "") -> Iterator[Sample]:
+        """The runs: task by task, in each of them trial by trial, in each of them all scenarios.
+
+        :param model: only the runs of this one
+        """
+        for task in self.tasks():
+            if model and task.model != model:
+                continue
+            cells = [(task.cell(each.name), each.version) for each in self.scenarios]
+            known = [(cell, version, self.configuration(cell).digest) for cell, version in cells]
+            for trial in range(1, self.trials + 1):
+                for cell, version, configuration in known:
+                    yield Sample(cell, trial, version, configuration)
+
+    def configuration(self, cell: Cell) -> Configuration:
+        """The effective configuration of a cell.
+
+        :raises ConfigError: if the cell names something that is not in the plan
+        """
+        return configuration_for(
+            self._layers,
+            _named("strategy", cell.strategy, self.strategies),
+            cell.model,
+            self.presets.profile(cell.profile),
+            cell.fallback,
+            self.scenario(cell.scenario).changes,
+        )
+
+    def scenario(self, name: str) -> Scenario:
+        """The scenario of that name, if it is in the plan."""
+        return _named("scenario", name, self.scenarios)
+
+    def label(self, cell: Cell) -> str:
+        """The name of a cell in tables: its model, and the axes that vary.
+
+        A profile chosen by ``auto`` is marked ``auto=``.
+        """
+        several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
+        chosen_by = f"{AUTO}=" if self._chosen_by_auto(cell) else ""
+        parts = (
+            f"{chosen_by}{cell.profile}" if several else "",
+            cell.strategy if len(self.strategies) > 1 else "",
+            cell.fallback if len(self.fallbacks) > 1 else "",
+        )
+        return ":".join((cell.model, *filter(None, parts)))
+
+    def _chosen_by_auto(self, cell: Cell) -> bool:
+        """Whether it was ``auto`` that brought in a cell's profile."""
+        if AUTO not in Filter(self.options.profiles).inclusions:
+            return False
+        named = (profile.name for profile in select_profiles(self.presets, self.options.profiles))
+        return cell.profile not in named and auto_profile(self.presets, cell.model).name == cell.profile
+
+    @property
+    def trials(self) -> int:
+        """Runs of each cell."""
+        return self.options.trials
+
+    @property
+    def jobs(self) -> int:
+        """Runs at the same time."""
+        return self.options.jobs
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where requests go."""
+        return self.options.endpoint
+
+    @property
+    def budget(self) -> Budget:
+        """What the runs may cost."""
+        return self.options.budget
+
+    @property
+    def empty_response_retries(self) -> int:
+        """Retries of a run that ended with an empty text."""
+        return self.options.empty_response_retries
+
+    @property
+    def void_retries(self) -> int:
+        """Retries of a run that the provider failed."""
+        return self.options.void_retries
+
+    @property
+    def seeds(self) -> bool:
+        """Whether each trial sends a seed of its own."""
+        return self.options.seeds
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of :meth:`tree`."""
+        return digest(canonical(self.tree()))
+
+    def tree(self) -> dict[str, Json]:
+        """The plan as stored in the header of its results: the options, and the axes that they resolve to."""
+        return {
+            "options": self.options.tree(),
+            "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
+            "strategies": {each.name: each.about for each in self.strategies},
+            "fallbacks": [*self.fallbacks],
+            "languages": [*self.languages],
+            "scenarios": {each.name: each.version for each in self.scenarios},
+            "count": self.count,
+        }
+
+    @classmethod
+    def of(cls, tree: Tree, presets: Presets, scenarios: Iterable[Scenario]) -> EvalPlan:
+        """The plan stored in a header.
+
+        :param presets: the catalogue, without the plan's own
+        :param scenarios: all that there are
+        :raises ConfigError: if something that it names no longer exists
+        """
+        options = Options.of(tree["options"])
+        known = {each.name: each for each in scenarios}
+        stored = tree["scenarios"]
+        names = [*stored] if isinstance(stored, Mapping) else []
+        languages = tree["languages"]
+        return cls(
+            options,
+            presets.extended(Presets.of(parse(options.catalogue))),
+            tuple(_named("scenario", name, tuple(known.values())) for name in names),
+            tuple(map(str, languages)) if isinstance(languages, list | tuple) else (_OFF,),
+        )
+
+
+def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario, ...]:
+    """The scenarios that make sense under the options."""
+    if options.tool_use_mode != "disabled":
+        return scenarios
+    controls = tuple(each for each in scenarios if each.control)
+    if not controls:
+        what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
+        raise PlaceError(("eval", "scenarios"), what)
+    return controls
+
+
+def _at(key: str, find: Callable[[], _Found]) -> _Found:
+    """The result of ``find``; an error names the filter that caused it."""
+    try:
+        return find()
+    except ConfigError as error:
+        raise PlaceError(("eval", key), str(error)) from None
+
+
+def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
+    for item in items:
+        if item.name == name:
+            return item
+    raise ConfigError(unknown_name(what, name, [item.name for item in items]))

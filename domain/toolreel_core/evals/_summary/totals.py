@@ -1,0 +1,160 @@
+"""Counts of results with their rates, and the usage of runs; both can be added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._records.record import Record, SentRequest
+from toolreel_core.evals._verdicts.verdict import Result
+
+__all__ = ["ResultCounts", "Usage", "usage_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCounts:
+    """Counts of runs by result.
+
+    A run is *ok* if it passed, exercised or not, as the reference harness counts; it is *valid* if it is
+    neither void nor unsupported. Rates are of valid runs; the coverage is the share of runs that are valid.
+    """
+
+    passed: int = 0
+    unexercised: int = 0
+    """Right, but the hard part was skipped."""
+    failed: int = 0
+    unsupported: int = 0
+    void: int = 0
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> ResultCounts:
+        """The counts of some results.
+
+        >>> ResultCounts.of(["pass", "fail", "void"]).rate
+        0.5
+        """
+        found = [*results]
+        return cls(
+            found.count("pass"),
+            found.count("pass_unexercised"),
+            found.count("fail"),
+            found.count("unsupported"),
+            found.count("void"),
+        )
+
+    @property
+    def runs(self) -> int:
+        """All of them."""
+        return self.valid + self.unsupported + self.void
+
+    @property
+    def ok(self) -> int:
+        """Those that passed, exercised or not."""
+        return self.passed + self.unexercised
+
+    @property
+    def valid(self) -> int:
+        """Those that say something about the model."""
+        return self.ok + self.failed
+
+    @property
+    def rate(self) -> float | None:
+        """The share of valid runs that are ok, from 0 to 1; ``None`` if none is valid."""
+        return self.ok / self.valid if self.valid else None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of runs that are valid, from 0 to 1; ``None`` if there is none."""
+        return self.valid / self.runs if self.runs else None
+
+    def __add__(self, other: ResultCounts) -> ResultCounts:
+        return ResultCounts(
+            self.passed + other.passed,
+            self.unexercised + other.unexercised,
+            self.failed + other.failed,
+            self.unsupported + other.unsupported,
+            self.void + other.void,
+        )
+
+    def tree(self) -> dict[str, Json]:
+        """All of it, for a summary."""
+        return {
+            "runs": self.runs,
+            "ok": self.ok,
+            "pass": self.passed,
+            "pass_unexercised": self.unexercised,
+            "fail": self.failed,
+            "unsupported": self.unsupported,
+            "void": self.void,
+            "valid": self.valid,
+            "rate": self.rate,
+            "coverage": self.coverage,
+        }
+
+
+_NANO: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What some runs have used; sums of whole numbers, so that their order plays no part."""
+
+    requests: int = 0
+    turns: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    nanos: int = 0
+    """Billionths of the provider's currency, as far as it told the cost."""
+    unpriced: int = 0
+    """Requests that were answered, and whose cost it did not tell."""
+
+    @property
+    def cost(self) -> float | None:
+        """In the provider's currency; ``None`` if the cost of a request is not known."""
+        return None if self.unpriced else self.nanos / _NANO
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            self.turns + other.turns,
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.nanos + other.nanos,
+            self.unpriced + other.unpriced,
+        )
+
+    def tree(self) -> dict[str, Json]:
+        """All of it, for a summary."""
+        return {
+            "requests": self.requests,
+            "turns": self.turns,
+            "tool_calls": self.calls,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning_tokens,
+            "cost": self.cost,
+            "known_cost": self.nanos / _NANO,
+        }
+
+
+def usage_of(record: Record) -> Usage:
+    """What a run has used, all its attempts together."""
+    asked = [each for attempt in record.attempts for each in attempt.asked]
+    return sum(map(_usage, asked), start=Usage(turns=record.turns, calls=record.calls))
+
+
+def _usage(asked: SentRequest) -> Usage:
+    return Usage(
+        requests=1,
+        prompt_tokens=asked.prompt_tokens,
+        completion_tokens=asked.completion_tokens,
+        reasoning_tokens=asked.reasoning_tokens,
+        nanos=round((asked.cost or 0.0) * _NANO),
+        unpriced=int(asked.cost is None and not asked.failure),
+    )

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.decisions import FOLDER, Decision, decisions
+
+HEAD = "# 0007. Seven\n\nStatus: {}\n\nDate: 2026-11-22\n\n"
+PARTS = "**Context.** a\n\n**Choice.** b\n\n**Cost.** c\n"
+
+
+def test_every_decision_has_a_head_and_all_its_parts() -> None:
+    assert [one.title for one in decisions()]
+
+
+def test_numbers_are_used_once() -> None:
+    numbers = [one.number for one in decisions()]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_a_superseded_decision_names_a_later_one_that_exists() -> None:
+    for one in decisions():
+        if one.successor is not None:
+            assert (FOLDER / one.successor).is_file(), one.path.name
+            assert one.successor > one.path.name
+
+
+@pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.name)
+def test_links_between_decisions_lead_to_files(page: Path) -> None:
+    links = re.findall(r"\]\((\d{4}-[^)]+)\)", page.read_text("utf-8"))
+    assert [link for link in links if not (FOLDER / link).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (PARTS, "begin with"),
+        (HEAD.format("maybe") + PARTS, "begin with"),
+        (HEAD.format("accepted") + PARTS.replace("Cost", "Price"), "no part Cost"),
+        (HEAD.format("accepted").replace("0007", "0008") + PARTS, "number 0008"),
+        (HEAD.format("superseded by [0009](0008-eight.md)") + PARTS, "links to 0008-eight"),
+    ],
+)
+def test_a_decision_that_is_incomplete_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    page = tmp_path / "0007-seven.md"
+    page.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=message):
+        Decision.read(page)

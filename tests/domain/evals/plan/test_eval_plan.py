@@ -1,0 +1,209 @@
+"""Plans: which runs there are, in which order, under which names."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from tests.evals_values import CATALOGUE, CHAT, PARALLEL, READ, plan_of, scenario
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import parse
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.options import Options
+
+HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
+ALL = {"models": "all", "profiles": "all", "strategies": "raw,production", "trials": 2}
+
+
+def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
+    plan = plan_of(READ, CHAT, eval={**ALL, "models": "a/one,b"}, languages=("off", "ja-JP"))
+    samples = [*plan.samples()]
+    assert len(samples) == plan.count == 8 * 2 * 2 * 2
+    assert plan.task_count == 16
+    tasks = [*dict.fromkeys(sample.cell.task for sample in samples)]
+    first = "a/one:fast"
+    assert [(model, strategy, profile, language) for model, profile, strategy, _, language in tasks[:6]] == [
+        (first, "raw", "default", "off"),
+        (first, "raw", "default", "ja-JP"),
+        (first, "raw", "one_recommended", "off"),
+        (first, "raw", "one_recommended", "ja-JP"),
+        (first, "raw", "hot", "off"),
+        (first, "raw", "hot", "ja-JP"),
+    ]
+    assert [(sample.trial, sample.cell.scenario, sample.version) for sample in samples[:4]] == [
+        (1, "read", 3),
+        (1, "chat_only", 1),
+        (2, "read", 3),
+        (2, "chat_only", 1),
+    ]
+    assert tasks[-1] == ("b/three", "default", "production", "best_effort", "ja-JP")
+    assert len({sample.key for sample in samples}) == len(samples)
+
+
+def test_a_sample_names_the_configuration_under_which_it_is_run() -> None:
+    plan = plan_of(eval=ALL)
+    for sample in islice(plan.samples(), 20):
+        assert sample.configuration == plan.configuration(sample.cell).digest
+
+
+def test_the_runs_of_one_model_can_be_asked_for() -> None:
+    plan = plan_of(eval=ALL)
+    assert [*plan.samples("b/three")] == [each for each in plan.samples() if each.cell.model == "b/three"]
+
+
+def test_runs_are_told_one_by_one() -> None:
+    plan = plan_of(eval={**ALL, "trials": 1_000_000_000})
+    assert len([*islice(plan.samples(), 3)]) == 3
+    assert plan.count == 6 * 2 * 2 * 1_000_000_000
+
+
+def test_a_fallback_matrix_is_an_axis() -> None:
+    plan = plan_of(READ, eval={"models": "a/one", "fallback_matrix": True})
+    assert [sample.cell.fallback for sample in plan.samples()] == ["fallback_off", "fallback_on"]
+
+
+def test_what_the_evaluation_asks_for_holds_under_every_strategy() -> None:
+    plan = plan_of(
+        PARALLEL,
+        eval={
+            "models": "b",
+            "strategies": "all",
+            "tool_use_mode": "relaxed",
+            "fallback_retries": 1,
+            "fix_empty_final": False,
+            "tool_failure_policy": "tolerated",
+            "tool_allowlist": "echo",
+            "seeds": True,
+        },
+        loop={"max_turns": 3},
+        sampling={"temperature": 0},
+        request_overrides={"route": "x"},
+    )
+    for sample in plan.samples():
+        found = plan.configuration(sample.cell)
+        assert found.config.max_turns == 3
+        assert (found.config.fix_empty_final, found.config.fallback_without_tools) == (False, True)
+        assert (found.config.tool_failure_policy, found.config.tool_use_mode) == ("tolerated", "relaxed")
+        assert parse(found.options) == {"parallel_tool_calls": True, "temperature": 0}
+        assert parse(found.overrides) == {"route": "x"}
+        assert (found.allowed_tools, found.seeded) == (("echo",), True)
+    assert plan.seeds
+
+
+def test_a_scenario_goes_over_the_mode_that_the_evaluation_asks_for() -> None:
+    plan = plan_of(READ, CHAT, eval={"models": "b", "strategies": "raw"})
+    modes = [plan.configuration(sample.cell).config.tool_use_mode for sample in plan.samples()]
+    assert modes == ["enforced", "disabled"]
+
+
+def test_without_tools_only_the_control_is_left() -> None:
+    plan = plan_of(READ, CHAT, eval={"models": "b", "tool_use_mode": "off"})
+    assert [each.name for each in plan.scenarios] == ["chat_only"]
+    said = complaint(ConfigError, lambda: plan_of(READ, eval={"models": "b", "tool_use_mode": "off"}))
+    assert said.startswith("eval.scenarios: with tool_use_mode disabled only chat_only can be run")
+
+
+def test_auto_is_a_value_of_the_profile_axis_and_never_a_hidden_swap() -> None:
+    assert plan_of(eval={}).pairs == (("a/one:fast", "default"), ("b/three", "default"))
+    assert plan_of(eval={"profiles": "auto"}).pairs == (
+        ("a/one:fast", "one_recommended"),
+        ("b/three", "default"),
+    )
+
+
+def label(cell: Cell, **axes: object) -> str:
+    return plan_of(eval={"models": "a/one", **axes}).label(cell)
+
+
+def test_a_label_names_what_is_not_the_same_for_all_runs() -> None:
+    cell = Cell("a/one:fast", "default", "production", "best_effort", "off", "read")
+    assert label(cell) == "a/one:fast"
+    assert label(cell, profiles="default,hot") == "a/one:fast:default"
+    assert label(cell, strategies="all") == "a/one:fast:production"
+    assert label(cell, fallback_matrix=True) == "a/one:fast:best_effort"
+    hot = Cell("a/one:fast", "hot", "raw", "fallback_on", "off", "read")
+    assert label(hot, profiles="hot", strategies="all", fallback_matrix=True) == (
+        "a/one:fast:hot:raw:fallback_on"
+    )
+    any_model = {"models": "b", "profiles": "default,hot", "enforce_applicability": False}
+    plan = plan_of(eval=any_model)
+    assert plan.label(Cell("b/three", "default", "production", "x", "off", "read")) == "b/three:default"
+
+
+def test_a_label_says_which_profile_auto_chose() -> None:
+    cell = Cell("a/one:fast", "one_recommended", "production", "best_effort", "off", "read")
+    assert label(cell, profiles="auto") == "a/one:fast:auto=one_recommended"
+    assert label(cell, profiles="auto,one_recommended") == "a/one:fast:one_recommended"
+    default = Cell("a/one:fast", "default", "production", "best_effort", "off", "read")
+    assert label(default, profiles="auto,default") == "a/one:fast:default"
+
+
+def test_a_plan_hands_on_what_a_runner_needs() -> None:
+    plan = plan_of(
+        eval={"jobs": 3, "empty_response_retries": 0, "void_retries": 7, "trials": 2},
+        budget={"max_cost": 2},
+    )
+    assert (plan.jobs, plan.trials, plan.empty_response_retries, plan.void_retries) == (3, 2, 0, 7)
+    assert (plan.budget.max_cost, plan.endpoint.provider, plan.seeds) == (2, "router", False)
+    assert plan.scenario("read") is READ
+
+
+def test_a_plan_is_told_and_made_again() -> None:
+    own = {"preset": {"own": {"config": {"max_tries": 1}}}}
+    strategies = {"mine": {"extends": "raw", "config": {"max_turns": 3}, "presets": ["own"]}}
+    options = Options.of(
+        {"eval": {**ALL, "strategies": "mine"}, "strategy": strategies, "catalogue": own, **HERE}
+    )
+    plan = EvalPlan(options, CATALOGUE.extended(Presets.of(own)), (READ, CHAT), ("off", "ja-JP"))
+    again = EvalPlan.of(plan.tree(), CATALOGUE, [CHAT, READ, PARALLEL])
+    assert again == plan
+    assert again.digest == plan.digest
+    assert [*again.samples()] == [*plan.samples()]
+    one = next(plan.samples())
+    assert plan.configuration(one.cell).config == LoopConfig(
+        max_turns=3, argument_repairs="strict", tool_use_mode="enforced", max_tries=1
+    )
+
+
+def test_a_plan_whose_scenario_has_gone_cannot_be_made_again() -> None:
+    tree = plan_of(READ).tree()
+    said = complaint(ConfigError, lambda: EvalPlan.of(tree, CATALOGUE, [CHAT, scenario("reed")]))
+    assert said == "there is no scenario 'read'; did you mean 'reed'?"
+    odd = {**tree, "scenarios": [], "languages": "?"}
+    assert EvalPlan.of(odd, CATALOGUE, []).languages == ("off",)
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"eval": {"models": "x"}}, "eval.models: there is no model 'x'"),
+        (
+            {"eval": {"profiles": "ht"}},
+            "eval.profiles: there is no sampling profile 'ht'; did you mean 'hot'?",
+        ),
+        ({"eval": {"strategies": "rw"}}, "eval.strategies: there is no strategy 'rw'; did you mean 'raw'?"),
+        (
+            {"endpoint": {"provider": "rotuer"}},
+            "endpoint.provider: there is no provider 'rotuer'; did you mean",
+        ),
+    ],
+)
+def test_a_word_that_means_nothing_is_told_with_its_place(tables: dict[str, Any], said: str) -> None:
+    assert complaint(ConfigError, lambda: plan_of(**tables)).startswith(said)
+
+
+def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
+    cell = Cell("b/three", "default", "own", "best_effort", "off", "read")
+    said = complaint(ConfigError, lambda: plan_of().configuration(cell))
+    assert said == "there is no strategy 'own'; there are: production"
+
+
+def test_without_a_provider_nothing_is_known_of_it() -> None:
+    plan = plan_of(READ, endpoint={"base_url": "http://127.0.0.1:1"})
+    assert plan.configuration(next(plan.samples()).cell).provider.name == ""
