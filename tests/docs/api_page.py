@@ -92,7 +92,7 @@ def _line(module: str, name: str) -> str:
             case ast.ImportFrom(module=str(source), names=names):
                 for one in names:
                     if (one.asname or one.name) == name:
-                        return _line(source, one.name)
+                        return _line(_listing(source), one.name)
             case _:
                 pass
     raise LookupError(f"{module} does not define {name}")
