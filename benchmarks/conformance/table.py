@@ -1,7 +1,7 @@
 """The table: counts by peer, and the verdict of each peer on each shape.
 
 ``write`` leaves ``results.json``, ``TABLE.md`` and ``MATRIX.md`` beside this file, and puts the table
-between two marks into the project's README.
+between two marks into docs/compare.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.shared.marks import Marks
 
 __all__ = ["Row", "matrix", "rows_of", "table", "today", "write"]
 
-_IN_README: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
+_IN_DOCS: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
 _MARKS: Final[Mapping[Verdict, str]] = {
     "right": "right",
     "told": "told",
@@ -101,7 +101,7 @@ def write(
     results: Mapping[str, Mapping[str, Result]],
     reasons: Mapping[str, str],
 ) -> None:
-    """Write the files, and the table into the README where it has the marks."""
+    """Write the files, and the table into the docs where the page has the marks."""
     known = {shape.id: shape for shape in shapes}
     rows, date = rows_of(known, results), today()
     made = table(rows, len(known), date, reasons)
@@ -119,7 +119,7 @@ def write(
     _save(HERE / "results.json", json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
     _save(HERE / "TABLE.md", made)
     _save(HERE / "MATRIX.md", matrix(rows, known.values()))
-    _IN_README.put(ROOT / "README.md", made)
+    _IN_DOCS.put(ROOT / "docs" / "compare.md", made)
 
 
 def rows_of(known: Mapping[str, Shape], results: Mapping[str, Mapping[str, Result]]) -> list[Row]:

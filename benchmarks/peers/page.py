@@ -1,4 +1,4 @@
-"""What is written from the results: ``TABLE.md``, the picture, and the table in the project's README.
+"""What is written from the results: ``TABLE.md``, the picture, and the table in docs/performance.md.
 
 ``python -m benchmarks.peers.page`` writes them anew, without measuring.
 """
@@ -14,11 +14,11 @@ from benchmarks.peers.table import budget_table, cpu_table, wall_table
 from benchmarks.shared.environment import ROOT
 from benchmarks.shared.marks import Marks
 
-__all__ = ["IN_README", "PAGE", "PICTURE", "page", "write"]
+__all__ = ["IN_DOCS", "PAGE", "PICTURE", "page", "write"]
 
 PAGE: Final = HERE / "TABLE.md"
 PICTURE: Final = HERE / "cost.svg"
-IN_README: Final = Marks("<!-- peers: made by make bench -->", "<!-- end of peers -->")
+IN_DOCS: Final = Marks("<!-- peers: made by make bench -->", "<!-- end of peers -->")
 
 _PAGE: Final = """\
 # What a tool loop costs
@@ -62,7 +62,7 @@ def write(results: Results) -> None:
     """Write everything that is made from the results."""
     PAGE.write_text(page(results), "utf-8")
     PICTURE.write_text(plot(results), "utf-8")
-    IN_README.put(ROOT / "README.md", cpu_table(results))
+    IN_DOCS.put(ROOT / "docs" / "performance.md", cpu_table(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is made from the results: figures, tables, the picture, and the part of the README."""
+"""What is made from the results: figures, tables, the picture, and the part of the docs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from benchmarks.peers.budgets import budgets
 from benchmarks.peers.contestant import Kind
 from benchmarks.peers.figures import cpu_a_turn, ratio
-from benchmarks.peers.page import IN_README, PAGE, PICTURE, page
+from benchmarks.peers.page import IN_DOCS, PAGE, PICTURE, page
 from benchmarks.peers.plot import plot
 from benchmarks.peers.results import RESULTS, Imported, Machine, Measured, Results, Sample
 from benchmarks.peers.table import budget_table, cpu_table
@@ -24,8 +24,8 @@ def results() -> Results:
     return Results.load()
 
 
-def test_the_readme_has_the_table_that_the_data_gives(results: Results) -> None:
-    assert IN_README.between((ROOT / "README.md").read_text("utf-8")) == cpu_table(results)
+def test_the_docs_have_the_table_that_the_data_gives(results: Results) -> None:
+    assert IN_DOCS.between((ROOT / "docs" / "performance.md").read_text("utf-8")) == cpu_table(results)
 
 
 def test_the_page_and_the_picture_are_those_that_the_data_gives(results: Results) -> None:

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import re
+import tomllib
+
+from tests.docs.api_page import PAGE, PATHS, ROOT, page
+
+
+def test_the_page_is_what_the_sources_say() -> None:
+    assert PAGE.read_text("utf-8") == page(), "write it with `python -m tests.docs.api_page`"
+
+
+def test_the_page_has_every_public_package() -> None:
+    """Those that list their names in `_public`."""
+    listed = {
+        ".".join(file.parent.relative_to(folder).parts)
+        for folder in (ROOT / "adapters", ROOT / "domain")
+        for file in folder.rglob("_public.py")
+    }
+    assert listed <= PATHS.keys()
+
+
+def test_extras_are_named_as_they_are() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = set(re.findall(r"Extra `([\w]+)`", " ".join(PATHS.values())))
+    assert named <= project["optional-dependencies"].keys()

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Generator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from tests.docs.forks import Forks
+from tests.docs.snippets import PAGES, ROOT, RUN, Failure, blocks_of, run_page
+
+BLOCKS = [block for page in RUN for block in blocks_of(page)]
+NOT_RUN = [block for block in BLOCKS if block.not_run]
+
+
+@pytest.fixture(scope="module")
+def forks() -> Generator[Forks]:
+    with Forks(Path(sys.executable)) as forks:
+        yield forks
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, forks: Forks) -> None:
+    run_page(page, tmp_path, forks)
+
+
+def test_few_blocks_are_not_run() -> None:
+    assert len(NOT_RUN) <= 16, [block.place for block in NOT_RUN]
+    assert len(NOT_RUN) * 4 < sum(block.runs for block in BLOCKS)
+
+
+def test_every_command_that_is_not_run_exists_with_its_options() -> None:
+    """Those of toolreel and of make; the rest belongs to pip, git and other programs."""
+    from click import Command, Context, Group
+
+    from toolreel._cli.main import toolreel
+
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for block in NOT_RUN:
+        for line in block.commands().replace("\\\n", " ").splitlines():
+            words = line.partition(" #")[0].split()
+            if words[:1] == ["make"]:
+                assert {word for word in words[1:] if "=" not in word} <= targets, block.place
+            if words[:1] != ["toolreel"]:
+                continue
+            command: Command = toolreel
+            for word in words[1:]:
+                if isinstance(command, Group):
+                    found = command.get_command(Context(command), word)
+                    assert found is not None, f"{block.place}: toolreel has no {word}"
+                    command = found
+            known = set(chain.from_iterable(one.opts for one in command.params))
+            assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known, block.place
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for page in PAGES:
+        for extras in re.findall(r"toolreel\[([a-z0-9,]+)\]", page.read_text("utf-8")):
+            assert set(extras.split(",")) <= set(project["optional-dependencies"]), page.name
+
+
+def test_every_link_leads_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text("utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_every_page_is_linked_from_the_index() -> None:
+    """The table of contents in docs/README.md has them all."""
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = {page.name for page in PAGES if page.parent.name == "docs"} - {"README.md"}
+    assert pages <= set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+
+
+def test_snippets_import_public_names_only() -> None:
+    for block in BLOCKS:
+        # Packages are imported by `from`: a fork has more packages loaded than `import` would load.
+        assert not re.search(r"^import toolreel", block.code, re.MULTILINE), block.place
+        for module in re.findall(r"^from (toolreel[\w.]*)", block.code, re.MULTILINE):
+            assert not any(part.startswith("_") for part in module.split(".")), block.place
+
+
+def test_the_first_page_is_short() -> None:
+    """A table's bars and the text of a comment are no words."""
+    text = re.sub(r"<!--.*?-->", "", PAGES[0].read_text("utf-8"), flags=re.DOTALL)
+    assert len([word for word in text.split() if re.search(r"\w", word)]) <= 1_200
+
+
+PAGE = """\
+Save this as `greet.py`:
+
+```python
+def greet():
+    return "hello"
+```
+
+<!-- server: ["Hi."] -->
+```python
+import httpx
+from greet import greet
+print(greet(), httpx.post("https://your.server/v1", json={}).status_code)
+```
+
+```text
+hello …
+```
+
+<!-- exits with 3 -->
+```sh
+exit 3
+```
+
+<!-- not run: it would take too long -->
+```sh
+sleep 1000
+```
+
+```console
+$ echo one; echo two
+one
+two
+```
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tests.docs.snippets.ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    return page
+
+
+def test_a_page_is_run_as_it_is_read(page: Path, tmp_path: Path, forks: Forks) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    run_page(page, folder, forks)
+    assert [file.name for file in folder.glob("*.py")] == ["greet.py"]
+    assert [bool(block.not_run) for block in blocks_of(page)] == [False] * 4 + [True, False]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("hello …", "bye", "page.md:15: the page shows\nbye"),
+        ("\ntwo\n", "\nthree\n", "the page shows"),
+        ("exits with 3", "exits with 4", "expected exit status 4, got 3"),
+        ("greet import greet", "greet import leave", "ImportError"),
+    ],
+)
+def test_a_page_that_is_wrong_fails(
+    page: Path, tmp_path: Path, forks: Forks, old: str, new: str, message: str
+) -> None:
+    page.write_text(PAGE.replace(old, new))
+    with pytest.raises(Failure, match=re.escape(message)):
+        run_page(page, tmp_path, forks)
+
+
+def test_an_answer_that_nobody_asks_for_fails(page: Path, tmp_path: Path, forks: Forks) -> None:
+    page.write_text(PAGE.replace('["Hi."]', '["Hi.", "Hi again."]'))
+    with pytest.raises(pytest.fail.Exception, match="never asked for"):
+        run_page(page, tmp_path, forks)
