@@ -59,7 +59,7 @@ def test_a_local_model_is_planned_by_its_name_and_no_key_goes_to_it() -> None:
     assert "endpoint    http://127.0.0.1:8080/v1, llama_cpp, without a key" in lines
     assert "fallbacks   fallback_off, fallback_on" in lines
     unknown = asked(*LOCAL[:4]).stdout
-    assert "unknown provider (set --provider), without a key" in unknown
+    assert "a provider of which nothing is known (--provider), without a key" in unknown
     assert "runs        5 = 5 scenarios" in unknown
 
 
@@ -121,7 +121,7 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
         (("--trials", "0"), "--trials: expected a whole number of at least 1, got 0"),
         (("--tool-use-mode", "enforce"), "--tool-use-mode: there is no mode 'enforce'; did you mean"),
         (("--sampling-json", "{"), "--sampling-json: expected a JSON object, got '{'"),
-        (("--set", "id_style=kimi"), "--set id_style: provider settings belong to strategies"),
+        (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
         (("--header", "X"), "--header X: expected NAME=VALUE, for example X-Title=nightly"),
         (("--header", "Authorization=x"), "leave credentials out; api_key_env names the key's variable"),
         (("none.toml",), "none.toml: there is no such plan; correct its name"),

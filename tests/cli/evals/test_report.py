@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.evaluated import evaluated, scripted
-from tests.patience import HANG
 from toolreel._cli.evals.report import report_command
 
 PICTURES: Final = ("heatmap.svg", "strategies.svg", "failures.svg", "cost.svg")
@@ -103,7 +102,7 @@ def test_a_real_browser_shows_the_page_and_nothing_goes_out(tmp_path: Path) -> N
         ],
         capture_output=True,
         text=True,
-        timeout=HANG,
+        timeout=60,
         check=True,
     )
     # The page's own script has run, nobody else's has, and the policy had nothing to refuse.

@@ -1,4 +1,4 @@
-"""``toolreel eval compare``: compare two evaluations, or two values of one axis."""
+"""``toolreel eval compare``: two evaluations beside each other, or two values of one axis of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.evals.tables import (
-    RESULTS_EPILOG,
+    EPILOG,
     exit_code,
     judged_trees,
     output_options,
@@ -20,12 +20,10 @@ from toolreel._cli.output.errors import json_option, reporting, say
 __all__ = ["compare_command"]
 
 _SHOWN = 20
-"""Flips of each kind that the console lists; files have all."""
+"""Flips of each kind that the console lists."""
 
 
-@click.command(
-    "compare", epilog=RESULTS_EPILOG, short_help="Compare two evaluations, or two strategies of one."
-)
+@click.command("compare", epilog=EPILOG, short_help="Compare two evaluations, or two strategies of one.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True)
 @click.option(

@@ -1,4 +1,4 @@
-"""``toolreel eval``: measure how reliably models call tools."""
+"""``toolreel eval``: how reliably models call tools, measured."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ _COMMANDS: Final = (
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
-    LazyCommand("promote", "evals.promote:promote_command", "Turn a recorded run into a pytest test."),
-    LazyCommand("replay", "evals.replay:eval_replay_command", "Replay recorded runs, and judge them again."),
-    LazyCommand("report", "evals.report:report_command", "Write the results as an HTML page and SVG charts."),
-    LazyCommand("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
-    LazyCommand("run", "evals.run:eval_run_command", "Run an evaluation, or the runs that are missing."),
+    LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
     LazyCommand(
-        "summarize", "evals.summarize:summarize_command", "Summarize an evaluation, and check its gates."
+        "report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."
     ),
-    LazyCommand("what-if", "evals.whatif:whatif_command", "Replay recorded replies under other strategies."),
+    LazyCommand("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
+    LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
+    LazyCommand(
+        "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
+    ),
+    LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."
@@ -39,11 +41,7 @@ _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete,
     short_help="Measure how reliably models call tools.",
 )
 def eval_command() -> None:
-    """Measure how reliably models call tools: plan, run, summarize, compare.
+    """Measure how reliably models call tools: plan, run, sum up, compare.
 
-    Try it without a network or a key, with a scripted model:
-
-    \b
-    toolreel eval run --model scripted:good --out results
-    toolreel eval summarize results
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    Without a network or a key: toolreel eval run --model scripted:good --out results
+    """

@@ -1,4 +1,4 @@
-"""The options of an evaluation plan, shared by ``eval plan`` and ``eval run``."""
+"""The options that say what is evaluated, for all commands that have a plan."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class _Flag:
-    """One option, and its place in a plan file."""
+    """One option, and where what it says stands in a plan file."""
 
     name: str
     place: tuple[str, ...]
     help: str
     kind: Any = None
-    """The click type of its value."""
+    """What click makes of it."""
     metavar: str | None = None
     multiple: bool = False
 
     @property
     def key(self) -> str:
-        """The name of its click parameter."""
+        """The name of its parameter."""
         return "plan_" + self.name.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
@@ -74,7 +74,7 @@ _FLAGS: Final = (
     _Flag(
         "--profiles",
         ("eval", "profiles"),
-        "Sampling profiles: names, tags, patterns; `auto` is the one recommended for each model.",
+        "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
         metavar="WORDS",
     ),
     _Flag(
@@ -83,12 +83,9 @@ _FLAGS: Final = (
         "Which strategies: raw, baseline, production, or your own.",
         metavar="WORDS",
     ),
-    _Flag("--scenarios", ("eval", "scenarios"), "Scenarios: names and groups.", metavar="WORDS"),
+    _Flag("--scenarios", ("eval", "scenarios"), "Which scenarios: names and groups.", metavar="WORDS"),
     _Flag(
-        "--languages",
-        ("eval", "languages"),
-        "Language policies: off, or tags such as ja-JP.",
-        metavar="WORDS",
+        "--languages", ("eval", "languages"), "Language policies: off, tags such as ja-JP.", metavar="WORDS"
     ),
     _Flag(
         "--language-strict/--no-language-strict",
@@ -105,12 +102,7 @@ _FLAGS: Final = (
         "Skip sampling profiles that do not apply to a model.",
         _SWITCH,
     ),
-    _Flag(
-        "--tool-use-mode",
-        ("eval", "tool_use_mode"),
-        "Tool use: enforced, relaxed or disabled.",
-        metavar="MODE",
-    ),
+    _Flag("--tool-use-mode", ("eval", "tool_use_mode"), "enforced, relaxed or disabled.", metavar="MODE"),
     _Flag(
         "--tool-failure-policy",
         ("eval", "tool_failure_policy"),
@@ -120,26 +112,26 @@ _FLAGS: Final = (
     _Flag(
         "--fallback-retries",
         ("eval", "fallback_retries"),
-        "If above 0, in relaxed mode, retry without tools when the server rejects them.",
+        "Above 0: in relaxed mode, go on without tools if the server refuses them.",
         int,
     ),
     _Flag(
         "--fix-empty-final/--no-fix-empty-final",
         ("eval", "fix_empty_final"),
-        "Ask again if the final text is empty.",
+        "Ask once more when the final text is empty.",
         _SWITCH,
     ),
-    _Flag("--tool-allowlist", ("eval", "tool_allowlist"), "Tools that the model may call.", metavar="WORDS"),
+    _Flag("--tool-allowlist", ("eval", "tool_allowlist"), "Tools that may be called.", metavar="WORDS"),
     _Flag(
         "--content-tag-fallback/--no-content-tag-fallback",
         ("eval", "content_tag_fallback"),
-        "Parse tool calls from text for every model.",
+        "Read calls from text with every model.",
         _SWITCH,
     ),
     _Flag(
         "--fallback-matrix/--no-fallback-matrix",
         ("eval", "fallback_matrix"),
-        "Run everything both with and without parsing calls from text.",
+        "Run everything without and with reading calls from text.",
         _SWITCH,
     ),
     _Flag(
@@ -153,10 +145,7 @@ _FLAGS: Final = (
     _Flag("--base-url", ("endpoint", "base_url"), "An OpenAI-compatible server.", metavar="URL"),
     _Flag("--api-prefix", ("endpoint", "api_prefix"), "Appended to a URL without a version.", metavar="PATH"),
     _Flag(
-        "--api-prefix",
-        ("endpoint", "api_prefix"),
-        "Path appended to a base URL without a version.",
-        metavar="PATH",
+        "--api-key-env", ("endpoint", "api_key_env"), "The variable that holds the API key.", metavar="VAR"
     ),
     _Flag("--provider", ("endpoint", "provider"), "The provider whose presets apply.", metavar="NAME"),
     _Flag("--timeout", ("endpoint", "timeout"), "Seconds for a whole exchange; 0: no limit.", float),
@@ -169,12 +158,9 @@ _FLAGS: Final = (
     _Flag("--top-p", ("sampling", "top_p"), "The same.", float),
     _Flag("--top-k", ("sampling", "top_k"), "The same.", int),
     _Flag("--min-p", ("sampling", "min_p"), "The same.", float),
-    _Flag("--route", ("request_overrides", "route"), "OpenRouter: route.", metavar="NAME"),
+    _Flag("--route", ("request_overrides", "route"), "OpenRouter: the route.", metavar="NAME"),
     _Flag(
-        "--transforms",
-        ("request_overrides", "transforms"),
-        "OpenRouter: transforms; a list, or none.",
-        metavar="WORDS",
+        "--transforms", ("request_overrides", "transforms"), "OpenRouter: none, or a list.", metavar="WORDS"
     ),
     _Flag(
         "--provider-only",
@@ -211,10 +197,10 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
     @wraps(command)
     def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
-        values = {flag.key: options.pop(flag.key) for flag in _FLAGS}
+        given = {flag.key: options.pop(flag.key) for flag in _FLAGS}
         others = {name: options.pop(name) for name in _OTHERS}
         try:
-            plan = _planned(_of_flags(values), **others)
+            plan = _planned(_of_flags(given), **others)
         except ToolreelError as error:
             complain(str(error))
             sys.exit(USAGE)
@@ -224,29 +210,25 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
         *map(_option, _FLAGS),
         click.option(
-            "--header",
-            "plan_headers",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="HTTP header of each request. Repeatable.",
+            "--header", "plan_headers", multiple=True, metavar="NAME=VALUE", help="A header of each request."
         ),
         click.option(
             "--set",
             "plan_settings",
             multiple=True,
             metavar="KEY=VALUE",
-            help="Set a loop setting (max_turns=5) or a request option (max_tokens=512). Repeatable.",
+            help="A setting of the loop (max_turns=5) or an option of the request (max_tokens=512).",
         ),
         catalogue_option,
     ]
-    decorated: Callable[..., _Result] = with_plan
-    for decorate in reversed(decorators):  # the decorator applied last comes first in the help
-        decorated = decorate(decorated)
-    return decorated
+    done: Callable[..., _Result] = with_plan
+    for decorate in reversed(decorators):  # so that help lists them in this order
+        done = decorate(done)
+    return done
 
 
 def _planned(
-    flags: Tree,
+    given: Tree,
     plan_path: Path | None,
     plan_settings: tuple[str, ...],
     plan_headers: tuple[str, ...],
@@ -256,7 +238,7 @@ def _planned(
 
     return planned(
         plan_path,
-        reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), flags)),
+        reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), given)),
         environ=os.environ,
         flags={flag.place: flag.name.partition("/")[0] for flag in _FLAGS},
         catalogues=catalogues,
@@ -272,11 +254,10 @@ def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Re
     )
 
 
-def _of_flags(values: Mapping[str, Any]) -> Tree:
+def _of_flags(given: Mapping[str, Any]) -> Tree:
     tree: Tree = {}
-    # JSON objects first, so that single options such as --temperature override --sampling-json.
     for flag in sorted(_FLAGS, key=lambda flag: flag.metavar != _OBJECT):
-        value = values[flag.key]
+        value = given[flag.key]
         if value is None or value == ():
             continue
         tree = merged(tree, _placed(flag.place, _plain(flag, value)))
@@ -303,7 +284,7 @@ def _of_settings(items: tuple[str, ...]) -> Tree:
     if settings.provider:
         key = next(iter(settings.provider))
         raise EvalPlanError(
-            f"--set {key}: provider settings belong to strategies; define a strategy with this setting"
+            f"--set {key}: what a provider takes is up to the strategies; write one that says so"
         )
     sections: Tree = {"loop": settings.config, "sampling": settings.options}
     return {key: value for key, value in sections.items() if value}

@@ -1,4 +1,4 @@
-"""``toolreel eval plan``: show what an evaluation would run, and its estimated cost."""
+"""``toolreel eval plan``: what an evaluation would run, and what it would cost."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sente
 __all__ = ["plan_command"]
 
 _DISCORDANCE = 0.1
-"""Assumed share of tasks that exactly one of two strategies passes."""
-_MAX_ITEMS = 4
-_DIGEST_LENGTH = 12
-"""Hexadecimal digits of a digest on the console."""
+"""The share of tasks on which exactly one of two strategies is taken to pass."""
+_LONG = 4
+_SHOWN = 12
+"""Hexadecimal digits of a digest that people are shown."""
 
 
 @click.command("plan", epilog=EPILOG, short_help="Show what an evaluation would run, and what it would cost.")
@@ -77,10 +77,10 @@ def _show_axes(plan: EvalPlan) -> None:
     if plan.languages != ("off",):
         labelled(out, "languages", ", ".join(plan.languages))
     endpoint = plan.endpoint
-    provider = endpoint.provider or "unknown provider (set --provider)"
+    provider = endpoint.provider or "a provider of which nothing is known (--provider)"
     key = f", key from {endpoint.api_key_env}" if endpoint.api_key_env else ", without a key"
     labelled(out, "endpoint", f"{endpoint.url}, {provider}{key}")
-    labelled(out, "plan", plan.digest[:_DIGEST_LENGTH])
+    labelled(out, "plan", plan.digest[:_SHOWN])
 
 
 def _show_models(plan: EvalPlan) -> None:
@@ -88,13 +88,13 @@ def _show_models(plan: EvalPlan) -> None:
     rows = [
         (
             model,
-            *(configuration_under(plan, model, name).digest[:_DIGEST_LENGTH] for name in names),
+            *(configuration_under(plan, model, name).digest[:_SHOWN] for name in names),
             ", ".join(profile.name for profile in plan.profiles[model]),
         )
         for model in plan.models
     ]
     show_columns(out, ("model", *names, "profiles"), rows)
-    note = f"digests are for the scenario {plan.scenarios[0].name} with the first profile"
+    note = f"digests are those of {plan.scenarios[0].name} with the first profile"
     out.print(note, style="dim")
 
 
@@ -104,20 +104,20 @@ def _show_difference(difference: StrategyDifference, plan: EvalPlan) -> None:
     if not difference.changes:
         labelled(out, "", "the same configuration")
     for change in difference.changes:
-        labelled(out, "", f"{change.key}: {_displayed(change.before)} → {_displayed(change.after)}")
+        labelled(out, "", f"{change.key}: {_shown(change.before)} → {_shown(change.after)}")
 
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
     labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {_time(estimate.minutes)}")
-    labelled(out, "", f"assuming that a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
+    labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
     labelled(out, "cost", _cost(estimate, len(plan.models)))
     caps = [f"{key} {value:g}" for key, value in _caps(plan)]
     labelled(out, "budget", ", ".join(caps) or "no cap")
 
 
 def _show_rules(plan: EvalPlan) -> None:
-    """Print the gates and the stopping rule, which are fixed before the first run."""
+    """The gates, and the rule by which cells stop early, as they stand before the first run."""
     gates, adaptive = parse(plan.options.gates), parse(plan.options.adaptive)
     for gate in gates if isinstance(gates, list) else []:
         labelled(out, "gate", _words(gate))
@@ -152,7 +152,7 @@ def _time(minutes: float) -> str:
 
 
 def _power(plan: EvalPlan) -> str:
-    """The smallest difference between two strategies that the plan can detect."""
+    """Which difference between two strategies the plan can show."""
     try:
         from toolreel.evals._statistics.power import paired_detectable
     except MissingExtra as missing:
@@ -160,11 +160,9 @@ def _power(plan: EvalPlan) -> str:
     runs = _tool_runs(plan)
     if not runs:
         return "no tool scenario, so nothing to compare"
-    detectable = paired_detectable(_DISCORDANCE, runs)
+    seen = paired_detectable(_DISCORDANCE, runs)
     points = (
-        f"differences of about {100 * detectable:.1f} points are detectable"
-        if detectable
-        else "no difference is detectable"
+        f"differences of about {100 * seen:.1f} points can be seen" if seen else "no difference can be seen"
     )
     return (
         f"with {runs:,} tool runs for each strategy {points} between two of them "
@@ -173,17 +171,17 @@ def _power(plan: EvalPlan) -> str:
 
 
 def _tool_runs(plan: EvalPlan) -> int:
-    """Number of runs of tool scenarios per strategy."""
+    """Runs of tool scenarios for each strategy."""
     tools = sum(not scenario.control for scenario in plan.scenarios)
     return plan.count // len(plan.strategies) // len(plan.scenarios) * tools
 
 
-def _displayed(value: JsonText | None) -> str:
-    """A value for display; a limit of ``null`` is off, and long lists are shortened."""
+def _shown(value: JsonText | None) -> str:
+    """A value as people read it: a limit that is null is off, and of a long list they see the beginning."""
     if value is None or value == "null":
         return "not sent" if value is None else "off"
     tree = parse(value)
-    if isinstance(tree, list) and len(tree) > _MAX_ITEMS:
+    if isinstance(tree, list) and len(tree) > _LONG:
         return f"[{', '.join(map(str, tree[:2]))}, … {len(tree)} in all]"
     return value
 

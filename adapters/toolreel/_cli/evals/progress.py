@@ -1,15 +1,10 @@
-"""Progress of an evaluation on stderr, and Ctrl-C."""
+"""What is going on in an evaluation, on stderr: a bar on a terminal, a line for each run in a pipe."""
 
 from __future__ import annotations
 
-import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
-from threading import Event
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Final, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -18,7 +13,7 @@ from toolreel._cli.output.console import err, printable
 from toolreel.evals._runner.evaluation import ExistingRuns
 from toolreel_core.evals._records.record import Record
 
-__all__ = ["EvaluationProgress", "stoppable"]
+__all__ = ["EvaluationProgress"]
 
 _WORDS: Final = {
     "pass": "OK",
@@ -32,10 +27,10 @@ _KEPT: Final = 10
 
 
 class EvaluationProgress:
-    """Observer of an evaluation: a progress bar on a terminal, a line per run in a pipe.
+    """Watches an evaluation.
 
-    :param total: number of runs in the plan
-    :param lines: print a line per run on a terminal too
+    :param total: runs that the plan asks for
+    :param lines: whether each run has a line, on a terminal too
     """
 
     def __init__(self, total: int, *, lines: bool) -> None:
@@ -43,7 +38,7 @@ class EvaluationProgress:
         self._lines = lines or not err.is_terminal
         self._results: Counter[str] = Counter()
         self.failed: list[Record] = []
-        """The first failed runs, at most ten."""
+        """The first runs that failed."""
         self._before = 0
         self._since = time.monotonic()
         self._bar: Progress | None = None
@@ -61,14 +56,14 @@ class EvaluationProgress:
         """Say what there is already."""
         self._before = len(found.ended)
         if found.ended or found.void or found.others:
-            parts = [f"{len(found.ended)} of {self._total} runs exist already"]
-            parts += [f"{found.void} are void and will be repeated"] if found.void else []
-            parts += [f"{found.others} records belong to other plans"] if found.others else []
+            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
+            parts += [f"{found.void} are void and made again"] if found.void else []
+            parts += [f"{found.others} records are of other runs"] if found.others else []
             err.print("; ".join(parts))
         self._show()
 
     def ended(self, record: Record, /) -> None:
-        """Count a run, and print its result."""
+        """Count a run, and say how it went."""
         self._results[record.verdict.result] += 1
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
@@ -77,10 +72,10 @@ class EvaluationProgress:
         self._show()
 
     def stopping(self) -> None:
-        """Print that runs in progress will be finished."""
+        """Say that the runs under way still end."""
         err.print(
-            "Stopping: runs in progress will be finished; press Ctrl-C again to abort them. "
-            "The same command continues later."
+            "Stopping: what is under way still ends; Ctrl-C again gives it up. "
+            "The same command goes on from there."
         )
 
     @property
@@ -88,9 +83,9 @@ class EvaluationProgress:
         """How far it is, in one line."""
         made = self._results.total()
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
-        remaining = self._total - self._before - made
+        left = self._total - self._before - made
         spent = time.monotonic() - self._since
-        rest = f", {_duration(spent / made * remaining)} left" if made and remaining else ""
+        rest = f", {_duration(spent / made * left)} left" if made and left else ""
         rate = f", {made / spent * 60:.1f} a minute" if made else ""
         return f"{counts or 'waiting for the first run'}{rate}{rest}"
 
@@ -123,32 +118,12 @@ class EvaluationProgress:
             self._bar.stop()
 
 
-@contextmanager
-def stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:
-    """Handle Ctrl-C: the first lets runs in progress finish, the second aborts them."""
-
-    def interrupted(_signal: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        progress.stopping()
-
-    previous = signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield
-    except KeyboardInterrupt:
-        err.print("Aborted; all finished runs are kept.")
-        sys.exit(130)  # 128 + SIGINT, the convention of shells
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
 def _style(record: Record) -> str:
     return {"pass": "green", "fail": "red", "void": "yellow"}.get(record.verdict.result, "")
 
 
 def _duration(seconds: float) -> str:
-    """A duration in a readable unit.
+    """A duration as people say it.
 
     >>> _duration(50), _duration(700), _duration(20_000)
     ('50 s', '12 min', '5.6 h')

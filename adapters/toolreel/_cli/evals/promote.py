@@ -1,4 +1,4 @@
-"""``toolreel eval promote``: turn a run of an evaluation into a pytest test."""
+"""``toolreel eval promote``: a run of an evaluation as a regression test of one's own project."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from toolreel.evals._store.results import Results
 
 __all__ = ["promote_command"]
 
-_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run no longer replays, so no test is written."
+_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
 
 
-@click.command("promote", epilog=_EPILOG, short_help="Turn a recorded run into a pytest test.")
+@click.command("promote", epilog=_EPILOG, short_help="Make a regression test of a recorded run.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("key", metavar="KEY")
 @click.option(
@@ -32,7 +32,7 @@ _EPILOG = "Exit codes: 0 written, 2 usage, 3 the run no longer replays, so no te
 @json_option
 @reporting
 def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
-    """Write a pytest test that replays the run KEY of DIR without a network and asserts its verdict.
+    """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
     The test asserts the present verdict, even a failure, and explains how to invert it.
@@ -42,6 +42,6 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
     text = " ".join(filter(None, (verdict.result, verdict.category)))
-    out.print(printable(f"{test} holds the run to: {text}"))
+    out.print(printable(f"{test} asserts: {text}"))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -1,4 +1,4 @@
-"""``toolreel eval replay``: replay the runs of an evaluation from their cassettes."""
+"""``toolreel eval replay``: runs of an evaluation once more, from their cassettes, without a network."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
-__all__ = ["eval_replay_command"]
+__all__ = ["replay_command"]
 
-_EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run or its verdict differs from the recording."
+_EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or be judged in another way now."
 
 
 @click.command("replay", epilog=_EPILOG, short_help="Replay recorded runs, and judge them again.")
@@ -24,7 +24,7 @@ _EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run or its verdict differs fr
 @click.option("--check", is_flag=True, help="List only runs that differ from the recording.")
 @json_option
 @reporting
-def eval_replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine: bool) -> int:
+def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine: bool) -> int:
     """Replay the runs in DIR from their cassettes, without a network, and judge them with the present checks.
 
     KEY is the beginning of a run's key, as summaries and reports show it; without one, all runs are replayed.
@@ -32,14 +32,14 @@ def eval_replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_mac
     results = Results.open(folder)
     found = [*replays(results, plan_of_header(results.header), keys)]
     if not found:
-        raise ResultsError(f"{folder}: no run has a key that starts with {' or '.join(keys)}")
+        raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
     drifted = [again for again in found if again.drift]
     if as_machine:
         say({"replayed": len(found), "drifted": [again.record.key for again in drifted]})
     else:
         for again in drifted if check else found:
             _show(again)
-        rest = f"{len(drifted)} differ from the recording" if drifted else "all as recorded"
+        rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
         out.print(f"{len(found)} runs replayed, {rest}")
     return DRIFT if drifted else 0
 

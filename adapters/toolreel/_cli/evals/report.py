@@ -1,4 +1,4 @@
-"""``toolreel eval report``: write the results as an HTML page and SVG charts."""
+"""``toolreel eval report``: the results of an evaluation as one page, and as pictures."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from toolreel.evals._report.selection import TRANSCRIPTS
 __all__ = ["report_command"]
 
 
-@click.command("report", epilog=EPILOG, short_help="Write the results as an HTML page and SVG charts.")
+@click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page, and as pictures.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--out",
     "page",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Path of the page.  [default: report.html in DIR]",
+    help="Where the page goes.  [default: report.html in DIR]",
 )
 @click.option(
     "--svg",
@@ -69,7 +69,7 @@ def report_command(
     if as_machine:
         return say({"files": [str(path) for path in files], "complete": found.summary.complete})
     if not found.summary.complete:
-        err.print("The evaluation is incomplete; the page says so.", style="yellow")
+        err.print("The evaluation is incomplete, and the page says so.", style="yellow")
     for path, text in files.items():
         out.print(f"{path}  {len(text.encode()):,} bytes")
     return 0

@@ -1,4 +1,4 @@
-"""``toolreel eval rescore``: judge the runs of an evaluation again, with the current oracles."""
+"""``toolreel eval rescore``: the runs of an evaluation, judged again by the oracles of today."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import Replayed
-from toolreel.evals._replay.rescore import rescore_in_place, rescored, write_rescored
+from toolreel.evals._replay.rescore import BEFORE, rescore_in_place, rescored, write_rescored
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
@@ -28,6 +28,7 @@ _EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be j
     metavar="DIR2",
     help="New directory for the evaluation with its new verdicts.",
 )
+@click.option("--in-place", is_flag=True, help=f"Write them into DIR; the old journal becomes {BEFORE}.")
 @json_option
 @reporting
 def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machine: bool) -> int:
@@ -37,7 +38,7 @@ def rescore_command(folder: Path, target: Path | None, in_place: bool, as_machin
     recorded, because a new verdict would not be about what was measured.
     """
     if (target is None) != in_place:
-        raise ResultsError("choose where to write the verdicts: --out DIR2 or --in-place")
+        raise ResultsError("say where the verdicts go: --out DIR2 or --in-place")
     results = Results.open(folder)
     runs = [*rescored(results, plan_of_header(results.header))]
     drifted = [again for again in runs if again.drift]

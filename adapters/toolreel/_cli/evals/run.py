@@ -1,4 +1,4 @@
-"""``toolreel eval run``: run an evaluation, or continue it."""
+"""``toolreel eval run``: make the runs of a plan, and go on with those that are missing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from threading import Event
 import click
 
 from toolreel._cli.evals.options import plan_options
-from toolreel._cli.evals.progress import EvaluationProgress, stoppable
+from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.output.interrupt import stoppable
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
@@ -21,16 +22,16 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import rule_sentence
 
-__all__ = ["eval_run_command"]
+__all__ = ["run_command"]
 
 _EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
 _SHOWN = 3
-"""Failures that are printed individually."""
+"""Failures that are told one by one."""
 _KEY = 12
-"""Hexadecimal digits of a key that identify a run."""
+"""Hexadecimal digits of a key that tell a run from the others."""
 
 
-@click.command("run", epilog=_EPILOG, short_help="Run an evaluation, or the runs that are missing.")
+@click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")
 @click.option(
     "--out",
     "folder",
@@ -45,11 +46,11 @@ _KEY = 12
     is_flag=True,
     help="Repeat runs whose configuration or scenario has changed.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Print a line per run on a terminal too.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
 @reporting
-def eval_run_command(
+def run_command(
     plan: EvalPlan,
     folder: Path,
     no_cassettes: bool,
@@ -92,7 +93,7 @@ def eval_run_command(
 
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:
-    """Write the summary files, if the extra ``evals`` is installed."""
+    """Write the summary files, if what computes intervals is installed."""
     from toolreel._errors import MissingExtra
 
     try:
@@ -142,6 +143,6 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
 
 
 def _replaying(record: Record, place: str) -> str:
-    """The command that replays a failed run, with a comment why it failed."""
+    """The command that replays a run, with what is wrong with it."""
     what = f"{record.cell.model}, {record.cell.scenario}: {record.verdict.category}"
     return f"toolreel eval replay {place} {record.key[:_KEY]}  # {what}"

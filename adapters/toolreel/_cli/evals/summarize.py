@@ -1,4 +1,4 @@
-"""``toolreel eval summarize``: summarize the runs in a directory, and check the gates."""
+"""``toolreel eval summarize``: what the runs in a directory come to, and whether the gates are passed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.evals.tables import (
-    RESULTS_EPILOG,
+    EPILOG,
     exit_code,
     judged_trees,
     output_options,
@@ -20,7 +20,7 @@ from toolreel._cli.output.errors import json_option, reporting, say
 __all__ = ["summarize_command"]
 
 
-@click.command("summarize", epilog=RESULTS_EPILOG, short_help="Summarize an evaluation, and check its gates.")
+@click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
 @output_options
@@ -31,12 +31,8 @@ def summarize_command(
 ) -> int:
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
 
-    The files are summary.json and tables by scenario, strategy and language policy. Nothing is sent.
-
-    \b
-    toolreel eval summarize results
-    toolreel eval summarize results --markdown summary.md --junit gates.xml
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
+    """
     from toolreel.evals._replay.run_files import write_run_files
     from toolreel.evals._store.plans import plan_of_header
     from toolreel.evals._store.results import Results

@@ -1,4 +1,4 @@
-"""Tables on the console, files for CI, and exit codes, for summaries and comparisons."""
+"""What summaries and comparisons share: tables on the console, files for a build, and exit codes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,9 @@ from toolreel.evals._tables.table import TextTable, as_markdown, without_constan
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._statistics.gates import GateResult, overall_standing
 
-__all__ = [
-    "FAILED",
-    "RESULTS_EPILOG",
-    "exit_code",
-    "judged_trees",
-    "output_options",
-    "show_tables",
-    "write_files",
-]
+__all__ = ["EPILOG", "FAILED", "exit_code", "judged_trees", "output_options", "show_tables", "write_files"]
 
-RESULTS_EPILOG: Final = (
+EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
@@ -37,11 +29,11 @@ _Result = TypeVar("_Result")
 
 
 def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
-    """Add the options ``--markdown`` and ``--junit`` to a command."""
+    """The options ``--markdown`` and ``--junit``."""
     path = click.Path(dir_okay=False, path_type=Path)
     for name, what in (
-        ("--junit", "Write JUnit XML, with a test case per cell and per gate."),
-        ("--markdown", "Write the tables as Markdown."),
+        ("--junit", "Write JUnit XML there, a test case for each cell and each gate."),
+        ("--markdown", "Write the tables there as Markdown."),
     ):
         command = click.option(name, type=path, metavar="FILE", help=what)(command)
     return command
@@ -68,7 +60,7 @@ def write_files(
     markdown: Path | None,
     junit: Path | None,
 ) -> None:
-    """Write the files of ``--markdown`` and ``--junit``.
+    """Write what ``--markdown`` and ``--junit`` ask for.
 
     :raises ResultsError: if a file cannot be written
     """

@@ -1,4 +1,4 @@
-"""``toolreel eval what-if``: replay the recorded replies of one strategy under others."""
+"""``toolreel eval what-if``: the recorded runs of one strategy under the configurations of others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from threading import Event
 
 import click
 
-from toolreel._cli.evals.progress import EvaluationProgress, stoppable
+from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.output.interrupt import stoppable
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
 from toolreel.evals._runner.connection import connect, new_header
@@ -24,10 +25,10 @@ from toolreel_core.evals._records.counterfactuals import WhatIf, WhatIfTally
 
 __all__ = ["whatif_command"]
 
-_EPILOG = "Exit codes: 0 success, 2 usage, 3 with --live: runs are missing or void."
+_EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
 
 
-@click.command("what-if", epilog=_EPILOG, short_help="Replay recorded replies under other strategies.")
+@click.command("what-if", epilog=_EPILOG, short_help="Put recorded replies through another strategy.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--from", "recorded", required=True, metavar="STRATEGY", help="The strategy whose recorded runs are used."
@@ -49,14 +50,15 @@ _EPILOG = "Exit codes: 0 success, 2 usage, 3 with --live: runs are missing or vo
     metavar="DIR2",
     help="With --live: directory for the runs under the other strategies.",
 )
+@click.option("--base-url", default="", metavar="URL", help="With --live: another endpoint than the plan's.")
 @click.option(
     "--markdown",
     "markdown",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Also write the tables as Markdown.",
+    help="Write the tables as Markdown too.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Print a line per run.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for each run.")
 @json_option
 @reporting
 def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
@@ -80,7 +82,7 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
     from toolreel.evals._replay.whatif_tables import whatif_lines, whatif_markdown, whatif_tree
 
     if live is not (target is not None) or (base_url and not live):
-        raise ResultsError("--live needs --out DIR2; --out and --base-url need --live")
+        raise ResultsError("--live, and with it --base-url, needs --out DIR2, and --out needs --live")
     words = tuple(word.strip() for word in strategies.split(",") if word.strip())
     results = Results.open(folder)
     plan = plan_of_header(results.header)
@@ -104,7 +106,7 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
 def _followed(
     results: Results, plan: EvalPlan, recorded: str, target: Path, runs: tuple[WhatIf, ...]
 ) -> tuple[tuple[WhatIf, ...], bool]:
-    """The runs, continued live after the recordings, and whether all of them ended."""
+    """The runs once the network was asked for what the recordings do not answer, and whether all ended."""
     stop = Event()
     connection = replace(connect(plan), before_network=recorded_answers_first(results, recorded))
     with (
@@ -119,7 +121,7 @@ def _followed(
 
 
 def _at(plan: EvalPlan, base_url: str) -> EvalPlan:
-    """The plan with its base URL replaced, if one is given."""
+    """A plan with another endpoint, if one is named."""
     if not base_url:
         return plan
     endpoint = replace(plan.endpoint, base_url=base_url)
