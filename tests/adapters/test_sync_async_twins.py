@@ -59,8 +59,9 @@ OTHER_NAMES: Final = {
 }
 """Names that differ by more than the prefix ``Async``."""
 
-ONLY_ASYNC: Final = {"_hang_up", "suppress", "AsyncIterator"}
-"""What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not."""
+NOT_ALIKE: Final = {"_hang_up", "suppress", "AsyncIterator", "_answers", "Iterator", "MissingExtra"}
+"""What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not; and
+several effects are performed at the same time by threads there, by tasks here (``_answers``)."""
 
 
 def tree_of(module: ModuleType) -> ast.Module:
@@ -69,12 +70,12 @@ def tree_of(module: ModuleType) -> ast.Module:
 
 def uncoloured(tree: ast.Module) -> list[str]:
     """The lines of a module as Python itself would lay them out, without what makes it async."""
-    tree.body = [node for node in tree.body if getattr(node, "name", "") not in ONLY_ASYNC]
+    tree.body = [node for node in tree.body if getattr(node, "name", "") not in NOT_ALIKE]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node) is not None:
             del node.body[0]
         elif isinstance(node, ast.ImportFrom):
-            node.names = [alias for alias in node.names if alias.name not in ONLY_ASYNC]
+            node.names = [alias for alias in node.names if alias.name not in NOT_ALIKE]
             node.names.sort(key=lambda alias: OTHER_NAMES.get(alias.name, alias.name).removeprefix("Async"))
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.names]
     text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))

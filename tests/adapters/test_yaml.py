@@ -161,7 +161,11 @@ def test_a_bomb_of_merge_keys_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("module", "extra"),
-    [("openapi_yaml", "openapi"), ("skill_manifest", "skills"), ("cassette_yaml", "record")],
+    [
+        ("tools.openapi._document.yaml", "openapi"),
+        ("tools.skills._manifest", "skills"),
+        ("cassette._format.yaml", "record"),
+    ],
 )
 def test_without_pyyaml_the_import_names_the_extra(
     module: str, extra: str, monkeypatch: pytest.MonkeyPatch

@@ -85,17 +85,17 @@ def test_an_import_stays_within_its_budget(
         (
             ["replay", "--help"],
             (EXTRAS - {"click", "rich"}) | SCHEMAS | DIALECTS | {"asyncio", "logging", "ssl"},
-            375,
+            420,
         ),
         (
             ["replay", str(companion(cassette("chat")))],
             (EXTRAS - {"click", "rich"}) | {"asyncio", "importlib.metadata", "logging", "ssl"},
-            375,
+            420,
         ),
         (
             ["replay", str(companion(cassette("workspace")))],
             (EXTRAS - {"click", "rich"}) | SCHEMAS | {"asyncio", "importlib.metadata", "logging", "ssl"},
-            400,
+            430,
         ),
     ],
     ids=["help", "help of replay", "replay of a journal", "replay of a journal with plain tools"],

@@ -210,11 +210,11 @@ def test_a_checkout_with_other_line_ends_or_without_the_last_one_is_read() -> No
 @pytest.mark.parametrize(
     ("module", "absent", "package"),
     [
-        ("cassette_yaml", "yaml", "PyYAML"),
-        ("cassette_yaml_writing", "yaml", "PyYAML"),
-        ("cassette_file", "vcr.request", "vcrpy"),
-        ("cassette_tape", "vcr.cassette", "vcrpy"),
-        ("cassette", "httpx", "httpx"),
+        ("cassette._format.yaml", "yaml", "PyYAML"),
+        ("cassette._format.yaml_writer", "yaml", "PyYAML"),
+        ("cassette._format.file", "vcr.request", "vcrpy"),
+        ("cassette._tape", "vcr.cassette", "vcrpy"),
+        ("cassette._transports", "httpx", "httpx"),
     ],
 )
 def test_without_the_extra_the_import_names_it(
