@@ -1,7 +1,7 @@
 """One pass over a text from left to right, for all marked dialects at once.
 
-The scanner jumps from marker to marker. A quotation is skipped with everything in it; the opener of a call goes
-to its decoder, which returns calls, a broken call, or nothing: then the marker is prose.
+The scanner jumps from marker to marker. A quotation is skipped with everything in it; the opener of a call
+goes to its decoder, which returns calls, a broken call, or nothing: then the marker is prose.
 """
 
 from __future__ import annotations
