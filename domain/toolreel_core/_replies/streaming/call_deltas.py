@@ -97,7 +97,7 @@ class _Calls:
         return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
 
     def _known(self, identity: str | None, index: int | None, name: str) -> _Call | None:
-        """The call of a fragment by id, then index, else the latest; a new id may go to a call without one."""
+        """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
         if identity in self._by_id:
             return self._by_id[identity]
         # A fragment with an unknown index continues the latest call only if that has no index and no name
