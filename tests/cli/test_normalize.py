@@ -124,7 +124,7 @@ def test_explained_every_warning_and_problem_is_in_words(tmp_path: Path) -> None
     for code in ("NAME_NORMALIZED", "ARGUMENTS_REPAIRED", "CALL_ID_DUPLICATE", "FINISH_MISMATCH"):
         assert f"warning     {code}: {WORDS[code]}" in lines
     assert "line 2      finish error" in lines
-    assert any(line.startswith("problem     INVALID_BODY: The body is no JSON object") for line in lines)
+    assert any(line.startswith("problem     INVALID_BODY: The body is not a JSON object") for line in lines)
 
 
 GOOD: Final[Json] = {"body": {}}

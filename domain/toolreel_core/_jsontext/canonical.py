@@ -4,8 +4,8 @@ Parsed JSON is mutable and slow to hash, so the core keeps JSON as :class:`JsonT
 compact, key order kept, non-ASCII as itself. The same value always has the same text,
 so texts are compared, hashed and joined without parsing them again.
 
-Reading is strict where ``json.loads`` is lenient, because what is read here comes from
-models and far servers: no ``NaN`` or infinite numbers, a nesting cap that does not
+Reading is strict where ``json.loads`` is lenient, because the text comes from
+models and remote servers: no ``NaN`` or infinite numbers, a nesting cap that does not
 depend on Python's own recursion limit, and no lone surrogate, which would break the
 encoding of a later request.
 """
@@ -52,7 +52,7 @@ Tree: TypeAlias = "Mapping[str, Json]"
 """A parsed JSON object."""
 
 MAX_DEPTH: Final = 128
-"""Levels of nesting that :func:`read` accepts unless told otherwise."""
+"""Default nesting limit of :func:`read`."""
 
 _MAX_DIGITS: Final = 4300
 """Digits of an integer: Python's own limit, which an environment variable could move."""
@@ -68,13 +68,14 @@ _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
 """A pair of escaped surrogates, one without its partner, or any other escape."""
+# Strings and everything else that is not a bracket. Possessive: text from outside must not backtrack.
 _NO_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 _INNERMOST: Final = re.compile(r"\[\]|\{\}")
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _MAKE_ENCODER: Final[Any] = getattr(json.encoder, "c_make_encoder", None)
-"""What ``JSONEncoder.encode`` calls for every value anew, which takes longer than most values take."""
+"""The C encoder, made once: ``JSONEncoder.encode`` makes one per value, which costs more than most values."""
 
 
 _pieces: Final[Callable[[Json, bool], Iterable[str]]] = (
@@ -101,12 +102,12 @@ def canonical(value: Json) -> JsonText:
     """
     try:
         return JsonText("".join(_pieces(value, False)))
-    except RecursionError:  # the slower encoder says whether the value holds itself
+    except RecursionError:  # only the Python encoder reports a circular reference as such
         return JsonText(_ENCODER.encode(value))
 
 
 NOTHING: Final = canonical({})
-"""The text of an object without keys."""
+"""The text of an empty object."""
 
 
 quote: Final[Callable[[str], str]] = encode_basestring
@@ -164,7 +165,7 @@ def _nesting_of_unbalanced(brackets: str, enough: int) -> int:
 
 
 def deeper(text: str, levels: int) -> bool:
-    """Whether the arrays and objects of a JSON text nest deeper than that.
+    """Whether the arrays and objects of a JSON text nest deeper than ``levels``.
 
     >>> deeper("[[1], [2]]", 2), deeper("[[1], [2]]", 1)
     (False, True)
@@ -173,7 +174,7 @@ def deeper(text: str, levels: int) -> bool:
 
 
 def parse(text: JsonText) -> Json:
-    """The value of a canonical text, which is known to be readable."""
+    """The value of a canonical text, without the checks of :func:`read`."""
     value: Json
     value, end = _TRUSTING.raw_decode(text)
     if end != len(text):
@@ -184,7 +185,7 @@ def parse(text: JsonText) -> Json:
 def read(
     text: str, *, max_depth: int = MAX_DEPTH, unique_keys: bool = False, with_halves: bool = False
 ) -> Result[Json, str]:
-    """Parse text from outside; a failure says in words what is wrong with it.
+    """Parse text from outside; a failure is a message that says what is wrong.
 
     >>> read('{"a": 1}')
     <Success: {'a': 1}>
@@ -193,8 +194,8 @@ def read(
     >>> read("[" * 300).failure()
     'nested deeper than 128 levels'
 
-    :param unique_keys: refuse an object that has a key twice, of which only the last would be kept
-    :param with_halves: keep escaped lone surrogates, because what comes next may begin with the other half
+    :param unique_keys: reject duplicate keys, of which otherwise the last wins
+    :param with_halves: keep escaped lone surrogates, because the next text may begin with the other half
     """
     decoder = _DECODERS[unique_keys, may_hold_a_long_number(text)]
     return _decoded(text, decoder, max_depth, with_halves=with_halves)
@@ -271,7 +272,7 @@ def _decoded(
 
 
 def may_hold_a_long_number(text: str) -> bool:
-    """Whether there is a digit at one of the places of which a number that is too long takes up one."""
+    """Whether a text may have a number over the limit, which would cover one of the sampled places."""
     return len(text) > _MAX_DIGITS and any(map(str.isdigit, text[::_MAX_DIGITS]))
 
 
@@ -280,7 +281,7 @@ def _refuse_constant(name: str) -> Json:
 
 
 def integer(digits: str) -> int:
-    """The integer that digits stand for.
+    """The integer of a string of digits.
 
     :raises ValueError: if there are more digits than Python converts by default
     """
@@ -328,8 +329,8 @@ _DECODERS: Final[Mapping[tuple[bool, bool], json.JSONDecoder]] = {
     for unique in (False, True)
     for long in (False, True)
 }
-"""By whether keys must be unique and whether an integer may be too long; most texts need not ask."""
+"""Decoders by unique keys and by possible long integers; without ``parse_int`` json stays in C."""
 DECODER: Final = _DECODERS[False, False]
-"""What :func:`read` reads most texts with."""
+"""The decoder that :func:`read` uses for most texts."""
 _TOLERANT: Final = json.JSONDecoder(parse_int=integer)
 _TRUSTING: Final = json.JSONDecoder()

@@ -1,4 +1,4 @@
-"""SHA-256 over text, and chains of it, so that a long value is never hashed twice."""
+"""SHA-256 digests of texts, and hash chains that extend without hashing a long prefix again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def digest(text: str) -> str:
 
 
 def chain(before: str, *parts: str) -> str:
-    """The digest of a sequence that grows: of the digest so far and the digests of what follows.
+    """The digest of a growing sequence, from the digest so far and the new parts.
 
     >>> chain(chain("", "a"), "b") == chain("", "a", "b")
     True
@@ -29,7 +29,7 @@ def chain(before: str, *parts: str) -> str:
 
 
 def link(before: str, part: str) -> str:
-    """A chain with one more part, whose digest is known.
+    """Extend a chain by one part, given the digest of the part.
 
     >>> link("", digest("a")) == chain("", "a")
     True
@@ -38,7 +38,7 @@ def link(before: str, part: str) -> str:
 
 
 def linked(before: bytes, data: bytes) -> bytes:
-    """A chain with one more part, which is encoded already; both chains as the bytes of their digests.
+    """Extend a chain by one encoded part; both chains are raw digests.
 
     >>> linked(b"", b"a").hex() == chain("", "a")
     True
@@ -47,7 +47,7 @@ def linked(before: bytes, data: bytes) -> bytes:
 
 
 known_digest = lru_cache(maxsize=1024)(digest)
-"""The digest of a short text that comes again and again, such as the name of a tool."""
+"""Cached :func:`digest`, for short texts that repeat, such as tool names."""
 
 known_chain = lru_cache(maxsize=1024)(chain)
-"""The chain of such texts."""
+"""Cached :func:`chain`, for the same texts."""

@@ -1,7 +1,7 @@
-"""JSON text that there is nothing to be careful about: read and written at full speed.
+"""Fast path for JSON text without anything doubtful.
 
-What is found here is what :mod:`toolreel_core._jsontext.canonical` finds.
-Where telling that takes a closer look, nothing is.
+A result here equals that of :mod:`toolreel_core._jsontext.canonical`; text that needs its checks (surrogate
+escapes, long numbers, deep nesting) gives ``None``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["canonical_object", "plain_object"]
 
 _BLANK: Final = " \t\r\n"
 _DOUBTFUL: Final = re.compile(r"\\u(?:[dD][89a-fA-F]|0022)")
-"""An escape that may be a half of a character, or that is a quotation mark."""
+"""An escape that may be a lone surrogate, or an escaped quote, which ``canonical_object`` counts."""
 _BRACKETS: Final = {ord(char): None for char in map(chr, range(128))} | str.maketrans("[{]}", "[[]]")
-"""Leaves nothing of ASCII but brackets, of one kind: that they match is for the parser to see."""
+"""Keeps only brackets of ASCII text, all mapped to one kind; the parser checks that kinds match."""
 
 
 def plain_object(text: str, *, max_depth: int) -> dict[str, Json] | None:
-    r"""The object that a text is, if nothing in it needs a closer look.
+    r"""The object in a text, or ``None`` if the text needs the full reader.
 
     >>> plain_object('{"a": 1}', max_depth=8)
     {'a': 1}
@@ -49,9 +49,9 @@ def plain_object(text: str, *, max_depth: int) -> dict[str, Json] | None:
 
 
 def canonical_object(text: str, tree: dict[str, Json]) -> JsonText | None:
-    """The canonical form of a text that is plainly an object, unless a key stands in it twice.
+    """The canonical form of an object's text, or ``None`` if it has a duplicate key.
 
-    Of such a key, only the last is left in the tree, so that quotation marks are missing.
+    The tree keeps only the last of duplicate keys, so its text has fewer quotes.
 
     >>> text = '{"a": 1, "a": 2}'
     >>> canonical_object(text, plain_object(text, max_depth=8))
@@ -61,7 +61,7 @@ def canonical_object(text: str, tree: dict[str, Json]) -> JsonText | None:
 
 
 def _is_as_shallow(text: str, max_depth: int) -> bool:
-    """Whether a text without escapes nests that deep at most."""
+    """Whether a text without escapes nests at most ``max_depth`` levels, by removing innermost pairs."""
     if "\\" in text:
         return False
     brackets = "".join(text.split('"')[::2]).translate(_BRACKETS)

@@ -44,7 +44,7 @@ Repair: TypeAlias = Literal[
     "unclosed_comments", "undefined", "words",
 ]
 # fmt: on
-"""What text may have that JSON does not. ``single_quotes`` includes Python's escapes within them;
+"""Deviations from JSON that can be repaired. ``single_quotes`` includes Python's escapes within them;
 ``escapes``, any other escape; ``python_strings``, triple quotes and prefixes; ``numbers``, those
 such as ``07``, ``+4``, ``.5`` and ``1_000``; ``repeated_keys``, of which the last one counts."""
 
@@ -92,7 +92,7 @@ _COMMENTS: Final[Mapping[str, tuple[str, Repair]]] = {
     "/*": ("*/", "comments"),
     "#": ("\n", "hash_comments"),
 }
-"""What opens a comment, what closes it, and the repair that it needs."""
+"""Opener, closer and repair of each kind of comment."""
 
 BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
@@ -130,8 +130,8 @@ _LARGEST: Final = 0x10FFFF
 class SearchedText:
     """A text that remembers what was searched in it.
 
-    However many openers ask for the same closer, the text is gone through once. Without that, a text
-    of nothing but openers would take quadratic time.
+    The text is searched once per closer, however many openers ask for it. Otherwise a text of
+    only openers would take quadratic time.
     """
 
     text: str
@@ -182,7 +182,7 @@ class Style:
     """The closing tag, before which closers may be missing."""
     repairs: frozenset[Repair] = _IN_TEXT
     max_depth: int = _MAX_DEPTH
-    """Levels of nesting."""
+    """Maximum levels of nesting."""
 
 
 _TEXT_CALL: Final = Style()
@@ -238,7 +238,7 @@ class _Reader:
     """Those that were needed so far."""
 
     def need(self, repair: Repair, at: int) -> None:
-        """Go on only if a repair is allowed."""
+        """Record a repair, or fail if it is not allowed."""
         if repair not in self.style.repairs:
             raise _NoValueError(at)
         self.repairs.add(repair)

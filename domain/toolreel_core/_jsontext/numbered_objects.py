@@ -1,4 +1,4 @@
-"""Lists that came as objects under numbers, as some languages write an array with holes or of one element."""
+"""Arrays encoded as objects with numeric keys, as PHP or Lua encode sparse arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["in_order"]
 
 
 def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
-    """An object whose keys are all numbers, in the order of these; of any other object, nothing.
+    """An object with only numeric keys, sorted by number; empty for any other object.
 
     >>> in_order({"10": "b", "2": "a"}), in_order({"id": "a"})
     ({'2': 'a', '10': 'b'}, {})
@@ -21,6 +21,6 @@ def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _number(key: str) -> tuple[int, str]:
-    """Sorts as the number does, however long it is."""
+    """A key that sorts like the number, without converting digits of unlimited length."""
     digits = key.lstrip("0")
     return len(digits), digits

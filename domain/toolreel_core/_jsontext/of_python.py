@@ -1,7 +1,7 @@
-"""What a user hands over as JSON: its canonical text, or an error that names the place of what is none.
+"""Canonical JSON text of a user's Python value, or an error that names the invalid place.
 
-Python values are checked here before they are written, since ``json.dumps`` names no place, and makes
-texts of numbers and ``None`` where they are keys.
+Values are checked before they are encoded, because ``json.dumps`` names no place, and silently turns numbers
+and ``None`` into strings if they are keys.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def json_text(value: object, name: str) -> JsonText:
     ...
     toolreel_core.ConfigError: options.temperature: nan is not JSON; use a finite number
 
-    :param name: what errors call the value as a whole, such as ``options``
-    :raises ConfigError: if there is something in it that JSON cannot carry
+    :param name: name of the whole value in errors, such as ``options``
+    :raises ConfigError: if a part of it cannot be encoded as JSON
     """
     for path, why in _complaints(value, (name,)):
         raise ConfigError(f"{_place(path)}: {why}")
@@ -37,7 +37,7 @@ def json_text(value: object, name: str) -> JsonText:
 
 
 def _complaints(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
-    """What is wrong with a value and where, in document order."""
+    """The errors of a value with their paths, in document order."""
     match value:
         case None | bool():
             return

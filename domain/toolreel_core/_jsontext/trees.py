@@ -1,4 +1,4 @@
-"""Looking into a tree of which nothing is known, since it comes from a far server or from a user."""
+"""Safe access to parsed JSON of unknown shape, from remote servers or users."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["as_tree", "calls_of", "is_blank", "items_of", "tree_at"]
 
 
 def as_tree(value: Json) -> Tree:
-    """The value, if it is an object, else an empty one."""
+    """The value if it is an object, else an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def items_of(tree: Tree, key: str) -> Sequence[Json]:
-    """The list under a key; nothing, where there is none.
+    """The list under a key; empty if there is none.
 
     >>> items_of({"a": [1], "b": "text"}, "a"), items_of({"a": [1], "b": "text"}, "b")
     ([1], ())
@@ -25,7 +25,7 @@ def items_of(tree: Tree, key: str) -> Sequence[Json]:
 
 
 def tree_at(tree: Tree, *path: str) -> Tree:
-    """The object at the end of a path of keys; an empty one, where there is none.
+    """The object at the end of a path of keys; empty if there is none.
 
     >>> tree_at({"a": {"b": {"c": 1}}}, "a", "b"), tree_at({"a": {"b": 3}}, "a", "b")
     ({'c': 1}, {})
@@ -36,10 +36,10 @@ def tree_at(tree: Tree, *path: str) -> Tree:
 
 
 def calls_of(message: Tree) -> Sequence[Json]:
-    """The tool calls of a message that the assistant said; nothing, for any other message."""
+    """The tool calls of an assistant message; empty for any other message."""
     return items_of(message, "tool_calls") if message.get("role") == "assistant" else ()
 
 
 def is_blank(value: Json) -> bool:
-    """Whether a value is null, or a text that shows nothing."""
+    """Whether a value is null or blank text."""
     return value is None or (isinstance(value, str) and not value.strip())

@@ -1,4 +1,4 @@
-"""What a reply amounts to: why it ended, what is wrong with it as a whole, and which calls still count."""
+"""Classify a reply: its finish reason, its problem as a whole, and the calls that may still run."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the model said."""
+    """What was read from a message, before it is classified."""
 
     calls: tuple[ToolCall, ...] = ()
     content: str = ""
     refusal: str = ""
     oddities: tuple[Oddity, ...] = ()
-    """Why things that were meant as calls are none."""
+    """Reasons why entries that were intended as calls are not calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What it amounts to."""
+    """Classification of a reply."""
 
     finish: Finish
     problem: Problem | None = None
@@ -42,16 +42,17 @@ class Verdict:
 
 
 def judged(heard: Heard, choice: Mapping[str, Json]) -> Verdict:
-    """Judge what the model said by the finish words of its choice.
+    """Classify what the model said by the finish reason of its choice.
 
     >>> judged(Heard(content="Hi."), {"finish_reason": "end_turn"}).finish
     'stop'
     >>> judged(Heard(), {"finish_reason": "stop"}).problem.code
     'EMPTY_RESPONSE'
     """
+    # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
     word = choice.get("finish_reason")
     finish = finish_of(word)
-    # A router may hide the provider's own word behind one of OpenAI's.
+    # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
     named = problem_of(word) or problem_of(choice.get("native_finish_reason"))
     if named == "MALFORMED_FUNCTION_CALL":
         return Verdict("error", Problem(named, heard.content))
@@ -68,9 +69,13 @@ def judged(heard: Heard, choice: Mapping[str, Json]) -> Verdict:
 
 
 def _whole(heard: Heard, finish: Finish, codes: tuple[WarningCode, ...]) -> Verdict:
-    """Calls decide, not the finish word: OpenAI itself documents calls that came with ``stop``."""
+    """Classify a complete reply: the calls decide, not the finish reason.
+
+    OpenAI itself documents calls that come with ``stop``, and many servers send them so
+    (opencode#20719, mlx-vlm#1014).
+    """
     if heard.calls:
-        # A server that saw nothing but text is right to say stop.
+        # A server that saw only text is right to say stop: no warning for calls that we read from text.
         mismatch = finish != "tool_calls" and not heard.calls[0].provenance.startswith("text:")
         codes = (*codes, "FINISH_MISMATCH") if mismatch else codes
         return Verdict("tool_calls", None, heard.calls, codes)
@@ -79,13 +84,14 @@ def _whole(heard: Heard, finish: Finish, codes: tuple[WarningCode, ...]) -> Verd
         return Verdict(
             finish, Problem("UNSUPPORTED_CALL_TYPE" if custom else "CALL_WITHOUT_NAME"), codes=codes
         )
+    # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
     if finish == "tool_calls":
         finish, codes = "stop", (*codes, "FINISH_MISMATCH")
     return Verdict(finish, None if heard.content else Problem("EMPTY_RESPONSE"), codes=codes)
 
 
 def _without_cut_ones(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls of a cut reply; the last may have been cut before its arguments began."""
+    """The calls of a truncated reply; the last may have been cut off before its arguments began."""
     marked = tuple(map(_marked, calls))
     if marked and not marked[-1].original.strip():
         cut = ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet")
@@ -94,13 +100,16 @@ def _without_cut_ones(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
 
 
 def _marked(call: ToolCall) -> ToolCall:
-    """A call of a cut reply that cannot be read because it stops was cut itself."""
+    """A call of a truncated reply, whose error is truncation if its text stops in the middle.
+
+    The model is told the cause, instead of searching for a syntax error that it did not make.
+    """
     match call.arguments:
         case ArgumentError(code="ARGUMENTS_INVALID_JSON", detail=detail):
             cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
             return replace(call, arguments=cut) if is_cut(call.original) else call
         case ArgumentError(code="ARGUMENTS_NOT_OBJECT", detail=detail):
-            # A server may put JSON text into a string once more after it was cut.
+            # A server may encode the truncated text as a JSON string, which is then complete by itself.
             inner = read(call.original).value_or(None)
             cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
             return replace(call, arguments=cut) if isinstance(inner, str) and is_cut(inner) else call

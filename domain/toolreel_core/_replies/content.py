@@ -1,4 +1,4 @@
-"""The content of a message: text, or a list of parts of many kinds."""
+"""The content of a message: a string, or a list of parts of many kinds."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "refusal": "refusal",
     **dict.fromkeys(("tool_use", "tool_call", "function_call", "toolcall", "functioncall"), "call"),
 }
-"""What a part is by its ``type``, in lower case."""
+"""Kind of a part by its ``type`` in lower case: names of OpenAI, Anthropic, Mistral and Gemini."""
 _THOUGHTS: Final = ("thinking", "text", "reasoning", "summary", "content")
-"""Where a part has its reasoning."""
+"""Keys of a part that may hold its reasoning; the first that has text counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a content holds."""
+    """The content of a message, sorted by kind."""
 
     text: str = ""
-    """Byte for byte what came; null and blank are empty."""
+    """The text unchanged; null and blank text are empty."""
     reasoning: str = ""
     refusal: str = ""
     calls: tuple[Mapping[str, Json], ...] = ()
     """Parts that are tool calls."""
     parts: tuple[Json, ...] | None = None
-    """The parts that go back to the provider as they came, since there is reasoning among them
-    (Mistral's Magistral)."""
+    """The parts to send back unchanged, because there is reasoning among them (Mistral's Magistral).
+
+    ``None`` if there is none: then the text alone is sent back."""
     warnings: tuple[WarningCode, ...] = ()
 
 
@@ -58,7 +59,7 @@ def content_of(raw: Json) -> Content:
 
 
 def visible(text: str) -> str:
-    """The text, if there is anything to see in it."""
+    """The text, or an empty string if it is blank."""
     return "" if not text or text.isspace() else text
 
 
@@ -71,7 +72,7 @@ class _Sorted:
     refusal: list[str] = field(default_factory=list)
     call: list[Mapping[str, Json]] = field(default_factory=list)
     kept: list[Json] = field(default_factory=list)
-    """All parts but the calls, as they came."""
+    """All parts except the calls, unchanged."""
     other: list[Json] = field(default_factory=list)
 
 
@@ -128,7 +129,7 @@ def _file(part: Json, kind: _Kind, found: _Sorted) -> None:
 
 
 def _text(raw: Json) -> str:
-    """Text, or that of the parts that it is made of."""
+    """A text, or the joined text of nested parts; OpenAI's assistants wrap it as ``{"value": …}``."""
     if isinstance(raw, str):
         return raw
     if isinstance(raw, Mapping):

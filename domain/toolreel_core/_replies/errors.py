@@ -1,4 +1,4 @@
-"""What a provider says went wrong, in whichever shape it says so."""
+"""Provider errors: error objects in every known shape, read into one :class:`Problem`."""
 
 from __future__ import annotations
 
@@ -38,46 +38,49 @@ ProblemCode: TypeAlias = Literal[
 PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
     "PROVIDER_ERROR": "The provider reports an error; no call is run.",
     "RATE_LIMITED": "The provider asks for fewer requests; the same request may work later.",
-    "INVALID_BODY": "The body is no JSON object; nothing was read.",
+    "INVALID_BODY": "The body is not a JSON object; nothing was read.",
     "NO_CHOICES": "The body has no choices; nothing was read.",
-    "NO_MESSAGE": "The first choice has no message that could be used; nothing was read.",
+    "NO_MESSAGE": "The first choice has no usable message; nothing was read.",
     "CONTENT_FILTER": "The provider has filtered the reply or the prompt; no call is run.",
     "REFUSAL": "The model refuses; no call is run.",
-    "TRUNCATED": "The reply was cut at the limit of output tokens; no call is run.",
-    "CONTEXT_OVERFLOW": "The reply was cut at the end of the model's context window; no call is run.",
-    "EMPTY_RESPONSE": "The reply holds neither a call nor text.",
-    "CALL_WITHOUT_NAME": "The reply holds only calls without a name; none is run.",
-    "UNSUPPORTED_CALL_TYPE": "The reply holds only calls of the type custom; none is run.",
-    "MALFORMED_FUNCTION_CALL": "The provider says that the model's call is malformed; none is run.",
+    "TRUNCATED": "The reply was truncated at the output token limit; no call is run.",
+    "CONTEXT_OVERFLOW": "The reply was truncated at the end of the context window; no call is run.",
+    "EMPTY_RESPONSE": "The reply has neither a call nor text.",
+    "CALL_WITHOUT_NAME": "The reply has only calls without a name; none is run.",
+    "UNSUPPORTED_CALL_TYPE": "The reply has only calls of the type custom; none is run.",
+    "MALFORMED_FUNCTION_CALL": "The provider reports a malformed call; no call is run.",
 }
-"""Each code in words: what it means, and what comes of it."""
+"""What each code means and what follows from it, as a sentence for users."""
 
 STREAM_CUT: Final = "stream_cut"
-"""The code of the error that stands for a stream which was cut."""
+"""Code of our own error object for a truncated stream, in the place of the provider's."""
 
 _TOO_MANY_REQUESTS: Final = "429"
 _PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600)), STREAM_CUT})
-"""Codes inside an error object, as text, that say: try again."""
+"""Retryable codes inside an error object, as text: the same as for HTTP statuses.
+
+OpenRouter and others answer 200 with the status in the body (pydantic-ai#3994): the inner code decides.
+"""
 _RATE_LIMITS: Final = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
 _STATUSES: Final = ("code", "status", "status_code", "statusCode", "error_code", "type")
 _WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message", "title")
 _INSIDE: Final = ("error", "detail")
-"""Where an error object holds the one that it passes on."""
+"""Keys under which a gateway nests the error of its upstream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a reply as a whole."""
+    """Problem with a reply as a whole: a code, details, and whether a retry may help."""
 
     code: ProblemCode
     detail: str = ""
-    """The provider's own words, or what was found."""
+    """The provider's message, or what was found instead of a reply."""
     passing: bool = False
-    """Whether the same request may work in a moment."""
+    """Whether the same request may work later (retryable)."""
 
 
 def error_in(holder: Mapping[str, Json]) -> Problem | None:
-    """The error that a body or a choice reports in its ``error``; an empty one reports nothing.
+    """The error of a body or a choice under ``error``; an empty error object reports nothing.
 
     >>> error_in({"error": {"code": 429, "message": "Slow down."}})
     Problem(code='RATE_LIMITED', detail='Slow down.', passing=True)
@@ -97,7 +100,7 @@ def in_list(items: Sequence[Json]) -> Problem | None:
 
 
 def bare_error(body: Mapping[str, Json]) -> Problem | None:
-    """The error that a body without choices reports without calling it one.
+    """The error of a body without choices that has no ``error`` key, such as ``{"message": …}``.
 
     >>> bare_error({"message": "Unauthorized"})
     Problem(code='PROVIDER_ERROR', detail='Unauthorized', passing=False)
@@ -112,10 +115,10 @@ def bare_error(body: Mapping[str, Json]) -> Problem | None:
 
 
 def failed_generation(body: str) -> str | None:
-    """The text that a model has written although the server refused it as a tool call.
+    """The text of a tool call that the model wrote and the server rejected.
 
-    Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774): a turn of the model, and no
-    failure of the transport.
+    Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774). This is a turn of the model, not a
+    failure of the transport, so retrying the same request would only cost another turn.
 
     >>> failed_generation('{"error": {"code": "tool_use_failed", "failed_generation": "<tool_call>"}}')
     '<tool_call>'
@@ -127,10 +130,10 @@ def failed_generation(body: str) -> str | None:
 
 
 def _problem(error: Json, holder: Mapping[str, Json]) -> Problem:
-    """An error object; one that is only text or ``true`` is told more of by what stands beside it."""
+    """Read an error object; if it is only text or ``true``, the fields next to it say more."""
     places = [*_layers(error), *_layers(holder)]
-    said = (place.get(key) for place in places for key in _STATUSES)
-    statuses = [str(status) for status in said if isinstance(status, str | int)]
+    found = (place.get(key) for place in places for key in _STATUSES)
+    statuses = [str(status) for status in found if isinstance(status, str | int)]
     limited = not _RATE_LIMITS.isdisjoint(statuses)
     passing = limited or not _PASSING.isdisjoint(statuses)
     return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _detail(error, holder), passing)
@@ -139,14 +142,14 @@ def _problem(error: Json, holder: Mapping[str, Json]) -> Problem:
 def _detail(error: Json, holder: Mapping[str, Json]) -> str:
     if isinstance(error, str):
         return error
-    told = error if isinstance(error, Mapping) else holder
-    words = (told.get(key) for key in _WORDS)
+    described = error if isinstance(error, Mapping) else holder
+    words = (described.get(key) for key in _WORDS)
     found = next((text for text in words if isinstance(text, str) and text), None)
     return found or canonical(finite(error))
 
 
 def _layers(error: Json) -> Iterator[Mapping[str, Json]]:
-    """An error object, then those that it passes on, the first of each list."""
+    """An error object, then the errors nested in it, the first of each list."""
     if isinstance(error, Sequence) and not isinstance(error, str):
         yield from (layer for item in error[:1] for layer in _layers(item))
     if isinstance(error, Mapping):

@@ -1,8 +1,8 @@
-"""The reply that nearly every reply is: one choice, as OpenAI documents it, with calls or with a text.
+"""Fast path for ordinary replies: one choice as OpenAI documents it, with calls or with text.
 
-It is recognised by what it has: fields that are known, of the types that they should have, and nothing else.
-So no rule about anything odd is written here a second time. What is not recognised is left to
-``normalize``; what is recognised reads alike there, which a property of both proves.
+A reply is accepted only if all of its fields are known and have their documented types, so no repair is
+written here a second time. Everything else is left to ``normalize``; a property test proves that both read
+an accepted reply alike.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _OF_CHOICE: Final = frozenset(
     }
 )
 _OF_MESSAGE: Final = frozenset({"annotations", "audio", "content", "refusal", "role", "tool_calls"})
-"""The fields that are read, and those that nobody needs; further ones of a message may be null."""
+"""The fields that are read, and known fields that are not needed; other fields of a message may be null."""
 _NO_CALLS: Final[tuple[Json, ...]] = (None, [])
 
 _reply: Final = maker(Reply)
 
 
 def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Reply | None:
-    """The reply in a body, if it is an ordinary one.
+    """The reply in an ordinary body; ``None`` for any other.
 
     >>> body = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'
     >>> ordinary_reply(body, (), LoopConfig()).content
@@ -113,11 +113,11 @@ def _message(choice: Mapping[str, Json]) -> Mapping[str, Json] | None:
 _ENTRY: Final = frozenset({"function", "id", "index", "type"})
 _FUNCTION: Final = frozenset({"arguments", "name"})
 _WRAPPERS: Final = frozenset({"args", "arguments", "input", "parameters"})
-"""Keys of arguments that may be a whole call."""
+"""Keys of arguments that may wrap a whole call."""
 
 
 def ordinary_calls(listed: Json, known: Collection[str], max_depth: int) -> tuple[ToolCall, ...] | None:
-    """The calls in ``tool_calls``, if all of them are ordinary.
+    """The calls in ``tool_calls`` if all of them are ordinary; else ``None``.
 
     >>> entry = {"id": "call_a", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
     >>> ordinary_calls([entry], {"ping"}, max_depth=64)[0].id
@@ -156,7 +156,7 @@ def _call(entry: Json, known: Collection[str], max_depth: int) -> ToolCall | Non
 
 def _arguments(text: str, max_depth: int) -> JsonText | None:
     tree = plain_object(text, max_depth=max_depth)
-    # A key with markup in it, or a single one that says "arguments", is for whoever reads with care.
+    # A key with markup in it or called "arguments" needs the full reader, which reports both.
     if tree is None or "<" in "".join(tree) or not _WRAPPERS.isdisjoint(tree):
         return None
     return canonical_object(text, tree)

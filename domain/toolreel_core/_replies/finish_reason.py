@@ -1,4 +1,4 @@
-"""Why a model stopped, in the words of many providers."""
+"""Finish reasons of many providers, mapped to one set."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ __all__ = ["Finish", "FinishProblem", "finish_of", "problem_of", "says_what_went
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 
 FinishProblem: TypeAlias = Literal["MALFORMED_FUNCTION_CALL", "CONTEXT_OVERFLOW"]
-"""What some finish words say beyond their :data:`Finish`."""
+"""Problems that some finish reasons report in addition to their :data:`Finish`."""
 
+# OpenAI's words first, then Anthropic's, Gemini's, GLM's ("sensitive"), DeepSeek's
+# ("insufficient_system_resource") and those of local servers.
 _FINISH: Final[Mapping[str, Finish]] = {
     **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "completed"), "stop"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "tool_calls"),
@@ -27,29 +29,29 @@ _OVERFLOW: Final = "model_context_window_exceeded"
 
 
 def finish_of(word: Json) -> Finish:
-    """What a finish word means; letter case is ignored.
+    """The finish reason that a provider's word means; letter case is ignored.
 
     >>> finish_of("STOP"), finish_of("end_turn"), finish_of("because"), finish_of(None)
     ('stop', 'stop', 'unknown', 'unknown')
     """
-    told = _plain(word)
-    return "error" if _MALFORMED in told else _FINISH.get(told, "unknown")
+    plain = _plain(word)
+    return "error" if _MALFORMED in plain else _FINISH.get(plain, "unknown")
 
 
 def problem_of(word: Json) -> FinishProblem | None:
-    """The problem that a finish word names by itself.
+    """The problem that a finish reason reports, if it reports one.
 
     >>> problem_of("MALFORMED_FUNCTION_CALL")
     'MALFORMED_FUNCTION_CALL'
     """
-    told = _plain(word)
-    if _MALFORMED in told:
+    plain = _plain(word)
+    if _MALFORMED in plain:
         return "MALFORMED_FUNCTION_CALL"
-    return "CONTEXT_OVERFLOW" if told == _OVERFLOW else None
+    return "CONTEXT_OVERFLOW" if plain == _OVERFLOW else None
 
 
 def says_what_went_wrong(word: Json) -> bool:
-    """Whether a finish word tells by itself why there is no message.
+    """Whether a finish reason alone explains why there is no message.
 
     >>> says_what_went_wrong("content_filter"), says_what_went_wrong("stop")
     (True, False)

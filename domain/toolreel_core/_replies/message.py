@@ -1,4 +1,4 @@
-"""Where in a body the message stands, and what stands there instead of one."""
+"""Find the message in a response body, in the documented place or in one of the known others."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
     "DELTA_INSTEAD_OF_MESSAGE": _NO_MESSAGE,
     "LEGACY_TEXT_CHOICE": _NO_MESSAGE,
 }
-"""What each shape that OpenAI does not document is to a reader who does not know it."""
+"""The problem that each undocumented shape is when only documented shapes are read (``strict``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """The parts of a body; what there is none of is empty."""
+    """The body, choice and message of a response; a missing part is empty."""
 
     body: Mapping[str, Json]
     choice: Mapping[str, Json] = field(default_factory=dict)
     message: Mapping[str, Json] = field(default_factory=dict)
     problem: Problem | None = None
-    """What is wrong with the reply before its message is read."""
+    """A problem that is known before the message is read."""
     codes: tuple[WarningCode, ...] = ()
 
 
@@ -59,7 +59,7 @@ def find_message(tree: Json) -> FoundMessage:
 
 
 def as_documented(found: FoundMessage) -> FoundMessage:
-    """What was found, or nothing if it did not stand where OpenAI documents it.
+    """The found message, or a problem if it is not where OpenAI documents it.
 
     >>> as_documented(find_message({"choices": [{"text": "Hi."}]})).problem.code
     'NO_MESSAGE'
@@ -74,6 +74,7 @@ def _in_body(outer: Mapping[str, Json]) -> FoundMessage:
     body = _unwrapped(outer)
     codes: tuple[WarningCode, ...] = () if body is outer else ("COMPLETION_NESTED",)
     choices = body.get("choices")
+    # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
     error = error_in(body) or error_in(outer)
     if isinstance(choices, dict) and choices:
         choices = _by_index(choices)
@@ -95,7 +96,7 @@ def _unwrapped(body: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _by_index(choices: Mapping[str, Json]) -> list[Json]:
-    """One choice, or the values of an object that is keyed by their numbers."""
+    """The choices of an object: itself, or its values if the keys are indices."""
     if all(isinstance(choice, dict) for choice in choices.values()) and (numbered := in_order(choices)):
         return [*numbered.values()]
     return [choices]
@@ -115,13 +116,13 @@ def _without_choices(found: FoundMessage) -> FoundMessage:
         return replace(found, choice={"finish_reason": word}, message=message, codes=codes)
     if error := bare_error(body):
         return replace(found, problem=error)
-    # OpenRouter sends null where its provider has failed (pydantic/pydantic-ai#6900): it passes.
+    # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900): worth a retry.
     failed = "choices" in body and body["choices"] is None
     return replace(found, problem=replace(_NO_CHOICES, passing=failed))
 
 
 def _block_reason(body: Mapping[str, Json]) -> str:
-    """Why Gemini has not even looked at the prompt."""
+    """Gemini's reason for blocking the prompt, which it reports without any choice."""
     feedback = body.get("promptFeedback", body.get("prompt_feedback"))
     if not isinstance(feedback, dict):
         return ""
@@ -130,8 +131,8 @@ def _block_reason(body: Mapping[str, Json]) -> str:
 
 
 def _is_message(body: Mapping[str, Json]) -> bool:
-    said = body.get("content") is not None or body.get("tool_calls") is not None
-    return body.get("role") == "assistant" and said
+    has_content = body.get("content") is not None or body.get("tool_calls") is not None
+    return body.get("role") == "assistant" and has_content
 
 
 def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
@@ -140,8 +141,8 @@ def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
     message, codes = _message(choice)
     problem = found.problem or error_in(choice) or error_in(message or {})
     if message is None:
-        told = says_what_went_wrong(choice.get("finish_reason"))
-        return replace(found, choice=choice, problem=problem or (None if told else _NO_MESSAGE))
+        explained = says_what_went_wrong(choice.get("finish_reason"))
+        return replace(found, choice=choice, problem=problem or (None if explained else _NO_MESSAGE))
     role = message.get("role")
     if role is not None and role != "assistant":
         codes = (*codes, "ROLE_UNEXPECTED")
@@ -149,7 +150,7 @@ def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
 
 
 def _message(choice: Mapping[str, Json]) -> tuple[Mapping[str, Json] | None, tuple[WarningCode, ...]]:
-    """The message of a choice, in its place or elsewhere; what was odd about it."""
+    """The message of a choice, and the warnings about its shape; ``None`` if there is none."""
     message = choice.get("message")
     if isinstance(message, dict):
         return message, ()
@@ -162,5 +163,5 @@ def _message(choice: Mapping[str, Json]) -> tuple[Mapping[str, Json] | None, tup
     if isinstance(text := choice.get("text"), str):
         return {"content": text}, ("LEGACY_TEXT_CHOICE",)
     if choice.get("tool_calls"):
-        return {}, ()  # they stand where the message does not
+        return {}, ()  # the calls are next to the message instead of inside it
     return None, ()

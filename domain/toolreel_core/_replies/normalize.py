@@ -1,7 +1,7 @@
-"""What a chat-completions reply means: any body in, a :class:`Reply` out, never an exception.
+"""Normalise a chat-completions response: any body in, a :class:`Reply` out, never an exception.
 
 This is the one place where the shape drift of providers is absorbed; the loop sees only
-``Reply``. What is odd about a reply has a code in :mod:`toolreel_core._replies.warnings`. Sources of the
+``Reply``. Every repair has a code in :mod:`toolreel_core._replies.warnings`. Sources of the
 shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 """
 
@@ -35,7 +35,7 @@ from toolreel_core._tools.surface import ToolSurface
 __all__ = ["Finish", "Problem", "ProblemCode", "Reply", "Served", "Usage", "normalize_reply"]
 
 _BLANK: Final = "\ufeff \t\r\n"
-"""What may stand before a body: a byte-order mark, and what keeps a connection alive."""
+"""Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
 
 
 _STREAM: Final = "a stream of server-sent events, which is to be put together first"
@@ -49,18 +49,19 @@ def normalize_reply(
     turn: int = 1,
     earlier: Sequence[str] = (),
 ) -> Reply:
-    """Read a reply, whatever its shape.
+    """Read a response body of any shape into a :class:`Reply`.
 
     >>> reply = normalize_reply(b"<html>", tools=ToolSurface(), config=LoopConfig())
     >>> reply.problem.code
     'INVALID_BODY'
 
     :param body: the response body as bytes or text, or the value parsed from it
-    :param tools: the tools that exist, to tell what a spoilt name means and what text is a call
-    :param turn: the turn of the run, which names the calls that came without an id
+    :param tools: the tools that exist, used to match polluted names and to find calls in text
+    :param turn: the turn of the run, part of the ids generated for calls without one
     :param earlier: tool results and user messages of the run; a call written as text that stands there
         word by word is a quotation
     """
+    # Nearly every body is ordinary and takes the fast path; a property test proves that both agree.
     text = _text(body)
     if isinstance(text, Problem):
         return Reply(finish="error", problem=text)
@@ -68,7 +69,7 @@ def normalize_reply(
 
 
 def _any(text: str, reading: _Reading) -> Reply:
-    """The reply in the text of a body of any shape."""
+    """The reply in a body of any shape, through every repair."""
     return either(
         _parsed(text)
         .map(lambda tree: _of_tree(tree, reading))
@@ -85,7 +86,7 @@ def _of_tree(tree: _Tree, reading: _Reading) -> Reply:
 
 
 class _Reading(NamedTuple):
-    """What a reply is read with."""
+    """The inputs of reading one reply."""
 
     tools: ToolSurface
     config: LoopConfig
@@ -95,16 +96,16 @@ class _Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A body as a value."""
+    """A parsed body."""
 
     value: Json
     codes: tuple[WarningCode, ...] = ()
 
 
 def _text(body: bytes | Json) -> str | Problem:
-    """The text of a body; a parsed value is written anew, so that it is held to the same rules.
+    """The text of a body; a parsed value is encoded first, so that the same rules apply to it.
 
-    Its escapes make a pair again of two surrogates that came in two frames of a stream.
+    Encoding as ASCII joins a surrogate pair again whose halves came in two frames of a stream.
     """
     if isinstance(body, bytes):
         return body.decode("utf-8", "replace").lstrip(_BLANK)
@@ -128,13 +129,13 @@ def _parsed(text: str) -> Result[_Tree, Problem]:
                 .alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
             )
         )
-        # HTML, or a connection that was cut: the same request may well work.
+        # HTML from a proxy, or a connection that broke: transient, so the same request may work.
         .alt(lambda why: Problem("INVALID_BODY", why, passing=True))
     )
 
 
 def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:
-    """A reply that the provider gave up, with what it has said until then; no call of it may run."""
+    """A reply that the provider aborted, with the text until then; none of its calls may run."""
     return Reply(
         content=content_of(found.message.get("content")).text,
         reasoning=reasoning_in(found.message),
@@ -154,6 +155,8 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
     reader = CallReader(known, turn, config.max_argument_depth, config.argument_repairs)
     structured = reader.read(message, outside=outside, parts=content.calls)
     reasoning = reasoning_in(message) or content.reasoning
+    # Text is searched only if there are no structured calls: otherwise a call that the model talks about
+    # would run as well.
     if structured.calls:
         said = Said(content.text, reasoning, structured.calls)
     else:

@@ -1,8 +1,8 @@
-"""Fields of a reply that must go back to the provider unchanged on the next turn.
+"""Provider-specific fields (reasoning, signatures) that the next request sends back unchanged.
 
-DeepSeek's thinking mode refuses a conversation without ``reasoning_content``, be it empty; Gemini
-wants its thought signatures back, OpenRouter its ``reasoning_details`` in order, LiteLLM
-``thinking_blocks`` and ``provider_specific_fields``.
+DeepSeek's thinking mode rejects a conversation without ``reasoning_content``, even an empty one
+(crewAI#5878); Gemini needs its thought signatures (langroid#969), OpenRouter its ``reasoning_details`` in
+order, LiteLLM ``thinking_blocks`` and ``provider_specific_fields``.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _REASONING_TEXTS: Final = ("text", "summary", "thinking")
 
 
 def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
-    """The canonical object of a message's fields that go back, in the order in which they came.
+    """The opaque fields of a message as a canonical object, in the order in which they came.
 
     >>> of_message({"content": "Hi.", "reasoning_content": "", "reasoning": None})
     '{"reasoning_content":""}'
 
-    :param content: the content, where that goes back as it came too
+    :param content: the content, if it must be sent back unchanged too
     """
     fields = _present(message, _OF_MESSAGE)
     if content is not None:
@@ -48,7 +48,7 @@ def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
 
 
 def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText:
-    """The canonical object of a call entry's fields that go back, those of its function inside ``function``.
+    """The opaque fields of a call as a canonical object; those of its function are under ``function``.
 
     >>> of_call({"id": "call_a", "signature": "s"}, {"name": "ping", "extra_content": {}})
     '{"signature":"s","function":{"extra_content":{}}}'
@@ -60,7 +60,7 @@ def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText
 
 
 def reasoning_in(message: Mapping[str, Json]) -> str:
-    """The reasoning text of a message, in whichever field it came; empty if it has none.
+    """The reasoning text of a message, from whichever field has it; empty if none has.
 
     >>> reasoning_in({"reasoning": "", "reasoning_details": [{"type": "reasoning.text", "text": "why"}]})
     'why'
@@ -77,8 +77,8 @@ def reasoning_in(message: Mapping[str, Json]) -> str:
     return ""
 
 
-def _present(fields: Mapping[str, Json], wanted: frozenset[str]) -> dict[str, Json]:
-    return {key: value for key, value in fields.items() if key in wanted and value is not None}
+def _present(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key in names and value is not None}
 
 
 def _texts(blocks: Sequence[Json]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is left of a reply once its shape is gone: the one form that the loop works with."""
+"""The normalised reply: the one form that the loop works with, whatever the provider sent."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _NOBODY: Final = Served()
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply, in the form that the loop works with."""
+    """One normalised reply of a model."""
 
     calls: tuple[ToolCall, ...] = ()
     content: str = ""
-    """The visible text, byte for byte; null and blank become empty."""
+    """The visible text, unchanged; null and blank text become empty."""
     reasoning: str = ""
-    """The reasoning text, whichever field it came in."""
+    """The reasoning text, from whichever field the provider uses."""
     finish: Finish = "unknown"
     problem: Problem | None = None
     warnings: tuple[WarningCode, ...] = ()
-    """Code of every normalisation that was applied: nothing is mended silently."""
+    """Code of every repair that was applied; nothing is repaired silently."""
     usage: Usage = _NO_USAGE
     served: Served = _NOBODY
     carry: JsonText = NOTHING
-    """The fields of the message that must go back unchanged, as one object."""
+    """Opaque fields of the message (reasoning, signatures) to send back unchanged, as one JSON object."""

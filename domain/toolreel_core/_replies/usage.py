@@ -1,4 +1,4 @@
-"""What a reply cost, and who answered, as far as the provider says."""
+"""Token usage, cost and origin of a reply, as reported by the provider."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from toolreel_core._jsontext.canonical import Json
 
 __all__ = ["Served", "Usage", "served_in", "usage_in", "usage_under"]
 
-_MOST_COST: Final = 1e9
-_MOST_TOKENS: Final = 2**53 - 1
+# Beyond these a number is garbage, and it would break every sum; 2**53 - 1 is the last exact integer in JSON.
+_MAX_COST: Final = 1e9
+_MAX_TOKENS: Final = 2**53 - 1
 
 _PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
 _COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
 _REASONING: Final = ("reasoning_tokens",)
 _CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
-"""The names of each count: OpenAI's first, then those of Anthropic, Ollama, DeepSeek and others."""
+"""Names of each count: OpenAI's first, then those of Anthropic, Ollama, DeepSeek and others."""
 _SERVED: Final = ("model", "provider", "system_fingerprint", "id")
 _COMPLETION_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
 _PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
-"""Objects inside the usage that some counts stand in."""
+"""Objects inside the usage that hold the finer counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a reply is charged for, as far as the provider says."""
+    """Tokens and cost of a reply as reported by the provider; 0 if it reports none."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
-    """What the provider says that it charges, in its own currency."""
+    """Cost reported by the provider, in its own currency."""
     reasoning_tokens: int = 0
-    """Those of the completion that were spent on reasoning."""
+    """Completion tokens that were spent on reasoning."""
     cached_tokens: int = 0
-    """Those of the prompt that came from the provider's cache."""
+    """Prompt tokens that came from the provider's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Who answered; what was not said is empty."""
+    """Model, provider and ids of a reply; empty if not reported."""
 
     model: str = ""
-    """The model that the provider says has answered."""
+    """Name of the model that answered, which may differ from the one requested."""
     provider: str = ""
-    """Whom a router has passed the request to."""
+    """The upstream that a router used, such as OpenRouter's ``provider``."""
     fingerprint: str = ""
-    """The configuration of the server, as ``system_fingerprint`` names it."""
+    """The server's configuration (``system_fingerprint``)."""
     request_id: str = ""
 
 
@@ -55,11 +56,12 @@ _UNSAID: Final = Usage()
 
 
 def usage_in(body: Mapping[str, Json]) -> Usage:
-    """The usage of a reply; what cannot be a number of tokens counts as not said.
+    """The usage of a reply; a value that cannot be a token count is read as 0.
 
     >>> usage_in({"usage": {"prompt_tokens": 11, "completion_tokens": "7"}})
     Usage(prompt_tokens=11, completion_tokens=0, cost=0.0, reasoning_tokens=0, cached_tokens=0)
     """
+    # Ollama's own API has the counts at the top level of the body.
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else body
     return Usage(
@@ -72,12 +74,12 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
 
 
 def usage_under(body: Mapping[str, Json]) -> Usage:
-    """The same for a body that has no counts of its own, but under ``usage``."""
+    """The usage of a body known to report it only under ``usage``: no lookups if there is none."""
     return _UNSAID if body.get("usage") is None else usage_in(body)
 
 
 def served_in(body: Mapping[str, Json]) -> Served:
-    """Who answered; a router that failed names its provider in the error.
+    """Model, provider and ids of a reply; a failed router names its upstream in the error.
 
     >>> served_in({"id": "gen-1", "model": "m", "provider": "Z"})
     Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
@@ -92,7 +94,7 @@ def served_in(body: Mapping[str, Json]) -> Served:
 
 
 def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
-    """A count that stands in the details of the usage, or else in the usage itself."""
+    """A count from the details of the usage, or else from the usage itself (DeepSeek)."""
     for place in places:
         details = counts.get(place)
         if isinstance(details, dict):
@@ -101,12 +103,12 @@ def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tupl
 
 
 def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
-    """The first of these counts that says something; what cannot be one counts as not said."""
+    """The first of these counts that is positive; some servers write counts as ``12.0``."""
     for name in names:
         raw = counts.get(name)
-        if type(raw) is int and 0 < raw <= _MOST_TOKENS:
+        if type(raw) is int and 0 < raw <= _MAX_TOKENS:
             return raw
-        if isinstance(raw, float) and 0 < raw <= _MOST_TOKENS and raw.is_integer():
+        if isinstance(raw, float) and 0 < raw <= _MAX_TOKENS and raw.is_integer():
             return int(raw)
     return 0
 
@@ -120,7 +122,7 @@ def _failed_provider(body: Mapping[str, Json]) -> str:
 def _cost(raw: Json) -> float:
     if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
         return 0.0
-    return float(raw) if 0 <= raw <= _MOST_COST else 0.0
+    return float(raw) if 0 <= raw <= _MAX_COST else 0.0
 
 
 def _text(fields: Mapping[str, Json], key: str) -> str:

@@ -1,6 +1,6 @@
-"""Several schemas that a value is held against, as one: for a server that knows no ``allOf``.
+"""Merge ``allOf`` into one schema, for providers that do not support it.
 
-The one schema is not quite as strict; where the several contradict each other, the first counts.
+The merged schema is slightly looser; where parts contradict each other, the first wins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["with_all_of", "with_properties_of"]
 
 
 def with_all_of(schema: Tree) -> Tree:
-    """A schema with the parts of its ``allOf`` taken in.
+    """A schema with its ``allOf`` merged into it.
 
     >>> with_all_of({"title": "A", "allOf": [{"title": "B", "type": "string"}]})
     {'title': 'A', 'type': 'string'}
@@ -26,7 +26,7 @@ def with_all_of(schema: Tree) -> Tree:
 
 
 def with_properties_of(branches: Sequence[Tree], schema: Tree) -> Tree:
-    """An object that may have the properties of all alternatives, and has to have what each requires.
+    """An object schema with the properties of all branches; what every branch requires is required.
 
     >>> with_properties_of([{"properties": {"b": True}}, {"properties": {"c": True}}], {"type": "object"})
     {'type': 'object', 'properties': {'b': True, 'c': True}, 'required': []}

@@ -1,7 +1,7 @@
-"""JSON Schemas of older drafts, said in the words of draft 2020-12.
+"""Translate JSON Schemas of older drafts to draft 2020-12.
 
 Generators still write draft-07, and some draft-04: a tuple is an array under ``items``, a bound is
-exclusive by a boolean. Draft 2020-12 has other words for the same, and refuses or ignores the old ones.
+exclusive by a boolean. Draft 2020-12 has other keywords for both, and rejects or ignores the old ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EXCLUSIVE: Final = {bound: exclusive for exclusive, bound in _BOUND.items()}
 
 
 def modern(schema: Json) -> Json:
-    """The schema in the words of draft 2020-12; one that has no older words stays as it is.
+    """The schema with the keywords of draft 2020-12; unchanged if it has no older ones.
 
     >>> modern({"items": [{"type": "string"}], "additionalItems": False})
     {'prefixItems': [{'type': 'string'}], 'items': False}

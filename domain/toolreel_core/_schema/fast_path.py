@@ -1,4 +1,4 @@
-"""Arguments for common schemas are accepted here, without importing jsonschema.
+"""Accept arguments for common schemas without importing jsonschema.
 
 A schema of common keywords is compiled once to closures of a line or two, which take 2 us where jsonschema
 takes 40, and 60 ms to import. A check may only accept: jsonschema decides every rejection, and words it. A
@@ -47,7 +47,7 @@ _PART: Final = re.compile(r"#/\$defs/([\w.-]+)", re.ASCII)
 
 @lru_cache(maxsize=1024)
 def compiled(schema: JsonText) -> Check | None:
-    """The check of a tool's schema, which is sound then; ``None`` if jsonschema has to look at it.
+    """The check of a tool's schema, which is then valid; ``None`` if jsonschema must decide.
 
     >>> from toolreel_core._jsontext.canonical import canonical
     >>> check = compiled(canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
@@ -68,7 +68,7 @@ def compiled(schema: JsonText) -> Check | None:
 
 
 class _UnknownError(Exception):
-    """There is something in a schema that is not known here."""
+    """The schema has a keyword or value that this module does not know."""
 
 
 def _require(known: bool) -> None:
@@ -94,12 +94,12 @@ def _names(value: Json) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Compiler:
-    """Makes checks of one schema and all that is in it."""
+    """Compiles one schema and its subschemas to checks."""
 
     parts: Tree
-    """Those that references lead to."""
+    """The definitions under ``$defs``, the only targets of references."""
     made: dict[tuple[str, int], Check] = field(default_factory=dict)
-    """The check of each part, by the level at which it stands."""
+    """Compiled definitions by name and level."""
 
     def check(self, schema: Json, level: int) -> Check:
         """The check of a schema that stands at a level, references counted as if it stood there."""

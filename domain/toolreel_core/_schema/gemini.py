@@ -1,8 +1,9 @@
-"""Schemas in the part of OpenAPI 3.0 that Gemini knows: what it refuses is rewritten or left out.
+"""Rewrite a schema into the subset of OpenAPI 3.0 that Gemini accepts.
 
-One keyword that it does not know makes Gemini refuse the whole request ("Unknown name … Cannot find
-field"), and so does a node without a type, an enum that is not of texts, or anything beside ``anyOf``.
-What is sent says less than the schema did; arguments are still checked against the whole of it.
+One unknown keyword makes Gemini reject the whole request ("Unknown name … Cannot find field"), and so does a
+node without a type, an enum of anything but strings, or a keyword next to ``anyOf`` (freellmapi#65,
+genoffice#186).
+The schema sent is looser than the original; arguments are still validated against the original.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SHAPES: Final[Mapping[str, Sequence[str]]] = {
     "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""What a schema without a type is about, by the keywords that it has."""
+"""The type of a schema without ``type``, inferred from its keywords."""
 _OWN_SHAPE: Final = ("properties", "items", "prefixItems", "enum", "const")
 
 
@@ -45,7 +46,7 @@ def gemini_subset(schema: Tree) -> Tree:
     >>> gemini_subset({"properties": {"n": {"type": ["integer", "null"], "exclusiveMinimum": 0}}})
     {'type': 'object', 'properties': {'n': {'type': 'integer', 'nullable': True, 'minimum': 1}}}
 
-    Of a root that is a choice of objects, it has the properties of all.
+    If the root is a choice of objects, the result has the properties of all of them.
     """
     root = with_all_of(inlined(schema, endless="cut"))
     return _plain(with_properties_of(_branches(root), root), "object", nullable=False)
@@ -153,7 +154,7 @@ def _members(tree: Tree) -> dict[str, Json]:
 
 
 def _branches(tree: Tree) -> list[Tree]:
-    """The alternatives of a schema, without null."""
+    """The alternatives of a schema except null."""
     return [part for part in _all_branches(tree) if not _is_null(part)]
 
 
@@ -162,7 +163,7 @@ def _all_branches(tree: Tree) -> list[Tree]:
 
 
 def _kinds(tree: Tree) -> list[str]:
-    """The types that a schema is about, as far as they can be told."""
+    """The types of a schema: declared, else of its choices, else inferred from its keywords."""
     named = dict.fromkeys(kind for kind in _type_names(tree) if isinstance(kind, str) and kind in _TYPES)
     chosen = dict.fromkeys(map(_kind_of, _choices(tree)))
     shaped: list[str] = [kind for kind, keys in _SHAPES.items() if any(key in tree for key in keys)][:1]

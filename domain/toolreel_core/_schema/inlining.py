@@ -1,8 +1,8 @@
-"""Schemas without references: each ``$ref`` gives way to what it refers to.
+"""Inline references: replace each ``$ref`` of a schema by its target.
 
-Some providers refuse ``$ref`` and ``$defs``, and some models write text where a reference stands for
-an object. A definition that holds itself has no end: references to it stay, with the definitions
-that they need, or are cut where they come round.
+Some providers reject ``$ref`` and ``$defs``, and some models write text where a reference describes an
+object (GLM, pydantic-ai#10243). A recursive definition cannot be inlined: references to it stay, with the
+definitions that they need, or are cut where they recur.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolreel_core._schema.walk import changed_within
 __all__ = ["Endless", "inline_defs", "inlined"]
 
 Endless: TypeAlias = Literal["keep", "cut"]
-"""What becomes of a definition that holds itself: references to it stay, or end in a bare type."""
+"""Treatment of recursive definitions: keep references to them, or cut them to a bare type."""
 
 _MOST_BYTES: Final = 200_000
 _MOST_PLACES: Final = 1_000
@@ -29,27 +29,27 @@ _HOLDERS: Final = ("$defs", "definitions")
 _NOTES: Final = frozenset(
     {"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
-"""Keywords that say something of a value and refuse none."""
+"""Annotations: keywords that reject no value."""
 
 
 class _LeftAsItIs(Exception):
-    """The schema is better not written out."""
+    """The schema is too large or too deep to inline."""
 
 
 def inline_defs(schema: Tree) -> Tree:
-    """A schema with its references written out; those to a definition that holds itself stay.
+    """A schema with its references inlined; references to recursive definitions stay.
 
     >>> inline_defs({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}}})
     {'properties': {'a': {'type': 'string'}}}
 
-    A schema stays as it is if what is written out goes beyond all measure (200 kB, 64 levels), or if a
-    part of it has an ``$id``, for then references inside mean something else.
+    A schema stays unchanged if the result exceeds 200 kB or 64 levels, or if a part of it has an ``$id``,
+    which changes what references inside it mean.
     """
     return inlined(schema, endless="keep")
 
 
 def inlined(schema: Tree, *, endless: Endless) -> Tree:
-    """As :func:`inline_defs`, with a choice of what becomes of definitions that hold themselves.
+    """Like :func:`inline_defs`, with a choice of how to treat recursive definitions.
 
     >>> node = {"type": "object", "properties": {"next": {"$ref": "#"}}}
     >>> inlined(node, endless="cut")
@@ -109,7 +109,7 @@ class _Writing:
 
 
 def _together(target: Json, said: dict[str, Json]) -> Json:
-    """What was referred to, and what stood beside the reference, which holds as well."""
+    """The target of a reference, combined with the keywords next to it, which apply too."""
     if isinstance(target, Mapping) and said.keys() <= {*_NOTES, *_HOLDERS}:
         return {**_body(target), **said}
     if not said:
@@ -118,7 +118,7 @@ def _together(target: Json, said: dict[str, Json]) -> Json:
 
 
 def _cut(target: Json) -> dict[str, Json]:
-    """What is left of a definition where it would go round again."""
+    """The rest of a definition where it would recur."""
     tree = as_tree(target)
     kind = tree.get("type")
     notes = {key: tree[key] for key in ("title", "description") if key in tree}

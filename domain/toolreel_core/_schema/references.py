@@ -1,4 +1,4 @@
-"""The references of a JSON Schema: where each points, and which of them have no end.
+"""References of a JSON Schema: their targets, and which of them are recursive.
 
 Only pointers into the schema itself are followed, such as ``#/$defs/Node`` and ``#``.
 """
@@ -23,14 +23,14 @@ _ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What the parts of one schema refer to."""
+    """The references of one schema."""
 
     root: Tree
     _known: dict[Place, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
     """What each place was found to refer to."""
 
     def target(self, schema: Tree) -> Place | None:
-        """The place that a schema refers to by ``$ref``, if there is one, and a schema stands there."""
+        """The target of a schema's ``$ref``, if it is a schema in the same document; else ``None``."""
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             return None
@@ -38,7 +38,7 @@ class References:
         return place if isinstance(self.at(place), Mapping | bool) else None
 
     def at(self, place: Place) -> Json:
-        """What stands at a place; null, where there is nothing."""
+        """The value at a place; null if there is none."""
         value: Json = self.root
         for step in place:
             if isinstance(value, Mapping):
@@ -50,12 +50,12 @@ class References:
         return value
 
     def within(self, schema: Json) -> tuple[Place, ...]:
-        """The places that a schema, or a schema inside it, refers to."""
+        """The targets of all references in a schema."""
         places = (self.target(part) for part in schemas_in(schema))
         return tuple(dict.fromkeys(place for place in places if place is not None))
 
     def reached(self, starts: Sequence[Place]) -> tuple[Place, ...]:
-        """The places themselves, and all that can be reached from them by references."""
+        """The given places and all places reachable from them by references."""
         seen: dict[Place, None] = {}
         pending = [*starts]
         while pending:
@@ -66,7 +66,7 @@ class References:
         return tuple(seen)
 
     def is_endless(self, place: Place) -> bool:
-        """Whether what stands at a place holds itself, at whatever distance."""
+        """Whether the schema at a place is recursive, directly or through others."""
         return place in self.reached(self._from(place))
 
     def _from(self, place: Place) -> tuple[Place, ...]:

@@ -1,4 +1,4 @@
-"""JSON Schema: checking tool schemas, and arguments against them.
+"""Validate tool schemas, and arguments against them.
 
 Every validator of jsonschema is built here, with an empty registry: a schema from outside can never make
 the core reach for the network. jsonschema is imported when it is first needed, for a schema or arguments that
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Violation", "broken_places", "check_schema", "refused_nulls", "violations"]
 
 AT_MOST: Final = 3
-"""Violations that are told at once: more would drown the one that matters."""
+"""Maximum violations reported at once: more would hide the one that matters from the model."""
 
 _SAMPLE: Final = 80
 """Characters of an offending value that are quoted back."""
@@ -32,7 +32,7 @@ _SAMPLE: Final = 80
 _REFERENCES: Final = ("$ref", "$dynamicRef")
 
 _Resolver: TypeAlias = Any
-"""What referencing resolves with: a class that it does not export."""
+"""The resolver of the ``referencing`` package, a class that it does not export."""
 
 _Located: TypeAlias = "tuple[Json, _Resolver]"
 """A schema, and the resolver for the references in it."""
@@ -40,7 +40,7 @@ _Located: TypeAlias = "tuple[Json, _Resolver]"
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One disagreement of arguments with their schema, in words that help to mend it."""
+    """One schema violation of arguments, worded so that the model can correct it."""
 
     pointer: str
     """JSON pointer to the offending place; empty for the arguments as a whole."""
@@ -52,7 +52,7 @@ class Violation:
 
 
 def check_schema(schema: JsonText) -> None:
-    """Make sure that a schema can be used, now rather than in the middle of a run.
+    """Check that a schema is usable, before a run instead of in the middle of it.
 
     :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, refers to
         another document, to a place that does not exist, or to itself without end
@@ -62,7 +62,7 @@ def check_schema(schema: JsonText) -> None:
 
 
 def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
-    """What is wrong with arguments, in document order, at most three.
+    """The violations of a schema by arguments, in document order, at most three.
 
     >>> schema = canonical({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
     >>> [str(violation) for violation in violations(schema, canonical({"n": "3"}))]
@@ -83,7 +83,7 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
 
 
 def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
-    """The places of all values that break a schema, each as the steps on the way to it.
+    """The paths of all values that violate a schema.
 
     >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
     (('n',),)
@@ -97,7 +97,7 @@ def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, .
 
 
 def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
-    """The names of arguments that are null where the schema takes no null, and does not need them.
+    """The names of optional arguments that are null where the schema rejects null.
 
     >>> schema = canonical({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}})
     >>> refused_nulls(schema, canonical({"a": None, "b": None}))
@@ -119,7 +119,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
 
 
 def _fits(schema: JsonText, value: Json) -> bool:
-    """Whether a value fits without a doubt; if not, jsonschema decides."""
+    """Whether the fast path accepts a value; if not, jsonschema decides."""
     check = compiled(schema)
     return check is not None and check(value)
 
@@ -145,7 +145,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
 
 
 def _check_references(tree: Mapping[str, Json]) -> None:
-    """Follow every reference, since validating a value would show only those on its way."""
+    """Resolve every reference, because validating a value resolves only the ones it reaches."""
     from referencing import Registry  # noqa: PLC0415
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _check_references(tree: Mapping[str, Json]) -> None:
 def _applied(
     schema: Json, resolver: _Resolver, above: tuple[int, ...], checked: set[int]
 ) -> Iterator[_Located]:
-    """A schema and all others that it applies to the same value; none of them may be itself."""
+    """A schema and all schemas that it applies to the same value; a cycle would never end."""
     if not isinstance(schema, Mapping) or id(schema) in checked:
         return
     if id(schema) in above:
@@ -204,7 +204,7 @@ def _target(reference: str, resolver: _Resolver) -> _Located:
 
 
 def _place(error: ValidationError, tree: Json) -> tuple[int, ...]:
-    """Where in the document the offending value stands: the index of each step on the way to it."""
+    """Position of the invalid value in the document, as a sort key: the index of each step."""
     place: list[int] = []
     at: Any = tree
     for step in error.absolute_path:

@@ -1,7 +1,7 @@
-"""Which parts of a JSON Schema are schemas themselves, and which are only values.
+"""Walk the subschemas of a JSON Schema, as opposed to its plain values.
 
 A property may be called ``$ref`` and a default may look like a schema: what a keyword means
-depends on where it stands, so whoever changes a schema walks it by these functions.
+depends on its position, so every change of a schema walks it with these functions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BY_NAME: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patter
 
 
 def changed_within(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Json]:
-    """The schema with each schema directly inside it changed; all else stays, in its order.
+    """The schema with ``change`` applied to each direct subschema, in the same order.
 
     >>> changed_within({"items": 1, "default": {"items": 1}}, str)
     {'items': '1', 'default': {'items': 1}}
@@ -45,7 +45,7 @@ def changed_within(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Js
 
 
 def subschemas(schema: Tree) -> Iterator[Json]:
-    """The schemas directly inside a schema, in its order.
+    """The direct subschemas of a schema, in order.
 
     >>> list(subschemas({"items": {}, "anyOf": [True], "properties": {"not": False}, "const": {}}))
     [{}, True, False]

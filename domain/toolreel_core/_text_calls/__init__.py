@@ -1,7 +1,7 @@
-"""The ways in which models write tool calls as text, and the one scanner that reads them all.
+"""Tool calls written as text: the dialects of many models, read by one scanner.
 
-``parse`` is the way in. A dialect is data in ``catalogue``,
-its openers stand in ``markers``, and a small decoder says what follows them.
+``parse`` is the entry point. A dialect is data in ``catalogue``, its openers are in ``markers``, and a small
+decoder in ``formats/`` reads what follows an opener.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""The dialects, as data: which there are, and which may be looked for anywhere in a text.
+"""The dialects of text calls, as data.
 
-A *marked* dialect opens its calls with something that prose does not hold by accident, so all
-marked ones are safe to look for at once. A *bare* one is a whole message that looks like an
-answer as well: JSON, a list, a code fence. It is read only where it is asked for.
+A *marked* dialect opens its calls with a marker that prose does not contain by accident, so all marked
+dialects are safe to enable at once. A *bare* dialect is a whole message that could also be an
+answer: JSON, a list, a code fence. Enable it only for models known to write it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MARKED: Final = (
     "functiongemma",
     "gemma4",
 )
-"""Dialects whose calls carry a mark of their own."""
+"""Dialects whose calls begin with a marker."""
 
 BARE: Final = (
     "llama_json",
@@ -71,7 +71,7 @@ BARE: Final = (
     "pythonic_list",
     "tool_code_fence",
 )
-"""Dialects that are read only as the whole of a message, and only for tools that exist."""
+"""Dialects that are read only as a whole message, and only for tools that exist."""
 
 DIALECTS: Final = (*MARKED, *BARE)
 """The dialects that can be enabled."""

@@ -1,7 +1,7 @@
-"""What a decoder makes of the text behind an opener.
+"""Results of decoding the text after an opener.
 
-:class:`Calls` and :class:`Broken` are what stands there, :class:`Frame` is what a message is wrapped
-in, and ``None`` says that it is ordinary text: a marker that no well-formed call follows is prose.
+:class:`Calls` and :class:`Broken` are calls and failed calls, :class:`Frame` is a message header, and
+``None`` is ordinary text: a marker without a well-formed call after it is prose.
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ Rejection: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One call, as a decoder reads it."""
+    """One decoded call."""
 
     name: str
     arguments: JsonText
     dialect: str
     id: str = ""
-    """The id that the model gave the call, which some chat templates want back."""
+    """The id written by the model, which some chat templates need back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls stand here."""
+    """One or more calls."""
 
     calls: tuple[Found, ...]
     end: int
     broken: tuple[Rejection, ...] = ()
-    """What was wrong with their siblings in the same block."""
+    """Why other calls of the same block were rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What should have been a call stands here."""
+    """A call that could not be read."""
 
     why: Rejection
     end: int
-    """Where its debris ends."""
+    """The end of its debris."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Part of what a message is wrapped in stands here; it is no part of the visible text."""
+    """Part of a message header or trailer, which is not visible text."""
 
     end: int
     reasoning: str = ""
@@ -76,14 +76,14 @@ class Frame:
 Reading: TypeAlias = Calls | Broken | Frame | None
 
 Decoder: TypeAlias = Callable[[Source, int, int], Reading]
-"""Reads what follows the opener that stands between two places."""
+"""Decodes the text after the opener at ``start:end``."""
 
 
 def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None) -> Found | None:
-    """A call, if its name and arguments can be those of one.
+    """A call, or ``None`` if its name or arguments are invalid.
 
-    The arguments are read anew from canonical text, so that they are held to the same rules as
-    structured ones: no infinite numbers, no lone surrogates, no bottomless nesting.
+    The arguments are parsed again from canonical text, so that the rules for structured calls apply to them:
+    no infinite numbers, no lone surrogates, limited nesting.
     """
     try:
         sound = read(canonical(arguments), max_depth=MAX_DEPTH).map(canonical).value_or(None)
@@ -95,5 +95,5 @@ def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json 
 
 
 def identity(call_id: Json) -> str:
-    """The id of a call as text; empty if a value is none."""
+    """The id of a call as text; empty if the value cannot be an id."""
     return str(call_id).strip() if isinstance(call_id, (str, int)) and not isinstance(call_id, bool) else ""

@@ -1,4 +1,4 @@
-"""The tools that exist, as far as reading calls needs to know them."""
+"""Names and parameters of the tools that exist, for the decoders of text calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolreel_core._jsontext.canonical import Json
 __all__ = ["Offered"]
 
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
-"""What OpenAI's and Google's models put before the names of tools."""
+"""Prefixes that OpenAI's and Google's models put before tool names."""
 _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 
 
@@ -24,7 +24,7 @@ class Offered:
     """The JSON Schema of each tool's arguments; a tool may be without one."""
 
     def named(self, raw: str) -> str:
-        """The tool that a name means: a namespace goes if what remains exists, and nothing else is mended.
+        """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed.
 
         >>> offered = Offered(frozenset({"ping"}))
         >>> offered.named(' "functions.ping" '), offered.named("functions.pong"), offered.named("Ping")
@@ -59,20 +59,21 @@ class Offered:
         return self.meant(name, self.parameters(name).get(key))
 
     def meant(self, name: str, schema: Json) -> Json:
-        """A schema out of those of a tool, with its references into them followed.
+        """A schema inside a tool's schema, with its references resolved.
 
-        Its alternatives are followed, too, but not what is inside: each reference once.
+        The references of its alternatives are resolved too, but not deeper; each reference once, since they
+        may be recursive.
         """
         return _meant(schema, self.schemas.get(name), set())
 
     def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
-        """Whether all parameters that a tool requires are given."""
+        """Whether all required parameters of a tool are given."""
         schema = self.schemas.get(name)
         required = schema.get("required") if isinstance(schema, Mapping) else None
         return not isinstance(required, Sequence) or all(key in given for key in required)
 
     def taking(self, given: Mapping[str, Json]) -> str:
-        """The only tool that takes these arguments; empty if it is none or any of several."""
+        """The only tool that accepts these arguments; empty if there is none or more than one."""
         fitting = [
             name
             for name in sorted(self.names & self.schemas.keys())
@@ -99,7 +100,7 @@ def _meant(schema: Json, root: Json, seen: set[str]) -> Json:
 
 
 def _at(root: Json, pointer: str) -> Json:
-    """What a JSON pointer such as ``#/$defs/Unit`` points to."""
+    """The target of a JSON pointer such as ``#/$defs/Unit``."""
     place = root
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")

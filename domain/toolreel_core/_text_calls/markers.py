@@ -1,4 +1,4 @@
-"""What the scanner stops at: the openers of all marked dialects, quotations, and tokens around calls."""
+"""Markers at which the scanner stops: openers of marked dialects, quotations, and tokens around calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Opener:
 
     pattern: str
     dialects: tuple[str, ...]
-    """It counts if one of them is enabled."""
+    """The opener counts if one of these is enabled."""
     decoder: Decoder
 
 
@@ -88,7 +88,8 @@ OPENERS: Final[Mapping[str, Opener]] = {
     },
     **{key: Opener(opener, dialects, json_decoder(key)) for key, (opener, dialects) in JSON_OPENERS.items()},
 }
-"""The openers by a key of their own; where two match, the first counts."""
+"""The openers by key. The order matters: the first match counts, so special tags precede general ones
+(``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
 
 _NAMESPACE: Final = r"(?:\w{1,40}[:_|]|[｜|](?:DSML|GCML)[｜|][ ]?)?"
 
@@ -104,7 +105,7 @@ WRAPPER: Final = re.compile(
     r"|\[/TOOL_CALLS\]|✿RETURN✿:?",
     re.IGNORECASE,
 )
-"""Tags and tokens around calls; next to one, they go with it."""
+"""Tags and tokens around calls; next to a call, they are removed with it."""
 
 SPECIAL: Final = re.compile(
     r"<\|(?:eom_id|eot_id|im_end|assistant|end|call|return|endoftext|end_of_text|begin_of_text|eot|eom|eos"
@@ -119,7 +120,7 @@ SPECIAL: Final = re.compile(
     r"|\[e~\[|\]~!?b[\[\]]?\w{0,9}",
     re.IGNORECASE,
 )
-"""Tokens that are never part of a text that somebody shall read."""
+"""Control tokens of many models, which are never part of the visible text."""
 
 _RESULT: Final = (
     r"<(?:\w{1,20}[:_|])?(?:tool_response|function_results?|function_response|tool_results?|tool_outputs?"
@@ -127,7 +128,7 @@ _RESULT: Final = (
     r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]"
     r"|✿RESULT✿|(?<![^\n])Observation:"
 )
-"""Where a result stands that the model has made up, if a call stands before it."""
+"""Openers of tool results; after a call in the same text, the model invented the result."""
 
 _QUOTATIONS: Final = {
     "ticks": "`+",
@@ -145,11 +146,12 @@ _GROUPS: Final = {
 }
 
 
+# One alternation of all markers is slow; three, chosen by the first two characters, are not.
 _PIPE: Final = (r"<\|", "<[|｜]", "<[｜|]")
 
 
 def _compiled(begins: Callable[[str], bool]) -> re.Pattern[str]:
-    """The groups whose patterns begin in one way, and those that begin in several."""
+    """The markers whose patterns begin in one way, and those that begin in several ways."""
     several = {"think", "result", "gigachat", "special", "wrapper"}
     fitting = (
         f"(?P<{key}>{pattern})" for key, pattern in _GROUPS.items() if key in several or begins(pattern)
@@ -163,7 +165,7 @@ _OTHERS: Final = _compiled(lambda pattern: not pattern.startswith("<"))
 
 
 def mark_at(text: str, start: int) -> re.Match[str] | None:
-    """What the scanner stops at in one place; the name of the group says what it is."""
+    """The marker at a place; the name of its group says which."""
     if text[start] != "<":
         return _OTHERS.match(text, start)
     return (_TOKENS if text[start + 1 : start + 2] in {"|", "｜"} else _ANGLES).match(text, start)
@@ -176,8 +178,8 @@ _BY_SIGNS_AND_WORDS: Final = re.compile("|".join((_SIGNS, *map(re.escape, _WORDS
 
 
 def trigger(text: str) -> re.Pattern[str]:
-    """A pattern of how marks begin: finding these first is what makes plain text fast.
+    """A pattern of the first characters of markers, a cheap search that makes plain text fast.
 
-    Letters are common in prose, so marks that begin with one are looked for only where there are any.
+    Letters are common in prose, so markers that begin with a letter are searched only if the text has one.
     """
     return _BY_SIGNS_AND_WORDS if any(word in text for word in _WORDS) else _BY_SIGNS

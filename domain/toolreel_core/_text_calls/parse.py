@@ -1,13 +1,13 @@
-"""Tool calls that a model writes as text.
+"""Parse the tool calls that a model writes as text.
 
 Weak models, and servers without a tool parser, leave calls in the assistant's text. Reading them
-back is opt-in, by dialect: the marked ones (:data:`~toolreel_core._text_calls.catalogue.MARKED`) are safe
+is opt-in per dialect: the marked ones (:data:`~toolreel_core._text_calls.catalogue.MARKED`) are safe
 to enable all at once, the bare ones (:data:`~toolreel_core._text_calls.catalogue.BARE`) are for models that
 are known to write so.
 
-Text is also where quotations stand, so: what is inside a code fence, inline code, an HTML comment,
-a quoted line, a tool response or closed reasoning is never a call; a call that was cut is never a
-call; and when there is no call, the content is what came.
+Text also holds quotations. Therefore nothing inside a code fence, inline code, an HTML comment, a quoted
+line, a tool response or closed reasoning is a call; a truncated call is not a call; and without calls
+the content is returned unchanged.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from toolreel_core._text_calls.whole_message.text import functionary, name_and_j
 
 __all__ = ["DIALECTS", "Rejection", "Span", "TextCall", "TextCalls", "text_calls"]
 
+# A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024
 
 _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
@@ -51,7 +52,7 @@ _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
     (frozenset({"tool_code_fence"}), tool_code),
     (frozenset({"tool_tag_xml"}), tool_tags),
 )
-"""Who reads the messages of the bare dialects."""
+"""The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
 
@@ -63,24 +64,24 @@ class TextCall:
     name: str
     arguments: JsonText
     original: str
-    """The text that it was read from; its arguments alone where that text holds several calls."""
+    """The text that it was read from; only its arguments if that text holds several calls."""
     dialect: str
     id: str = ""
-    """The id that the model gave it; empty if it gave none, or one that another call has."""
+    """The id written by the model; empty if there is none, or another call has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextCalls:
-    """What a text holds besides text."""
+    """The calls, content and reasoning of a text."""
 
     calls: tuple[TextCall, ...]
     content: str
-    """The text outside the calls; without calls, the text as it came, less closed reasoning."""
+    """The text outside the calls; without calls, the unchanged text minus closed reasoning."""
     reasoning: str = ""
     rejected: tuple[Rejection, ...] = ()
-    """Why things that looked like calls were left alone."""
+    """Why text that looked like a call was not read as one."""
     spans: tuple[Span, ...] = field(default=(), compare=False)
-    """What was found where, in characters of the text, for people who ask why."""
+    """What was found at which character offsets, for debugging."""
 
 
 def text_calls(
@@ -92,7 +93,7 @@ def text_calls(
     schemas: Mapping[str, Json] | None = None,
     earlier: Sequence[str] = (),
 ) -> TextCalls:
-    """Find the calls in a text.
+    """Parse the calls in a text.
 
     >>> text = 'One moment.<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
     >>> text_calls(text, tools=["ping"], dialects=["hermes_json"], finish="stop").calls[0].name
@@ -100,10 +101,10 @@ def text_calls(
     >>> text_calls("Use `<tool_call>`.", tools=["ping"], dialects=["hermes_json"], finish="stop").content
     'Use `<tool_call>`.'
 
-    :param content: a text of more than 256 KiB is left alone
+    :param content: a text of more than 256 KiB is not searched
     :param tools: names of the tools that exist
     :param dialects: names out of :data:`DIALECTS`
-    :param finish: the reply's finish reason; after ``length`` an unfinished call was cut
+    :param finish: the reply's finish reason; after ``length`` an unfinished call counts as truncated
     :param schemas: JSON Schema of the arguments of each tool, which gives untyped text its types
     :param earlier: tool results and user messages of the run; a call that stands there word by word
         is a quotation
@@ -113,7 +114,8 @@ def text_calls(
     offered = Offered(frozenset(tools), schemas or {})
     reader = _Reader(offered, frozenset(dialects), earlier)
     found = reader.read(content, cut=finish == "length")
-    # What stood apart may read as one more call once the calls between are gone: it is not handed out.
+    # Removing calls may join the text around them into another call; such a remainder is never returned,
+    # because it would be read as a call on the next turn.
     if found.calls and reader.read(found.content, cut=False).calls:
         return replace(found, content="")
     if found.content != content and reader.read(found.content, cut=finish == "length").calls:
@@ -133,7 +135,7 @@ class _Reader:
         message = without_tokens(source.text)
         if cut and self.enabled.intersection(_JSON) and begins_a_call(replace(source, text=message)):
             return TextCalls((), source.text, thought.text, ("truncated",))
-        # A message that is a call as a whole opens first: marks in its arguments are data.
+        # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
         if whole := self._whole(source, message):
             return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
         marked = scan(source, self.earlier)
@@ -144,10 +146,10 @@ class _Reader:
         return _of_scan(marked, rest, thought)
 
     def _whole(self, source: Source, text: str) -> Whole | None:
-        """What the first bare dialect makes of a message; one that was there before is quoted.
+        """The reading of the first bare dialect that accepts the whole message.
 
-        Where a marked call opens before it, it is not the whole of the message.
-        Of a message that was cut nobody knows whether it would have been all of it.
+        Rejected are quotations of earlier text, a message with a marked call before the bare one, and
+        truncated messages, of which nobody knows how they would have gone on.
         """
         if source.cut or was_said(text, self.earlier):
             return None
@@ -175,7 +177,7 @@ def _of_scan(marked: Scan, rest: Remainder, thought: Thoughts) -> TextCalls:
 
 
 def _distinct(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:
-    """The calls, in which only the first of several with the same id keeps it."""
+    """The calls; of several with the same id, only the first keeps it."""
     seen: set[str] = set()
     kept: list[TextCall] = []
     for call, text in calls:

@@ -1,7 +1,7 @@
-"""What is only spoken of: code, comments, quoted lines and results. No call is read there.
+"""Quotations in a text: code, comments, quoted lines and results, where no call is read.
 
-Whichever opens first wins: a fence that begins within an open call is data of the call, and a call
-within an open fence is a quotation.
+Whichever opens first wins: a fence inside an open call is data of the call, and a call inside an open fence
+is a quotation.
 """
 
 from __future__ import annotations
@@ -19,48 +19,49 @@ from toolreel_core._text_calls.source import Source
 __all__ = ["Quotations", "Searchable", "in_quotation_marks", "was_said"]
 
 _RUN: Final = re.compile("`+")
+# Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
 _LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
 _REACH: Final = 60
 _REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
-"""What may be left of a closing tag where a text was cut."""
+"""The rest of a truncated closing tag."""
 _MARKS: Final = {'"': '"', "'": "'", "“": "”", "«": "»", "‘": "’"}
 
 
 @dataclass(frozen=True, slots=True)
 class Quotations:
-    """Where the quotations of a text end."""
+    """Finds the end of each quotation in a text."""
 
     source: Source
     runs: Mapping[int, Sequence[int]]
-    """Where the runs of backticks stand, by their length."""
+    """Offsets of backtick runs by length: inline code ends with a run of the same length."""
 
     @classmethod
     def of(cls, source: Source) -> Quotations:
-        """Those of a text: its backticks are counted once."""
+        """The quotations of a text; its backticks are indexed once."""
         runs: dict[int, list[int]] = {}
         for run in _RUN.finditer(source.text):
             runs.setdefault(len(run[0]), []).append(run.start())
         return cls(source, runs)
 
     def code(self, start: int, end: int) -> int:
-        """Where code ends whose backticks or tildes stand between two places."""
+        """The end of the code whose opening backticks or tildes are at ``start:end``."""
         if end - start >= 3 and self._is_fence(start, end):
             return self._end_of_fence(start, end)
         return self._end_of_span(start, end) if self.source.text[start] == "`" else end
 
     def until(self, closer: str, start: int) -> int:
-        """Where the next closer ends, or the text: what is never closed goes on to the end."""
+        """The end of the next closer; an unclosed quotation extends to the end of the text."""
         place = self.source.find(closer, start)
         return len(self.source.text) if place < 0 else place + len(closer)
 
     def line(self, start: int) -> int:
-        """Where a line ends."""
+        """The end of the line."""
         place = self.source.find("\n", start)
         return len(self.source.text) if place < 0 else place
 
     def thought(self, opener: str, end: int) -> int:
-        """Where reasoning ends; if it is never closed it quotes nothing, unless the closer may be missing."""
+        """The end of reasoning; unclosed reasoning quotes nothing, unless the text is truncated."""
         close = self.source.search(re.compile(re.escape(closer_of(opener)), re.IGNORECASE), end)
         if close:
             return close.end()
@@ -80,7 +81,7 @@ class Quotations:
         return close.end() if close else len(self.source.text)
 
     def _end_of_span(self, start: int, end: int) -> int:
-        """Inline code ends within its paragraph; a run without its like quotes nothing."""
+        """The end of inline code, within its paragraph; an unmatched run quotes nothing (CommonMark)."""
         places = self.runs[end - start]
         index = bisect_left(places, end)
         paragraph = self.source.search(_PARAGRAPH_END, end)
@@ -91,7 +92,7 @@ class Quotations:
 
 
 def in_quotation_marks(source: Source, start: int, end: int) -> bool:
-    """Whether what stands between two places is put in quotation marks."""
+    """Whether the text at ``start:end`` is in quotation marks."""
     closer = _MARKS.get(source.text[start - 1 : start] if start else "")
     if closer is None:
         return False
@@ -102,15 +103,15 @@ def in_quotation_marks(source: Source, start: int, end: int) -> bool:
 
 @runtime_checkable
 class Searchable(Protocol):
-    """Texts that know a way to find one which is faster than to read them all."""
+    """A collection of texts with an index, faster than a search through all of them."""
 
     def among(self, *words: str) -> Iterable[str]:
-        """Some of the texts, and among them all in which one of the words stands."""
+        """Candidate texts: at least all that contain one of the words."""
         ...
 
 
 def was_said(text: str, earlier: Sequence[str]) -> bool:
-    r"""Whether a text stands word by word in what was said before, be it inside of JSON.
+    r"""Whether earlier text contains this text verbatim, also as part of a JSON string.
 
     >>> was_said('a "b"', [r'{"page":"a \"b\""}'])
     True

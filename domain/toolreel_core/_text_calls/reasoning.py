@@ -1,7 +1,7 @@
-"""Reasoning at the head of a text: what a model says to itself is no part of what it says.
+"""Reasoning at the head of a text, separated from the visible text.
 
-A block that is closed is reasoning whatever it holds, so that a call which a model drafts there is
-never run. Some servers swallow the opener, so a closer alone ends reasoning as well.
+Everything in a closed block is reasoning, so a call that the model drafts there never runs. Some servers
+remove the opener, so a closer alone ends reasoning too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPENERS: Final = (
     rf"<{_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
     r"|<\|plamo:begin_think:plamo\|>"
 )
-"""A pattern of what opens reasoning."""
+"""Pattern of the openers of reasoning."""
 _PAIRS: Final = {
     "[think]": "[/think]",
     "<|start_thinking|>": "<|end_thinking|>",
@@ -34,7 +34,7 @@ _PAIRS: Final = {
     "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
-"""What closes reasoning that does not open with a tag."""
+"""Closers of the openers that are not tags."""
 _ANY_OPENER: Final = re.compile(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 _OPENER: Final = re.compile(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
 _CLOSER: Final = re.compile(
@@ -42,6 +42,7 @@ _CLOSER: Final = re.compile(
     r"|<\|close\|>think<\|sep\|>",
     re.IGNORECASE,
 )
+# A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
 _SET_APART: Final = re.compile(r"[^\n]*\S[^\n]*[ \t(]\Z")
 _GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
 _TICKS: Final = re.compile("`+")
@@ -49,7 +50,7 @@ _TICKS: Final = re.compile("`+")
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """Reasoning, and where what follows it begins."""
+    """The reasoning of a text, and its end."""
 
     text: str
     end: int
@@ -84,13 +85,13 @@ def closer_of(opener: str) -> str:
 
 
 def opener_of_thoughts(source: Source) -> int:
-    """Where reasoning begins that the text opens with and never closes; -1 if it does not."""
+    """The start of unclosed reasoning at the head of a text; -1 if there is none."""
     opening = _OPENER.match(source.text)
     return opening.end() if opening else -1
 
 
 def _quoted(text: str, close: re.Match[str]) -> bool:
-    """Whether a closer is only spoken of: it stands in code, or as a word in the middle of a line."""
+    """Whether a closer is only mentioned: in code, or inside a line of prose."""
     line = text[: close.start()].rpartition("\n")[2]
     within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
     runs = len(_TICKS.findall(text, 0, close.start()))

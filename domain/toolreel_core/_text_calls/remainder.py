@@ -1,4 +1,4 @@
-"""What is left of a text once calls, debris and tokens are taken out."""
+"""The visible rest of a text after calls, broken calls and control tokens are removed."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from toolreel_core._text_calls.scanner import Scan, Span
 
 __all__ = ["Remainder", "remainder"]
 
+# Zero-width characters, and the blank and line break that byte-level tokenizers leak.
 _INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 _UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
-"""What is left of a tag that was cut."""
+"""The beginning of a truncated tag at the end of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """The visible text, and reasoning that stood in it."""
+    """The visible text, and the reasoning found in it."""
 
     content: str
     reasoning: str
 
 
 def remainder(scan: Scan) -> Remainder:
-    """The text outside the calls; without calls and frames, the text as it came."""
+    """The text outside the calls; without calls and frames, the unchanged text."""
     said = "\n".join(scan.reasoning)
     if not scan.calls:
         frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
@@ -41,7 +42,7 @@ def remainder(scan: Scan) -> Remainder:
 
 
 def _removed(scan: Scan) -> list[Span]:
-    """The parts that go: wrappers only where they stand next to a call or its debris."""
+    """The spans to remove; wrapper tags only next to a call or its debris, since prose may mention them."""
     kept: list[Span] = []
     group: list[Span] = []
     for span in scan.spans:

@@ -1,8 +1,7 @@
 """One pass over a text from left to right, for all marked dialects at once.
 
-The scanner jumps from mark to mark. What opens a quotation is passed over with all that is in it;
-what opens a call goes to its decoder, which says whether a call stands there, something broken, or
-nothing: then the mark is prose.
+The scanner jumps from marker to marker. A quotation is skipped with everything in it; the opener of a call
+goes to its decoder, which returns calls, a broken call, or nothing: then the marker is prose.
 """
 
 from __future__ import annotations
@@ -24,40 +23,40 @@ __all__ = ["Kind", "Scan", "Span", "scan"]
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
 _BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
-"""So little that an opener in a text that was cut may have begun a call."""
+"""So little text after an opener that, in a truncated text, a call may have begun."""
 _TEXT: Final = re.compile(r"\S")
 _BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of the text, and what it is."""
+    """A part of the text, with its kind."""
 
     start: int
     end: int
     kind: Kind
     about: str = ""
-    """What a call was read as, or why debris is none."""
+    """Names and dialects of calls, or the reason of a rejection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What has been found so far."""
+    """The result of a scan so far; the scanner fills its lists."""
 
     source: Source
     quotations: Quotations
     earlier: Sequence[str]
-    """Texts that were there before: what stands in one of them word by word is a quotation."""
+    """Earlier texts: a call that one of them contains verbatim is a quotation."""
     calls: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
     """Each call, with the text that it was read from."""
     spans: list[Span] = field(default_factory=list[Span])
     reasoning: list[str] = field(default_factory=list[str])
     rejected: list[Rejection] = field(default_factory=list[Rejection])
     _edges: list[int] = field(default_factory=lambda: [0])
-    """Where calls, frames and tokens ended; a message begins behind the last."""
+    """Ends of calls, frames and tokens; the current message begins after the last."""
 
     def head(self) -> int:
-        """Take in a call that the text begins within; where to go on."""
+        """Read a call whose opener the server removed; returns where to continue."""
         reading = (
             None if self.source.enabled.isdisjoint(OPENERS["tool_call"].dialects) else headless(self.source)
         )
@@ -67,7 +66,7 @@ class Scan:
         return reading.end
 
     def step(self, start: int) -> int:
-        """Take in what stands at a place where something may; where to go on."""
+        """Read the marker at a place, if there is one; returns where to continue."""
         mark = mark_at(self.source.text, start)
         if mark is None:
             return start + 1
@@ -99,7 +98,7 @@ class Scan:
                 return self.quotations.code(mark.start(), mark.end())
 
     def _fabricated(self, mark: re.Match[str]) -> int:
-        """The model has answered itself: nothing from here on counts."""
+        """The model invented a tool result: everything from here on is based on it, and is ignored."""
         self.rejected.append("fabricated_result")
         self._add(mark.start(), len(self.source.text), "debris", "fabricated_result")
         return len(self.source.text)
@@ -114,7 +113,7 @@ class Scan:
         return self._take(mark, reading, self._start(mark, key, reading))
 
     def _start(self, mark: re.Match[str], key: str, reading: Reading) -> int:
-        """Where what was read begins: some openers have part of a header before them."""
+        """The start of what was read: some openers are preceded by part of a header."""
         match key:
             case "addressed":
                 return glued(self.source.text, mark.start())
@@ -158,7 +157,7 @@ class Scan:
         )
 
     def _prose(self, mark: re.Match[str]) -> int:
-        """A mark that no call follows is text; beside a call, it may go with it."""
+        """A marker without a call is text, or a wrapper or token that is removed next to a call."""
         for pattern, kind in ((WRAPPER, "wrapper"), (SPECIAL, "special")):
             if token := pattern.match(self.source.text, mark.start()):
                 self._add(mark.start(), token.end(), "wrapper" if kind == "wrapper" else "special")
@@ -170,7 +169,7 @@ class Scan:
         return was_said(text.strip(), self.earlier)
 
     def _opens_a_message(self, start: int) -> bool:
-        """Whether nothing but tokens stands between this place and the message before."""
+        """Whether only tokens are between this place and the message before."""
         text = self.source.search(_TEXT, self._edges[-1])
         return text is None or text.start() >= start
 
@@ -181,7 +180,7 @@ class Scan:
 
 
 def scan(source: Source, earlier: Sequence[str] = ()) -> Scan:
-    """Everything that the marked dialects find in a text."""
+    """Scan a text for the calls of all marked dialects."""
     found = Scan(source, Quotations.of(source), earlier)
     quoted = _BLOCKQUOTE.match(source.text)
     position = found.quotations.line(quoted.end()) if quoted else found.head()

@@ -1,4 +1,4 @@
-"""Signs that a text holds a tool call which nobody has read.
+"""Detect tool calls in text that were not read as calls.
 
 Servers without a parser for their model leave its markup in the text
 (vllm-project/vllm#47190, ollama/ollama#17353): the run would end as if it were an answer.
@@ -16,11 +16,11 @@ from toolreel_core._text_calls.catalogue import BARE
 __all__ = ["has_think_tags", "looks_like_a_call", "may_hide_something"]
 
 _OPENING: Final = {"channel", "message", "addressed", "content"}
-"""Openers that stand before text as well."""
+"""Openers that also precede ordinary text, and so prove nothing."""
 _LEFT: Final = (
     r"<arg_key>|<minimax:tool_call>|<\|(?:tool_call|action_start)|<\uff5c(?:tool|DSML)|\bto=functions\.\w"
 )
-"""What else is left of a call when a server has taken its opener, or stands around calls."""
+"""Markup that remains of a call when a server has removed its opener, and markup around calls."""
 _THINK: Final = re.compile(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
@@ -28,13 +28,13 @@ _THINK: Final = re.compile(
     r"|◁/think▷",
     re.IGNORECASE,
 )
-"""What opens reasoning at the head of a text, and what closes it anywhere."""
+"""Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
 _WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
-"""How a message begins that may be a call as a whole."""
+"""First characters of messages that may be one call as a whole."""
 
 
 def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) -> bool:
-    """Whether a text may hold reasoning in tags or, where no call came beside it, a call.
+    """Whether a text may hold tagged reasoning or, if there are no structured calls, a call.
 
     >>> may_hide_something("How many pins?", [], has_calls=False)
     False
@@ -49,7 +49,7 @@ def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) ->
 
 
 def looks_like_a_call(text: str, known: Collection[str]) -> bool:
-    """Whether a text holds a call's markup outside of code, or is a call as a whole.
+    """Whether a text has call markup outside of code, or is a call as a whole.
 
     >>> looks_like_a_call("<function=ping>", []), looks_like_a_call("Say `<tool_call>`.", [])
     (True, False)
@@ -65,7 +65,7 @@ def looks_like_a_call(text: str, known: Collection[str]) -> bool:
 
 
 def has_think_tags(text: str) -> bool:
-    """Whether a text begins with reasoning in tags, or holds the end of some.
+    """Whether a text begins with tagged reasoning, or has its closing tag anywhere.
 
     >>> has_think_tags("<think>2+2</think>Four."), has_think_tags("Four.")
     (True, False)
@@ -77,9 +77,9 @@ def has_think_tags(text: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text has no character that any sign of a call or of reasoning is made of.
+    """Whether a text has none of the characters that calls or reasoning tags need.
 
-    Nearly every answer is plain; ``in`` tells so in a fraction of the time that a regular expression takes.
+    Nearly every answer is plain, and ``in`` is many times faster than a regular expression.
     """
     drawn = "<" in text or "[" in text or "{" in text or "=" in text or "✿" in text or "◁" in text
     return not drawn and not text.lstrip().startswith(_WHOLE)
@@ -87,7 +87,7 @@ def _is_plain(text: str) -> bool:
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """What stands around calls, of all dialects; they are loaded when a text is first in doubt."""
+    """The markup of calls in all dialects, imported when a text is first in doubt: decoders load slowly."""
     from toolreel_core._text_calls.markers import OPENERS  # noqa: PLC0415 - see above
 
     openers = (opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)
@@ -103,7 +103,7 @@ def _is_a_call(text: str, known: Collection[str]) -> bool:
 def _outside_code(text: str) -> str:
     for ticks in ("```", "`"):
         *closed, last = text.split(ticks)
-        # Ticks that are never closed quote nothing.
+        # Unclosed backticks quote nothing.
         text = "".join(closed[::2]) + last
     return text
 

@@ -1,4 +1,4 @@
-"""Reading the arguments of a tool call: whatever a provider sent, an object or a reason why not."""
+"""Arguments of a tool call: any value from a provider in, a JSON object or a typed error out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
-from returns.pipeline import is_successful
-
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, damaged, read
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, damaged, either, read
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.repairs import Reading, read_text
+from toolreel_core._replies.calls.repairs import Reading, Unreadable, read_text
 from toolreel_core._replies.warnings import WarningCode
 
 __all__ = [
@@ -26,7 +24,7 @@ __all__ = [
 ArgumentErrorCode: TypeAlias = Literal[
     "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TOO_DEEP", "ARGUMENTS_TRUNCATED"
 ]
-"""``ARGUMENTS_TOO_DEEP`` stands in older records only: what nests too deeply is JSON that cannot be read."""
+"""``ARGUMENTS_TOO_DEEP`` is only found in older records: today JSON nested too deeply is ``INVALID_JSON``."""
 
 ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
     "ARGUMENTS_INVALID_JSON": "The arguments are no JSON and could not be repaired; the call is not run.",
@@ -35,15 +33,15 @@ ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
     "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
     "not run.",
 }
-"""Each code in words."""
+"""What each code means, as a sentence for users."""
 
-_NoObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
+_NotObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
 
 _EMPTY: Final = canonical({})
 _LEVELS: Final = 2
-"""How often JSON within a JSON string is decoded."""
+"""How many layers of JSON inside a JSON string are decoded: servers encode once too often, or twice."""
 _MARKUP: Final = re.compile(r"<[|\uff5c]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b")
-"""What a model's own notation of calls leaves in a key (exo#2187): its value cannot be trusted either."""
+"""Call markup of a model inside a key (exo#2187), which means that the value cannot be trusted either."""
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 
 
@@ -53,16 +51,16 @@ class ArgumentError:
 
     code: ArgumentErrorCode
     detail: str = ""
-    """What was found, in words."""
+    """What was found instead, or the parser's message."""
 
 
 Arguments: TypeAlias = JsonText | ArgumentError
-"""The canonical text of an object, or why there is none."""
+"""Canonical text of an object, or the reason why the arguments are not one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsRead:
-    """Arguments as they came and as they were understood."""
+    """Arguments of one call: the value that was read, the original text, and the repairs."""
 
     value: Arguments
     original: str
@@ -72,13 +70,13 @@ class ArgumentsRead:
 
 
 @dataclass(frozen=True, slots=True)
-class _Meant:
+class _Parsed:
     value: Arguments
     codes: tuple[WarningCode, ...] = ()
 
 
 def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
-    """Read the ``arguments`` of a call, in whatever form they came.
+    """Read the ``arguments`` of a call, whatever their JSON type.
 
     >>> read_arguments('{"n": 1}', max_depth=64).value
     '{"n":1}'
@@ -89,9 +87,9 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
     """
     match raw:
         case str():
-            meant = _of_text(raw, max_depth, repairs, _LEVELS)
-            codes = (*meant.codes, "LONE_SURROGATE") if damaged(raw) else meant.codes
-            return ArgumentsRead(meant.value, raw, tuple(dict.fromkeys(codes)) if codes else ())
+            parsed = _of_text(raw, max_depth, repairs, _LEVELS)
+            codes = (*parsed.codes, "LONE_SURROGATE") if damaged(raw) else parsed.codes
+            return ArgumentsRead(parsed.value, raw, tuple(dict.fromkeys(codes)) if codes else ())
         case None:
             missing = ArgumentError("ARGUMENTS_NOT_OBJECT", "nothing")
             return ArgumentsRead(missing if repairs == "strict" else _EMPTY, "")
@@ -102,64 +100,73 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
 
 
 def _of_value(raw: Json, max_depth: int, repairs: ArgumentRepairs) -> ArgumentsRead:
-    """Arguments that came as a value; it is written down, so that it is held to the rules for text."""
+    """Arguments that came as a value; they are encoded first, so that the rules for text apply to them."""
     try:
         text = canonical(raw)
-    except ValueError as error:  # the numbers of a body may be NaN
+    except ValueError as error:  # a body parsed tolerantly may hold NaN
         invalid = ArgumentError("ARGUMENTS_INVALID_JSON", str(error))
         return ArgumentsRead(invalid, "", ("ARGUMENTS_NOT_STRING", "NON_FINITE_NUMBER"))
     if repairs == "strict":
-        untold = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
-        return ArgumentsRead(untold, text, ("ARGUMENTS_NOT_STRING",))
-    meant = _of_text(text, max_depth, repairs, 0)
-    return ArgumentsRead(meant.value, text, ("ARGUMENTS_NOT_STRING", *meant.codes))
+        not_text = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
+        return ArgumentsRead(not_text, text, ("ARGUMENTS_NOT_STRING",))
+    parsed = _of_text(text, max_depth, repairs, 0)
+    return ArgumentsRead(parsed.value, text, ("ARGUMENTS_NOT_STRING", *parsed.codes))
 
 
-def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Meant:
+def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
     if not text.strip() and repairs != "strict":
-        return _Meant(_EMPTY)
-    found = read_text(text, max_depth=max_depth, repairs=repairs)
-    if not is_successful(found):
-        unreadable = found.failure()
-        return _Meant(ArgumentError("ARGUMENTS_INVALID_JSON", unreadable.why), unreadable.codes)
-    reading = found.unwrap()
+        return _Parsed(_EMPTY)
+    return either(
+        read_text(text, max_depth=max_depth, repairs=repairs)
+        .map(lambda reading: _of_reading(reading, max_depth, repairs, levels))
+        .alt(_invalid)
+    )
+
+
+def _invalid(found: Unreadable) -> _Parsed:
+    return _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes)
+
+
+def _of_reading(reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
+    """The arguments in a parsed value: an object, or a string that holds the JSON text of one."""
     if repairs == "strict":
-        return _as_it_stands(reading)
+        return _strict(reading)
     if isinstance(reading.tree, Mapping):
         if any(map(_MARKUP.search, reading.tree)):
-            return _Meant(ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"))
+            return _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"))
         wrapped = _is_wrapped(reading.tree)
         codes = (*reading.codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else reading.codes
-        return _Meant(canonical(reading.tree), codes)
+        return _Parsed(canonical(reading.tree), codes)
     if isinstance(reading.tree, str) and levels:
         inner = _of_text(reading.tree, max_depth, repairs, levels - 1)
         broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(reading.tree) else ()
         codes = (*inner.codes, *broken)
         if isinstance(inner.value, JsonText):
-            return _Meant(inner.value, (*reading.codes, "ARGUMENTS_DOUBLE_ENCODED", *codes))
-        return _no_object(reading.tree, (*reading.codes, *codes))
-    return _no_object(reading.tree, reading.codes)
+            return _Parsed(inner.value, (*reading.codes, "ARGUMENTS_DOUBLE_ENCODED", *codes))
+        return _not_object(reading.tree, (*reading.codes, *codes))
+    return _not_object(reading.tree, reading.codes)
 
 
-def _as_it_stands(reading: Reading) -> _Meant:
+def _strict(reading: Reading) -> _Parsed:
     if reading.codes:
-        return _Meant(ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), reading.codes)
+        return _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), reading.codes)
     if isinstance(reading.tree, Mapping):
-        return _Meant(canonical(reading.tree))
-    return _Meant(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(reading.tree)))
+        return _Parsed(canonical(reading.tree))
+    return _Parsed(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(reading.tree)))
 
 
-def _no_object(tree: _NoObject, codes: tuple[WarningCode, ...]) -> _Meant:
-    """JSON that is no object; what says "nothing" is taken for an empty one."""
+def _not_object(tree: _NotObject, codes: tuple[WarningCode, ...]) -> _Parsed:
+    """JSON that is not an object; null and ``[]`` are what servers send for a call without arguments."""
     if tree is None:
-        return _Meant(_EMPTY, codes)
+        return _Parsed(_EMPTY, codes)
     if tree == []:
-        return _Meant(_EMPTY, (*codes, "ARGUMENTS_EMPTY_LIST"))
-    return _Meant(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes)
+        return _Parsed(_EMPTY, (*codes, "ARGUMENTS_EMPTY_LIST"))
+    return _Parsed(ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes)
 
 
 def _is_wrapped(tree: Mapping[str, Json]) -> bool:
     """Whether this looks like a whole call, or like ``{"arguments": {…}}``, instead of arguments."""
+    # Only reported here: a tool may have a parameter called ``input``, and only its schema can tell.
     wrappers = [key for key in tree if key in _WRAPPERS]
     alone = len(wrappers) == 1 and tree.keys() <= {"name", *wrappers}
     if not alone:
@@ -168,7 +175,7 @@ def _is_wrapped(tree: Mapping[str, Json]) -> bool:
     return isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
 
 
-def _kind(tree: _NoObject) -> str:
+def _kind(tree: _NotObject) -> str:
     match tree:
         case None:
             return "null"

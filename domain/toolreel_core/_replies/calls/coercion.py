@@ -1,8 +1,8 @@
-"""Arguments as a tool's schema shows them to be meant.
+"""Coerce arguments to their tool's schema: decode nested JSON text, unwrap, drop nulls.
 
 Some models write a nested array or object as JSON text inside a string (pi#9931, kimi-cli#2513), or
-the arguments one level too deep. What comes out here is what approval, idempotency key and tool see,
-so that nobody approves other bytes than those that run (coder#28044).
+the arguments one level too deep. Approval, idempotency key and tool all see the coerced arguments, so that
+what was approved is exactly what runs (coder#28044).
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from toolreel_core._schema.validation import broken_places, refused_nulls
 __all__ = ["Coercion", "Intended", "coerced", "decoded", "unwrapped"]
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
-"""What may be done to arguments for the sake of a schema; each is a warning code of a reply as well."""
+"""Coercions of arguments to a schema; each is also a warning code of a reply."""
 
 _Place: TypeAlias = "tuple[str | int, ...]"
 _Schema: TypeAlias = Mapping[str, Json]
 _Whole: TypeAlias = Callable[[Json], Json]
-"""All arguments with some value in one place."""
+"""Returns all arguments with the given value put in one place."""
 
+# A string literal in canonical JSON whose text begins an array or object, after blanks. Most arguments have
+# none, and are returned without parsing.
 _STRINGIFIED: Final = re.compile(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
 _WRAPPERS: Final = ("arguments", "parameters", "args", "input")
-_MOST: Final = 64
-"""Schemas that one value is looked up in, and strings that are tried out: no more are followed."""
+_LIMIT: Final = 64
+"""Maximum number of schemas followed for a value, and of strings tried: arguments come from outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intended:
-    """Arguments, and what was done to them."""
+    """Coerced arguments, and the coercions that were applied."""
 
     arguments: JsonText
     codes: tuple[Coercion, ...] = ()
@@ -50,13 +52,13 @@ def coerced(
     drop_nulls: bool,
     max_depth: int = MAX_DEPTH,
 ) -> Intended:
-    """The arguments as the schema shows them to be meant, as far as that is allowed.
+    """Coerce arguments to a schema by the given coercions.
 
-    :param unwrap: take them out of a single ``arguments`` or the like
+    :param unwrap: unwrap arguments nested in a single ``arguments``, ``input`` and so on
     :param decode: decode JSON text inside strings
-    :param drop_nulls: leave out nulls that the schema neither takes nor needs
+    :param drop_nulls: drop nulls that the schema rejects and does not require
     """
-    # In this order: what is in a wrapper may hold JSON text, and what is decoded may be null.
+    # The order matters: a wrapper may hold JSON text, and decoding may produce a null.
     codes: tuple[Coercion, ...] = ()
     if unwrap:
         found = unwrapped(schema, arguments)
@@ -72,10 +74,10 @@ def coerced(
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
-    """The arguments with JSON text decoded where the schema wants an array or an object.
+    """The arguments with JSON text decoded where the schema requires an array or an object.
 
-    Text is decoded only if it is exactly that and fits the schema, and never where the schema wants
-    nothing but a string.
+    Text is decoded only if it parses to exactly that type and is valid, and never where the schema allows
+    only a string.
 
     >>> schema = canonical({"properties": {"tags": {"type": "array"}, "text": {"type": "string"}}})
     >>> decoded(schema, canonical({"tags": "[1]", "text": "[1]"})).arguments
@@ -87,10 +89,11 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     if not strings:
         return Intended(arguments)
     tree = parse(arguments)
-    found = _Walk(schema, cast("_Schema", parse(schema)), patient=strings <= _MOST).meant(tree)
+    found = _Walk(schema, cast("_Schema", parse(schema)), may_try=strings <= _LIMIT).coerced(tree)
     text = canonical(found)
     if found == tree or nesting(text, enough=max_depth + 1) > max_depth:
         return Intended(arguments)
+    # Arguments that stay invalid must at least improve; otherwise the model gets its own text back.
     broken = len(broken_places(schema, found))
     if broken and broken >= len(broken_places(schema, tree)):
         return Intended(arguments)
@@ -98,7 +101,7 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
 
 
 def unwrapped(schema: JsonText, arguments: JsonText) -> Intended:
-    """The arguments that stand inside a single ``arguments`` or the like that the schema does not know.
+    """The arguments nested in a single ``arguments`` or the like that is not in the schema.
 
     >>> schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
     >>> unwrapped(schema, canonical({"arguments": {"n": 1}})).arguments
@@ -120,21 +123,21 @@ def unwrapped(schema: JsonText, arguments: JsonText) -> Intended:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """A walk through arguments beside their schema."""
+    """Walks arguments together with their schema."""
 
     text: JsonText
     root: _Schema
-    patient: bool
-    """Whether a string that may also stay one is tried out, which takes two validations."""
+    may_try: bool
+    """Whether to try strings that the schema also allows as strings, at two validations each."""
 
-    def meant(self, tree: Json) -> Json:
+    def coerced(self, tree: Json) -> Json:
         return self._at(tree, [self.root], (), lambda value: value)
 
     def _at(self, value: Json, schemas: Sequence[Json], place: _Place, whole: _Whole) -> Json:
-        """What the value in one place is meant as.
+        """The coerced value of one place.
 
-        :param schemas: those that apply there
-        :param whole: puts a value there
+        :param schemas: the schemas that apply there
+        :param whole: returns all arguments with a value put there
         """
         applied = [*self._applied(schemas)]
         if not isinstance(value, str):
@@ -145,7 +148,7 @@ class _Walk:
         candidate = self._inside(candidate, applied, place, whole)
         if not _may_stay(applied):
             return candidate
-        if not self.patient:
+        if not self.may_try:
             return value
         return candidate if self._fits(whole(candidate), whole(value), place) else value
 
@@ -165,7 +168,7 @@ class _Walk:
         return value
 
     def _fits(self, new: Json, old: Json, place: _Place) -> bool:
-        """Whether nothing in a place breaks the schema, and nothing more than before around it."""
+        """Whether a place is valid now, and the places above it have no more violations than before."""
         broken = broken_places(self.text, new)
         if any(each[: len(place)] == place for each in broken):
             return False
@@ -173,9 +176,9 @@ class _Walk:
         return sum(map(partial(_is_around, place), broken)) <= sum(map(partial(_is_around, place), before))
 
     def _applied(self, schemas: Sequence[Json]) -> Iterator[_Schema]:
-        """Schemas, with those that they refer to and those that they combine."""
+        """The given schemas, and those that they refer to or combine."""
         pending, met = [*schemas], 0
-        while pending and met < _MOST:
+        while pending and met < _LIMIT:
             schema, met = pending.pop(), met + 1
             if not isinstance(schema, Mapping):
                 continue
@@ -187,7 +190,7 @@ class _Walk:
                 pending += branches if isinstance(branches, Sequence) else ()
 
     def _target(self, reference: Json) -> Json:
-        """What a reference within the schema points to; one to an anchor or elsewhere is not followed."""
+        """The target of a JSON pointer into the schema; anchors and other documents are not followed."""
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return None
         tree: Json = self.root
@@ -210,20 +213,20 @@ def _is_around(place: _Place, broken: _Place) -> bool:
 
 
 def _may_stay(applied: Sequence[_Schema]) -> bool:
-    """Whether the schemas may take a string as it is; where they do not, decoding can only help."""
+    """Whether the schemas may accept the string itself; if not, decoding can only help."""
     return any("string" in _kinds(schema) or "enum" in schema or "const" in schema for schema in applied)
 
 
 def _candidate(text: str, applied: Sequence[_Schema]) -> Json:
-    """What a text decodes to, if that is of a kind that the schemas name."""
+    """The decoded value of a text, if it is an array or object that the schemas name; else ``None``."""
     named = {kind for schema in applied for kind in _kinds(schema)}
-    wanted = {"array", "object"} & named
-    if not wanted:
+    allowed = {"array", "object"} & named
+    if not allowed:
         return None
     tree = read(text, unique_keys=True).value_or("")
     if isinstance(tree, Mapping):
-        return tree if "object" in wanted else None
-    return tree if isinstance(tree, Sequence) and not isinstance(tree, str) and "array" in wanted else None
+        return tree if "object" in allowed else None
+    return tree if isinstance(tree, Sequence) and not isinstance(tree, str) and "array" in allowed else None
 
 
 def _kinds(schema: _Schema) -> list[str]:

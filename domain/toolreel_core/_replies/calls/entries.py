@@ -1,4 +1,4 @@
-"""Where the tool calls of a message stand, and what each entry says, before its parts are read.
+"""Find the tool calls of a message, in the documented place or in one of the known others.
 
 Shapes: openai/codex#13114, ollama/ollama#14656, koog#2095.
 """
@@ -17,27 +17,27 @@ from toolreel_core._replies.warnings import WarningCode
 __all__ = ["CallEntry", "EntriesFound", "Oddity", "entries_in"]
 
 Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
-"""Why something that was meant as a call can be none."""
+"""Why an entry that was intended as a call is not one."""
 
 _NO_ENTRY: Final[Mapping[str, Json]] = {}
 _WRAPPERS: Final = ("function", "functionCall", "function_call")
 _ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
 _MARKS: Final = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
-"""Keys of an entry; an object without any of them holds entries."""
+"""Keys of an entry; an object without any of them holds entries by name or number."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallEntry:
-    """A call as it came."""
+    """A call before its name, id and arguments are normalised."""
 
     id: Json
     name: str
-    """Not blank, and otherwise as it came."""
+    """Not blank, otherwise unchanged."""
     arguments: Json
     provenance: str = "structured"
     carry: JsonText = NOTHING
     codes: tuple[WarningCode, ...] = ()
-    """What was odd about it and about where it stood."""
+    """Warnings about its shape and place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +46,21 @@ class EntriesFound:
 
     entries: tuple[CallEntry, ...] = ()
     codes: tuple[WarningCode, ...] = ()
-    """What was odd about where they stood, and about entries that were passed over."""
+    """Warnings about their place, and about entries that were skipped."""
     oddities: tuple[Oddity, ...] = ()
-    """Why entries that were meant as calls were passed over."""
+    """Why entries that were intended as calls were skipped."""
 
 
 def entries_in(
     message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
 ) -> EntriesFound:
-    """The calls of a message, wherever they stand; those of one place only, since others repeat them.
+    """The calls of a message from the first place that has any; other places repeat them.
 
     >>> entries_in({"function_call": {"name": "ping", "arguments": "{}"}}).entries[0].provenance
     'legacy'
 
-    :param outside: other values that stand where ``tool_calls`` do not belong
-    :param parts: calls that stand among the parts of the content
+    :param outside: values of ``tool_calls`` that were found outside the message
+    :param parts: calls among the parts of the content
     """
     found = _listed(message.get("tool_calls"))
     for misplaced in outside:
@@ -75,7 +75,7 @@ def entries_in(
 
 
 def _joined(first: EntriesFound, second: EntriesFound) -> EntriesFound:
-    """The first; where that has no entries, the second with what was odd about the first."""
+    """The first; if it has no entries, the second with the warnings of both."""
     codes = (*first.codes, *second.codes)
     if first.entries:
         return replace(first, codes=codes)
@@ -88,7 +88,7 @@ def _marked(found: EntriesFound, code: WarningCode) -> EntriesFound:
 
 
 def _bare(found: EntriesFound) -> EntriesFound:
-    """Entries whose name and arguments need no wrapper, as parts of a content are."""
+    """Entries that need no ``function`` wrapper, as parts of a content (Anthropic's shape)."""
     codes = tuple(code for code in found.codes if code != "MISSING_FUNCTION_WRAPPER")
     return replace(found, entries=tuple(replace(entry, codes=()) for entry in found.entries), codes=codes)
 
@@ -100,7 +100,7 @@ def _legacy(call: Mapping[str, Json]) -> EntriesFound:
 
 
 def _listed(value: Json) -> EntriesFound:
-    """The entries of ``tool_calls``, which should be a list."""
+    """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
     if value is None:
         return EntriesFound()
     if isinstance(value, str):
@@ -130,7 +130,7 @@ def _flat(value: Json) -> Iterable[Json]:
 
 
 def _by_index(value: Mapping[str, Json]) -> list[Json]:
-    """One entry, or those that stand under their numbers, in the order of these."""
+    """One entry, or the values of an object in the order of its numeric keys."""
     if not value.keys().isdisjoint(_MARKS):
         return [value]
     return [*(in_order(value) or value).values()]
@@ -166,8 +166,8 @@ def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     own_name = value.get("function") is function and _is_name(function.get("name"))
     if own_name and _own_arguments(function, value):
         return CallEntry(identity, str(names[0]), function.get("arguments"), _provenance(value), carry)
-    told = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
-    arguments = next((each for each in told if each is not None), None)
+    found = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
+    arguments = next((each for each in found if each is not None), None)
     return CallEntry(
         identity, str(names[0]), arguments, _provenance(value), carry, codes=("MISSING_FUNCTION_WRAPPER",)
     )
@@ -178,9 +178,9 @@ def _is_name(name: Json) -> bool:
 
 
 def _provenance(value: Mapping[str, Json]) -> str:
-    """Where an entry says that it comes from: a transform that reads calls from text says so."""
-    told = value.get("provenance")
-    return told if isinstance(told, str) and told.startswith("text:") else "structured"
+    """The provenance of an entry: response transforms that read calls from text set it."""
+    given = value.get("provenance")
+    return given if isinstance(given, str) and given.startswith("text:") else "structured"
 
 
 def _function(value: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -197,7 +197,7 @@ def _is_custom(value: Mapping[str, Json]) -> bool:
 
 
 def _own_arguments(function: Mapping[str, Json], value: Mapping[str, Json]) -> bool:
-    """Whether the function has its arguments in their place, or there are none anywhere."""
+    """Whether the arguments are in the function object, or missing everywhere."""
     if function.get("arguments") is not None:
         return True
     return all(place.get(key) is None for place in (function, value) for key in _ARGUMENTS)

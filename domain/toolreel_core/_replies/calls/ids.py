@@ -1,7 +1,8 @@
-"""Ids of the calls in one message: the provider's own wherever it can be used, else made up here.
+"""Ids of the calls in one message: the provider's own if usable, else generated.
 
-What is made up depends on nothing but turn and place, so that a replay makes up the same. A legal,
-unique id is never touched: Kimi wants its ``functions.name:0`` back, Mistral its nine characters.
+A generated id depends only on the turn and the position, so that a replay generates the same (a uuid would
+not). A legal, unique id is never changed: Kimi needs its ``functions.name:0`` back (vllm#29596), Mistral its
+nine alphanumeric characters (eca#233).
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ __all__ = ["identified", "native_id"]
 
 
 def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
-    """An id for each call, and what was wrong with the one that it came with.
+    """An id for each call, with the warnings about the id that it came with.
 
     >>> identified(["call_a", None, "call_a"], turn=3)
     [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
     """
+    # All native ids are reserved first: a generated one must not collide with that of a later call.
     natives = list(map(native_id, given))
     taken = {identity for identity, _ in natives if identity}
     used: set[str] = set()
@@ -37,7 +39,7 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
 
 
 def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
-    """The provider's id as text, empty if it cannot be used; and what was wrong with it.
+    """The provider's id as text, empty if unusable, with the warnings about it.
 
     >>> native_id(7), native_id(None)
     (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))

@@ -1,4 +1,4 @@
-"""Calls that a message holds as text: read in the dialects that are enabled, else suspected."""
+"""Tool calls written as text: read in the enabled dialects, otherwise only reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a message says, once calls are told from text."""
+    """Content, reasoning and calls of a message after calls were separated from text."""
 
     content: str = ""
     reasoning: str = ""
@@ -35,22 +35,22 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCalls:
-    """How calls are looked for in text."""
+    """Finds calls in text; its fields say which and how."""
 
     known: Collection[str]
-    """The names of tools that there are."""
+    """The names of the tools that exist."""
     dialects: Sequence[str] = ()
-    """The ways of writing a call that are read as one."""
+    """The enabled dialects."""
     turn: int = 1
     schemas: Mapping[str, Json] = _NO_SCHEMAS
-    """The schema of each tool's arguments, which gives untyped text its types."""
+    """JSON Schema of each tool's arguments, which gives untyped text its types."""
     earlier: Sequence[str] = ()
-    """Tool results and user messages: a call that stands there word by word is a quotation."""
+    """Tool results and user messages: a call that they contain verbatim is a quotation, not a call."""
     in_reasoning: bool = False
-    """Whether the reasoning is searched too, where there is nothing else."""
+    """Whether to search the reasoning too if the content is empty (opencode#6883)."""
 
     def among(self, content: str, reasoning: str, *, finish: Finish) -> Said:
-        """What a message without calls of its own says.
+        """Separate the calls from the text of a message without structured calls.
 
         >>> WrittenCalls({"ping"}).among("<function=ping>", "", finish="stop").codes
         ('TEXT_CALL_SUSPECTED',)
@@ -64,7 +64,7 @@ class WrittenCalls:
         return Said(content, reasoning, codes=tuple(self._suspicions(content, reasoning)))
 
     def _read(self, content: str, reasoning: str, finish: Finish) -> Said:
-        from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded for who has text read
+        from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - only needed if a dialect is enabled
 
         found = text_calls(
             content,
@@ -75,14 +75,14 @@ class WrittenCalls:
             earlier=self.earlier,
         )
         calls = self._numbered(found.calls)
-        codes: list[WarningCode] = [_left_alone(why) for why in found.rejected]
+        codes: list[WarningCode] = [_warning_of(why) for why in found.rejected]
         text, thought = visible(found.content), reasoning or found.reasoning
         if calls:
             return Said(text, thought, calls, (*codes, "TEXT_CALL_READ"))
         return Said(text, thought, codes=tuple(codes or self._suspicions(text, thought)))
 
     def _numbered(self, calls: Iterable[TextCall]) -> tuple[ToolCall, ...]:
-        """The calls under the ids that the model gave them, or under the numbers of their places."""
+        """The calls with the model's own ids, or with ids made of turn and position."""
         return tuple(
             ToolCall(
                 call.id or f"call_{self.turn}_{place}",
@@ -101,7 +101,7 @@ class WrittenCalls:
             yield "TEXT_CALL_IN_REASONING"
 
 
-def _left_alone(why: Rejection) -> WarningCode:
+def _warning_of(why: Rejection) -> WarningCode:
     match why:
         case "malformed":
             return "TEXT_CALL_MALFORMED"

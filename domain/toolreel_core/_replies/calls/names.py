@@ -1,8 +1,8 @@
-"""Names in calls, as models and servers spoil them.
+"""Tool names in calls, cleaned of prefixes and leaked tokens, never guessed.
 
-A name is only ever changed into that of a tool that there is; letter case, hyphens and near misses
-are never guessed. What a chat template leaks into a name is cut off
-(fireworks-ai/python-sdk#119, NousResearch/hermes-agent#24411), and so is a name that was written twice.
+A name is only changed into the name of a tool that exists; letter case, hyphens and near misses are left
+alone, because a wrong guess would run the wrong tool. What chat templates leak into a name is removed
+(fireworks-ai/python-sdk#119, NousResearch/hermes-agent#24411), and so is a repeated name (hermes#12230).
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from toolreel_core._replies.warnings import WarningCode
 __all__ = ["as_it_stands", "meant_name"]
 
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
+# `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
 _LEAKED: Final = re.compile(r"<[|\uff5c]")
+# `tool_12</arg_value>` (GLM).
 _CLOSING_TAG: Final = re.compile(r"</\w{1,64}>\Z")
 _KIMI_INDEX: Final = re.compile(r"(?<=.):\d{1,6}\Z")
-"""Kimi's ids are ``functions.name:0``, and some servers give them as names."""
+"""Kimi's ids are ``functions.name:0``, and some servers send them as names."""
 
 
 def meant_name(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCode, ...]]:
-    """The name that a call means, and what was done about it.
+    """The tool name that a call means, with the warnings about it.
 
     >>> meant_name(" functions.ping<|channel|>commentary", {"ping"})
     ('ping', ('NAME_NORMALIZED',))
@@ -31,11 +33,11 @@ def meant_name(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCo
     ('Ping', ('NAME_UNKNOWN',))
 
     :param given: a name that is not blank
-    :param known: the names of tools that there are
+    :param known: the names of the tools that exist
     """
     if given in known:
         return given, ()
-    # A name that is a leaked token from the start has no other part that could be meant.
+    # A name that begins with a leaked token has nothing before it, so the whole name is kept.
     bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
     name = next((form for form in _forms(bare) if form in known), bare)
     changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
@@ -52,13 +54,13 @@ def as_it_stands(given: str, known: Collection[str]) -> tuple[str, tuple[Warning
 
 
 def _forms(bare: str) -> Iterator[str]:
-    """The names that it could stand for, the nearest first."""
+    """Candidate names, the least changed first; none is used unless such a tool exists."""
     yield bare
     yield bare.replace(".", "_")
     stripped = _CLOSING_TAG.sub("", bare)
     yield stripped
     half = bare[: len(bare) // 2]
-    if bare == half * 2:  # joined from pieces that each had the whole name
+    if bare == half * 2:  # from a stream that repeats the name in every chunk
         yield half
     for prefix in _PREFIXES:
         if stripped.startswith(prefix):

@@ -1,4 +1,4 @@
-"""Several calls in one: ``multi_tool_use.parallel``, which OpenAI's models sometimes call by themselves."""
+"""Unpack ``multi_tool_use.parallel``, OpenAI models' undeclared wrapper for several calls."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel
 def unbundled(
     entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
 ) -> tuple[CallEntry, ...]:
-    """The calls that an entry stands for: itself, or those that it bundles.
+    """The calls of an entry: itself, or the calls that it bundles.
 
     >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
     >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
     'call_a_0'
 
-    :param known: the names of tools that there are
+    :param known: the names of the tools that exist
     """
     name, _ = meant_name(entry.name, _BUNDLES)
     if name not in _BUNDLES or name in known:
         return (entry,)
-    told = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
-    tree = parse(told.value) if isinstance(told.value, JsonText) else None
+    bundled = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
+    tree = parse(bundled.value) if isinstance(bundled.value, JsonText) else None
     uses = tree.get("tool_uses") if isinstance(tree, Mapping) else None
     if not isinstance(uses, Sequence) or isinstance(uses, str):
         return (entry,)
     identity, codes = native_id(entry.id)
-    codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *told.warnings)
+    codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
     bundle = replace(entry, id=identity, codes=codes)
     calls = [_call(bundle, place, use) for place, use in enumerate(uses)]
     whole = [call for call in calls if call is not None]
-    # One use that cannot be read spoils the bundle: the model is told, instead of half of it being run.
+    # All or nothing: if one use cannot be read, none runs and the model gets an error for the bundle.
     return tuple(whole) if whole and len(whole) == len(calls) else (entry,)
 
 
@@ -56,5 +56,6 @@ def _call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
         id=f"{entry.id}_{place}" if entry.id else None,
         name=name,
         arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
+        # Opaque fields belong to the entry; sent twice, a signature would be rejected.
         carry=NOTHING if place else entry.carry,
     )

@@ -1,6 +1,7 @@
-"""From the text of arguments to JSON: strictly at first, then by repairs, each of which leaves a code.
+"""Parse the text of arguments as JSON: strictly first, then with repairs, each reported by a code.
 
-Truncated text is never completed: nothing here closes a string or a bracket.
+Truncated text is never completed: nothing here closes a string or a bracket, because a completed
+``{"path": "/etc"`` is a call that the model never made.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from dataclasses import dataclass, replace
 from json import JSONEncoder
 from typing import Final, TypeAlias
 
-from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
-from toolreel_core._jsontext.canonical import Json, read, read_tolerant, sound
+from toolreel_core._jsontext.canonical import Json, either, read, read_tolerant, sound
 from toolreel_core._jsontext.json_repair import (
     REPAIRS,
     WORDS,
@@ -33,46 +33,60 @@ __all__ = ["Reading", "Unreadable", "read_text"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says."""
+    """The value of a text, and the repairs that it needed."""
 
     tree: Json
     codes: tuple[WarningCode, ...] = ()
-    """What was done so that it could be read."""
+    """One code for each repair, in the order in which they were applied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a text says nothing."""
+    """Why a text could not be parsed."""
 
     why: str
     codes: tuple[WarningCode, ...] = ()
 
 
 def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Result[Reading, Unreadable]:
-    """The JSON that a text is, or can be made by the repairs that are allowed.
+    """Parse a text as JSON, with the repairs that ``repairs`` allows.
 
     >>> read_text("{'n': 1,}", max_depth=64, repairs="safe").unwrap()
     Reading(tree={'n': 1}, codes=('ARGUMENTS_REPAIRED',))
     >>> read_text("{'n': 1", max_depth=64, repairs="lenient").failure().why
     'Expecting property name enclosed in double quotes at line 1, column 2'
     """
-    found = _strictly(text, max_depth)
-    if isinstance(found, Reading):
-        return Success(found)
-    if found.codes or repairs == "strict":
-        return Failure(found)
-    return _stepwise(text.strip(), max_depth, repairs, found)
+    return _strictly(text, max_depth).lash(
+        lambda flaw: (
+            Failure(flaw)
+            if flaw.codes or repairs == "strict"
+            else _stepwise(text.strip(), max_depth, repairs, flaw)
+        )
+    )
 
 
-def _strictly(text: str, max_depth: int) -> Reading | Unreadable:
-    unique = read(text, max_depth=max_depth, unique_keys=True)
-    if is_successful(unique):
-        return Reading(unique.unwrap())
-    last_wins = read(text, max_depth=max_depth)
-    if is_successful(last_wins):
-        return Reading(last_wins.unwrap(), ("ARGUMENTS_DUPLICATE_KEYS",))
-    infinite = is_successful(read_tolerant(text, max_depth=max_depth))
-    return Unreadable(last_wins.failure(), ("NON_FINITE_NUMBER",) if infinite else ())
+def _strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
+    """Parse a text without repairs; the last of repeated keys wins, and is reported."""
+    # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
+    return (
+        read(text, max_depth=max_depth, unique_keys=True)
+        .map(Reading)
+        .lash(lambda _: read(text, max_depth=max_depth).map(_with_repeated_keys))
+        .alt(lambda why: _unreadable(text, why, max_depth))
+    )
+
+
+def _with_repeated_keys(tree: Json) -> Reading:
+    return Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
+
+
+def _unreadable(text: str, why: str, max_depth: int) -> Unreadable:
+    """The reason why a text is not JSON; NaN and infinite numbers have a code, and are never repaired."""
+    return either(
+        read_tolerant(text, max_depth=max_depth)
+        .map(lambda _: Unreadable(why, ("NON_FINITE_NUMBER",)))
+        .alt(lambda _: Unreadable(why))
+    )
 
 
 _NOTHING: Final = {word for word, (value, repair) in WORDS.items() if value is None and repair}
@@ -80,7 +94,8 @@ _NOTHING: Final = {word for word, (value, repair) in WORDS.items() if value is N
 
 _Unwrapping: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
 
-# The order matters: a byte-order mark hides a fence, tokens behind a fence hide its end.
+# The order matters: a byte-order mark hides a fence, and tokens after a fence hide its end. An empty fence
+# and Python's None are what models write for a call without arguments.
 _UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
     ("ARGUMENTS_REPAIRED", lambda text: text.strip("\ufeff")),
     ("ARGUMENTS_TRAILING_TEXT", without_tokens_behind_fence),
@@ -88,26 +103,29 @@ _UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
     ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in _NOTHING else text),
 )
 _IN_JSON: Final = frozenset({"repeated_keys"})
-"""What JSON may have as well; it has a code of its own."""
+"""Allowed by JSON itself, so it is no repair; it has its own code."""
+# Two objects are the same call whatever the order of their keys.
 _SORTED: Final = JSONEncoder(sort_keys=True)
 
 
 def _stepwise(
     text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
 ) -> Result[Reading, Unreadable]:
-    """Take off what stands around JSON, step by step, until it is JSON; else repair what is left."""
+    """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: tuple[WarningCode, ...] = ()
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)
         if changed == text:
             continue
         text, codes = changed, (*codes, code)
-        found = _strictly(text, max_depth)
+        # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
+        found = either(_strictly(text, max_depth))
         if isinstance(found, Reading):
             return Success(_with(codes, found))
     row = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
-    behind = without_tokens(row.rest)
-    left_over = "{" in behind if repairs == "lenient" else behind.strip()
+    trailing = without_tokens(row.rest)
+    # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
+    left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
     if not row.values or left_over or (row.rest and not isinstance(row.values[0].tree, Mapping)):
         return Failure(why)
     if any("non_finite" in value.repairs for value in row.values):
@@ -121,13 +139,13 @@ def _with(codes: tuple[WarningCode, ...], reading: Reading) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The objects with which a text begins, or one other value."""
+    """The objects at the start of a text, or its one other value."""
 
     values: tuple[Value, ...]
     rest: str
-    """What stands behind them."""
+    """The text after them."""
     commented: bool
-    """There are comments before, between or behind them."""
+    """Whether there are comments before, between or after them."""
 
 
 def _row(text: str, style: Style) -> _Row:
@@ -141,8 +159,8 @@ def _row(text: str, style: Style) -> _Row:
         if isinstance(value, Flaw):
             break
         written = text[at : value.end]
-        # Models that repeat an object do so thousands of times, until their tokens are used up: what is
-        # written as before is not read again.
+        # A model that repeats an object does so thousands of times, until its tokens are used up. An
+        # identical copy is compared as text instead of being parsed, which keeps this linear.
         again = True
         while again:
             values.append(value)
@@ -154,7 +172,11 @@ def _row(text: str, style: Style) -> _Row:
 
 
 def _only(row: _Row) -> Result[Reading, Unreadable]:
-    """The value that objects in a row have in common, with what was done to read it."""
+    """The one value of a text; several objects count only if they are equal.
+
+    Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
+    boundary was lost, and choosing one would run a call that nobody asked for.
+    """
     several = len(row.values) > 1
     if several and len({_SORTED.encode(value.tree) for value in row.values}) > 1:
         differ = f"{len(row.values)} objects in a row that are not the same"

@@ -1,4 +1,4 @@
-"""Tool calls as a reply carries them, brought into one form."""
+"""Normalised tool calls of a reply."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["CallReader", "CallsRead", "ToolCall"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call that the model wants."""
+    """One tool call requested by the model."""
 
     id: str
-    """The provider's own id, or ``call_<turn>_<number>`` where it gave none; unique in its message."""
+    """The provider's id, or ``call_<turn>_<number>`` if it sent none; unique in its message."""
     name: str
     arguments: Arguments
     original: str
     """The arguments as the model wrote them."""
     provenance: str = "structured"
-    """Where it stood: ``structured``, ``legacy`` or ``text:<dialect>``."""
+    """Where it was found: ``structured``, ``legacy`` or ``text:<dialect>``."""
     carry: JsonText = NOTHING
-    """The fields of its entry that must go back unchanged: an object to be merged deeply into the entry."""
+    """Opaque fields to send back unchanged: an object to merge deeply into the call's entry."""
 
     @property
     def from_text(self) -> bool:
-        """Whether it was read from text, where anybody may have put it whom the model has read."""
+        """Whether it was read from text, which anything that the model has read may have injected."""
         return self.provenance.startswith("text:")
 
 
@@ -45,9 +45,9 @@ class CallsRead:
 
     calls: tuple[ToolCall, ...] = ()
     warnings: tuple[WarningCode, ...] = ()
-    """Codes of what was mended or passed over on the way."""
+    """Codes of repairs and of skipped entries."""
     oddities: tuple[Oddity, ...] = ()
-    """Why entries that were meant as calls are none."""
+    """Why entries that were intended as calls are not calls."""
 
 
 _NO_CALLS: Final = CallsRead()
@@ -55,15 +55,15 @@ _NO_CALLS: Final = CallsRead()
 
 @dataclass(frozen=True, slots=True)
 class CallReader:
-    """How the calls of a message are read."""
+    """Reads the calls of a message."""
 
     known: Collection[str]
-    """The names of tools that there are."""
+    """The names of the tools that exist."""
     turn: int
-    """Names the calls that came without an id."""
+    """The turn of the run, part of the ids generated for calls without one."""
     max_depth: int
     repairs: ArgumentRepairs = "safe"
-    """With ``strict``, only calls that stand where they belong count, by their exact names."""
+    """With ``strict``, only calls in the documented place and with exact names count."""
 
     def read(
         self, message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
@@ -74,8 +74,8 @@ class CallReader:
         >>> CallReader({"ping"}, turn=2, max_depth=64).read(message).calls[0].id
         'call_2_0'
 
-        :param outside: other values that stand where ``tool_calls`` do not belong
-        :param parts: calls that stand among the parts of the content
+        :param outside: values of ``tool_calls`` that were found outside the message
+        :param parts: calls among the parts of the content
         """
         found = entries_in(message, outside=outside, parts=parts)
         if not found.entries and not found.codes:
@@ -91,7 +91,7 @@ class CallReader:
         return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)
 
     def _singles(self, entry: CallEntry) -> tuple[CallEntry, ...]:
-        """The calls of an entry; with strict repairs, none of an entry that is not as documented."""
+        """The calls of an entry; with ``strict``, none if the entry is not as documented."""
         if self.repairs == "strict":
             return () if entry.codes else (entry,)
         return unbundled(entry, self.known, max_depth=self.max_depth, repairs=self.repairs)

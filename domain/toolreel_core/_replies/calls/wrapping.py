@@ -1,4 +1,4 @@
-"""What models and servers put around JSON: code fences and control tokens; and whether JSON is truncated."""
+"""Code fences and control tokens around JSON, and whether JSON text is truncated."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")
 # `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
 _TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
+# Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
 _STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
 
 
 def without_fence(text: str) -> str:
-    """The content of a code fence that encloses all of the text; else the text.
+    """The content of a code fence around the whole text; else the text.
 
     >>> without_fence("```json {} ```")
     '{}'
@@ -27,7 +28,7 @@ def without_fence(text: str) -> str:
 
 
 def without_tokens(text: str) -> str:
-    """An empty text if there is nothing but a model's control tokens; else the text.
+    """An empty string if the text is only control tokens of a model; else the text.
 
     >>> without_tokens(" <|tool_call_end|></s>"), without_tokens(" and more")
     ('', ' and more')
@@ -36,7 +37,7 @@ def without_tokens(text: str) -> str:
 
 
 def without_tokens_behind_fence(text: str) -> str:
-    """The text without control tokens that follow a closing code fence.
+    """The text without the control tokens after its closing code fence.
 
     >>> without_tokens_behind_fence("``` {} ```<|im_end|>")
     '``` {} ```'
@@ -46,7 +47,7 @@ def without_tokens_behind_fence(text: str) -> str:
 
 
 def is_cut(text: str) -> bool:
-    """Whether JSON text, or the code fence around it, stops before it is closed; so does an empty text.
+    """Whether JSON text, or the code fence around it, is never closed; true for blank text.
 
     Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
 

@@ -1,6 +1,6 @@
-"""Putting the tool calls of a streamed reply together from their fragments.
+"""Join the tool call fragments of a streamed reply into whole calls.
 
-Servers disagree on what tells one call from the next. Most give an index in every fragment and the
+Servers disagree on how to tell one call from the next. Most give an index in every fragment and the
 id in the first one only. Some give index 0 to every call and tell them apart by id (vercel/ai#14277,
 ollama/ollama#15457), some give neither, some repeat id and name in every fragment
 (hermes-agent#12230), some send all of the arguments again with every piece, and some send each
@@ -19,15 +19,16 @@ from toolreel_core._jsontext.numbered_objects import in_order
 
 __all__ = ["joined_calls", "joined_function"]
 
+# What matters for nesting: escapes (which may hide a quote), quotes and brackets.
 _MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 _LONGEST_NAME: Final = 1_000
-"""Characters after which a name is no name, whatever else comes."""
+"""Maximum length of a name: a server that repeats it in every chunk would grow it without bound."""
 _LONGEST_INDEX: Final = 10
-"""Digits after which an index that came as text is none."""
+"""Digits from which an index sent as text is ignored."""
 
 
 def joined_calls(values: Sequence[Json]) -> list[Json]:
-    """The calls, in the order in which they began, from what stood under ``tool_calls`` in each delta.
+    """The calls in the order in which they began, from the ``tool_calls`` of each delta.
 
     >>> first = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": "{"}}
     >>> joined_calls([[first], [{"index": 0, "function": {"arguments": "}"}}]])
@@ -40,7 +41,7 @@ def joined_calls(values: Sequence[Json]) -> list[Json]:
 
 
 def joined_function(values: Sequence[Json]) -> Json:
-    """The same for ``function_call``, of which there is one in a reply at most."""
+    """The joined legacy ``function_call``, of which a reply has at most one."""
     call = _Call()
     for value in values:
         call.take({"function": value})
@@ -48,17 +49,17 @@ def joined_function(values: Sequence[Json]) -> Json:
 
 
 class _Calls:
-    """The calls that have begun, and by what a further fragment finds its own."""
+    """The calls so far, with the keys by which a fragment finds its call."""
 
     def __init__(self) -> None:
         self.begun: list[_Call | Json] = []
-        """Calls in order; what is no fragment stays as it came, to be judged as in any other reply."""
+        """Calls in order; an entry that is not a fragment stays unchanged for the later reader."""
         self._by_id: dict[str, _Call] = {}
         self._by_index: dict[int, _Call] = {}
         self._latest: _Call | None = None
 
     def take(self, value: Json) -> None:
-        """Take in what one delta says about calls."""
+        """Add the ``tool_calls`` of one delta."""
         entries = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         if isinstance(value, Mapping) and (numbered := in_order(value)):
             entries = [_under(number, entry) for number, entry in numbered.items()]
@@ -73,9 +74,10 @@ class _Calls:
     def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
         identity, index, name = _identity(entry.get("id")), _index(entry.get("index")), _name(entry)
         call = self._known(identity, index, name)
-        beside = place > 0 and name != "" and identity is None and index is None
+        # Several named entries in one delta without id and index are different calls.
+        separate = place > 0 and name != "" and identity is None and index is None
         ended = call is not None and call.ended_before(entry) and not call.has_said(entry)
-        if call is None or beside or ended:
+        if call is None or separate or ended:
             call = _Call()
             self.begun.append(call)
         self._latest = call
@@ -87,7 +89,7 @@ class _Calls:
         return call
 
     def in_order(self) -> list[_Call | Json]:
-        """The calls by their indices, where each has one of its own, else as they began."""
+        """The calls by index if each has its own (fragments may interleave), else in order of appearance."""
         calls = [call for call in self.begun if isinstance(call, _Call)]
         indices = [call.index for call in calls if call.index is not None]
         if len({*indices}) < len(self.begun):
@@ -95,21 +97,22 @@ class _Calls:
         return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
 
     def _known(self, identity: str | None, index: int | None, name: str) -> _Call | None:
-        """By id, then by index, then by order; an id that nobody had is that of a call without one."""
+        """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
         if identity in self._by_id:
             return self._by_id[identity]
-        # Only a call that never had an index goes on under one, and nothing begins without a name.
+        # A fragment with an unknown index continues the latest call only if that has no index and no name
+        # is given: a name begins a call.
         unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
         call = self._latest if index is None else self._by_index.get(index, unnumbered)
         return None if call and call.has_id and identity is not None else call
 
 
 class _Call:
-    """One call as far as it has come."""
+    """One call, joined from its fragments so far."""
 
     def __init__(self) -> None:
         self.index: int | None = None
-        """The first index that a fragment of it had."""
+        """The index of its first fragment that had one."""
         self._name = ""
         self._arguments: list[Json] = []
         self._braces = _Braces()
@@ -122,13 +125,13 @@ class _Call:
         return "id" in self._rest
 
     def ended_before(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a fragment that would go on with this call begins another one."""
+        """Whether the fragment begins another call: a name after complete arguments (ollama#15457)."""
         name, arguments = _name(entry), _function(entry).get("arguments")
         more = bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
         return self._braces.closed and name != "" and (more or name != self._name)
 
     def has_said(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a fragment under this call's own id and index only says again what is complete."""
+        """Whether a fragment only repeats this complete call, with the same id and index."""
         if not self.has_id or self.index is None or not self._braces.closed:
             return False
         mine = (self._rest["id"], self.index, self._name, self._said())
@@ -136,7 +139,7 @@ class _Call:
         return mine == (entry.get("id"), _index(entry.get("index")), _name(entry), function.get("arguments"))
 
     def take(self, entry: Mapping[str, Json]) -> None:
-        """Take in a fragment."""
+        """Add a fragment."""
         for key, value in entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
                 self._rest[key] = value
@@ -145,12 +148,12 @@ class _Call:
                 self._go_on(value)
             elif key != "name":
                 self._in_function[key] = value
-        # A name that is repeated whole is set once; OpenAI's own client would join it.
+        # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
         name = _name(entry)
         self._name += "" if name == self._name or len(self._name) > _LONGEST_NAME else name
 
     def tree(self) -> Json:
-        """The call as it would stand in a reply that came whole."""
+        """The call in the shape of a reply that was not streamed."""
         return {**self._rest, "function": self.function()}
 
     def function(self) -> Json:
@@ -168,7 +171,7 @@ class _Call:
 
 
 class _Braces:
-    """Whether a JSON value that comes in pieces has come to its end."""
+    """Tracks whether a JSON value that arrives in chunks is complete, without parsing it again each time."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -176,7 +179,7 @@ class _Braces:
         self._quoted = self._escaped = False
 
     def take(self, piece: str) -> None:
-        """Look at the next piece, which is not empty."""
+        """Scan the next chunk, which is not empty."""
         mark = ""
         for mark in _MARK.findall(piece[1:] if self._escaped else piece):
             if mark == '"':
@@ -188,10 +191,10 @@ class _Braces:
 
 
 def _joined(pieces: Sequence[str]) -> str:
-    """The arguments that pieces amount to.
+    """The joined arguments.
 
-    Some servers send all of them again with every piece (hermes-agent#35592). That is told from pieces
-    that only begin alike by what is JSON in the end.
+    Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a prefix
+    look the same, so what decides is which of the two results is JSON.
     """
     whole, last = "".join(pieces), pieces[-1] if pieces else ""
     grew = all(piece.startswith(before) for before, piece in pairwise(pieces))

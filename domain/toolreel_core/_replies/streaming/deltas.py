@@ -1,4 +1,4 @@
-"""Putting the message of a streamed reply together from its deltas."""
+"""Join the deltas of a streamed reply into one message."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _Detail: TypeAlias = Mapping[str, Json]
 
 
 def joined(deltas: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
-    """The message that some deltas amount to, in the form of a reply that came whole.
+    """The joined message, in the shape of a reply that was not streamed.
 
     >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
     {'role': 'assistant', 'content': 'Hello'}
 
-    Texts and arguments are joined, lists go on, and of everything else the last value counts.
+    Texts and arguments are concatenated, lists are extended; of anything else the last value counts.
     """
     given: dict[str, list[Json]] = {}
     for delta in deltas:
         for key, value in delta.items():
             if value is not None:
                 given.setdefault(key, []).append(value)
-    told = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
-    return {"role": "assistant", "content": None, **told}
+    fields = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
+    return {"role": "assistant", "content": None, **fields}
 
 
 def _content(values: Sequence[Json]) -> Json:
-    """One text, or a list of parts if any value was one (Mistral); what came at once stays what it is."""
+    """One text, or a list of parts if any value was a list (Mistral); a single value stays unchanged."""
     if len(values) == 1:
         return values[0]
     texts = [value for value in values if isinstance(value, str)]
@@ -55,7 +55,7 @@ def _flat(values: Sequence[Json]) -> list[Json]:
 
 
 def _details(values: Sequence[Json]) -> Json:
-    """Reasoning details in the order in which they began; pieces of one have its type and index."""
+    """Reasoning details in the order of their first chunks; chunks of one share its type and index."""
     groups: list[list[_Detail]] = []
     begun: dict[str, list[_Detail]] = {}
     for entry in _flat(values):
@@ -69,7 +69,7 @@ def _details(values: Sequence[Json]) -> Json:
 
 
 def _goes_on(first: _Detail, entry: _Detail) -> bool:
-    """Whether this is a piece of the same detail; one with ``data`` is encrypted, and comes whole."""
+    """Whether this is a chunk of the same detail; one with ``data`` is encrypted and never split."""
     return "data" not in entry and entry.get("id") in (None, first.get("id"))
 
 
@@ -84,7 +84,7 @@ def _merged(group: Sequence[_Detail]) -> Json:
 
 
 def _blocks(values: Sequence[Json]) -> Json:
-    """Thinking blocks, each of which goes on until its signature comes (LiteLLM)."""
+    """Thinking blocks; each ends with its signature (LiteLLM)."""
     blocks: list[Json] = []
     for entry in _flat(values):
         last = blocks[-1] if blocks else None
@@ -110,4 +110,4 @@ _JOINING: Final[Mapping[str, Callable[[Sequence[Json]], Json]]] = {
     "tool_calls": joined_calls,
     "function_call": joined_function,
 }
-"""How the values of a key are put together; any other key goes on as a list, or takes its last value."""
+"""How the values of each key are joined; other keys are extended as lists, or keep their last value."""

@@ -1,9 +1,9 @@
-"""The framing of a streamed reply: text that arrives in any pieces, and the JSON objects in it.
+"""Server-sent events of a streamed reply: text in arbitrary chunks in, JSON objects out.
 
-The text is that of server-sent events, as servers write them: comments keep the connection alive, some
-gateways wrap a comment into ``data:`` again (``data: : OPENROUTER PROCESSING``), some servers leave
-out the blank line between two events, and a frame that was cut may have the next one on its line
-(opencode#8282, term-llm#448). What cannot be read is told as ``lost``, never passed over.
+The events are read as servers really write them: comments keep the connection alive, some gateways wrap a
+comment into ``data:`` (``data: : OPENROUTER PROCESSING``, llm-gateway#2053), some servers omit the blank line
+between two events, and a truncated frame may share its line with the next (opencode#8282, term-llm#448).
+What cannot be parsed is reported as ``lost``, never skipped silently.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from toolreel_core._jsontext.canonical import Json, read
 __all__ = ["FIELDS", "Frame", "Frames"]
 
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
-"""A JSON object, the word that the stream is over, or something that could not be read."""
+"""A JSON object, the end of the stream, or something that could not be parsed."""
 
 FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
-"""What the first line of a stream may begin with."""
+"""Prefixes of a stream's first line; a body with any other prefix is not a stream."""
 
 _SILENT: Final = frozenset({"", "event", "id", "retry"})
 _DONE: Final = "[DONE]"
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _NEXT: Final = re.compile(r"data:\s*(?=[{\[])")
 _TRIES: Final = 8
-"""Places in an unreadable line at which the next frame is looked for."""
+"""Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
 _NONE: Final[PVector[str]] = pvector()
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    r"""How far a stream has been read; what follows depends on nothing else.
+    r"""Parser state of an event stream: an immutable value that :meth:`feed` replaces.
 
     >>> frames, found = Frames().feed('data: {"a":1}\n\ndata: {"b"')
     >>> found
@@ -47,14 +47,14 @@ class Frames:
     """
 
     line: PVector[str] = _NONE
-    """Pieces of a line whose end has not come."""
+    """Chunks of the unfinished last line."""
     held: PVector[str] = _NONE
-    """Data of an event whose end has not come, and that cannot be read so far."""
+    """Data lines of an unfinished event that cannot be parsed yet."""
     returned: bool = False
-    """Whether a carriage return came last, so that a line feed would belong to it."""
+    """Whether the last character was a carriage return: a line feed next belongs to the same line end."""
 
     def feed(self, text: str) -> tuple[Frames, tuple[Frame, ...]]:
-        """Take in the next piece of the text, and give the frames that it completes."""
+        """The state after the next chunk of text, and the frames that it completes."""
         first, *others = _LINE_END.split(text.removeprefix("\n") if self.returned else text)
         returned = text.endswith("\r") or (self.returned and not text)
         line = self.line.append(first) if first else self.line
@@ -65,7 +65,7 @@ class Frames:
         return Frames(rest, held, returned), tuple(frames)
 
     def close(self) -> tuple[Frame, ...]:
-        """The frames in what is left when no more text comes."""
+        """The frames in the unfinished rest, once the text has ended."""
         _, frames = _read_lines(self.held, ["".join(self.line), ""])
         return tuple(frames)
 
@@ -83,7 +83,7 @@ def _read_lines(held: PVector[str], lines: Sequence[str]) -> tuple[PVector[str],
             frames += [*_event(held), "done"]
             held = _NONE
         else:
-            # Not held until the blank line, which some servers leave out: a whole object can take no more.
+            # A complete object is a frame at once: some servers omit the blank line that ends an event.
             found = None if held else _readable(data)
             frames += found or ()
             held = held.append(data) if found is None else held
@@ -91,7 +91,7 @@ def _read_lines(held: PVector[str], lines: Sequence[str]) -> tuple[PVector[str],
 
 
 def _data(line: str) -> str | None:
-    """What a line has to say, if anything; llama.cpp has written ``error: {…}`` for ``data: {"error":…}``."""
+    """The data of a line, or ``None``; llama.cpp has written ``error: {…}`` for ``data: {"error": …}``."""
     field, _, value = line.partition(":")
     match field.strip():
         case "data":
@@ -103,7 +103,7 @@ def _data(line: str) -> str | None:
 
 
 def _event(held: PVector[str]) -> tuple[Frame, ...]:
-    """The frames of an event of which no line could be read when it came."""
+    """The frames of an event none of whose lines could be parsed alone."""
     whole = _readable("\n".join(held))
     if whole is not None:
         return whole
@@ -111,7 +111,7 @@ def _event(held: PVector[str]) -> tuple[Frame, ...]:
 
 
 def _resynchronised(line: str) -> tuple[Frame, ...]:
-    """What can be read of a line in which a frame may have been cut."""
+    """The frames of a line that may hold a truncated frame followed by the next one."""
     found = _readable(line)
     if found is not None:
         return found
@@ -119,18 +119,18 @@ def _resynchronised(line: str) -> tuple[Frame, ...]:
         found = _readable(line[next_frame.end() :])
         if found:
             return ("lost", *found) if line[: next_frame.start()].strip() else found
-    # A word such as "ping" is no part of a reply.
+    # A keep-alive word such as "ping" loses nothing; with a brace or quote it was part of a reply.
     return ("lost",) if "{" in line or '"' in line else ()
 
 
 def _readable(data: str) -> tuple[Frame, ...] | None:
-    """The frame in some data, none if they say nothing, or ``None`` if they are not JSON."""
+    """The frame in some data, ``()`` if it is empty or a comment, ``None`` if it is not JSON."""
     text = data.strip()
     if not text or text.startswith(":"):
         return ()
     if text == _DONE:
         return ("done",)
-    # A surrogate pair may be cut in two by the end of a frame.
+    # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
     return read(text, with_halves=True).map(_frames_of).value_or(None)
 
 

@@ -1,9 +1,9 @@
-"""A streamed reply, read piece by piece: what to show of it, and the whole that it amounts to.
+"""A streamed reply as a value: deltas to display while it arrives, and the whole body at the end.
 
-A stream is whole once its last word has come: ``[DONE]``, or a finish reason. One that ends before that was
-cut, however good it looks, and is an error that may pass; so is one that tells an error in its
-middle (OmniRoute#8210, goose#8027). Comments and empty deltas, with which servers keep a connection
-alive while nothing happens, are no progress (NeuralNote#249, agent-zero#1882).
+A stream is complete after ``[DONE]`` or a finish reason. A stream that ends before is truncated, even if its
+content looks complete, and is a retryable error; so is one that reports an error in the middle
+(OmniRoute#8210, goose#8027). Comments and empty deltas, with which servers keep a connection alive, do not
+count as progress (NeuralNote#249, agent-zero#1882).
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _HEAD: Final = (
 _OF_CHOICE: Final = ("finish_reason", "native_finish_reason")
 _BLANK: Final = "\ufeff \t\r\n"
 _CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
-"""Keys of a message and finish reasons that speak of tool calls."""
+"""Message keys and finish reasons that announce tool calls."""
 _FIRST: Final = (0, "0", None)
-"""The index of the choice that is read, where it has one."""
+"""Index of the one choice that is read; some servers send text or nothing."""
 _NOTHING: Final[Mapping[str, Json]] = {}
 _NO_DELTAS: Final[PVector[Mapping[str, Json]]] = pvector()
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply, to be shown as it comes."""
+    """A chunk of a reply, for display while it arrives."""
 
     kind: Literal["content", "reasoning", "tool_call"]
     text: str
-    """Never empty; of a tool call first the name, then pieces of the arguments."""
+    """Never empty; for a tool call first the name, then chunks of the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    r"""What has come of a streamed reply, which is a text that may be taken in in any pieces.
+    r"""The state of a streamed reply: an immutable value, fed with text in arbitrary chunks.
 
     >>> stream, deltas = Stream().feed('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n')
     >>> deltas
@@ -64,29 +64,29 @@ class Stream:
     """
 
     streamed: bool | None = None
-    """Whether the text is a stream at all; ``None`` until its beginning tells."""
+    """Whether the body is a stream at all; ``None`` until its first characters decide."""
     done: bool = False
-    """Whether nothing that comes now could matter: the stream said that it is over, or told an error."""
+    """Whether the rest can be ignored: the stream ended with ``[DONE]`` or reported an error."""
     progress: int = 0
-    """How often the model has said something; a watchdog looks whether this grows."""
+    """Number of meaningful chunks; a watchdog checks that it grows."""
     opening: str = ""
-    """The text as long as it may be a stream or not."""
+    """The text so far, while ``streamed`` is undecided."""
     frames: Frames = field(default_factory=Frames)
     head: Mapping[str, Json] = field(default_factory=dict)
-    """What the chunks say about the reply as a whole."""
+    """Fields of the reply as a whole, such as id, model and usage."""
     choice: Mapping[str, str] = field(default_factory=dict)
-    """What they say about the choice: the finish reason, and how the provider itself calls it."""
+    """Finish reason of the choice, and the provider's native one."""
     deltas: PVector[Mapping[str, Json]] = _NO_DELTAS
-    """The deltas of the first choice, as they came."""
+    """The deltas of the first choice, unchanged."""
     others: bool = False
     """Whether there are further choices, which are not read."""
     lost: bool = False
-    """Whether a frame before the finish reason could not be read."""
+    """Whether a frame before the finish reason could not be parsed."""
     failure: Json = None
-    """The error that the stream told."""
+    """The error that the stream reported."""
 
     def feed(self, text: str) -> tuple[Stream, tuple[Delta, ...]]:
-        """Take in the next piece of the text, and give what there is to show of it."""
+        """The stream after the next chunk of text, and the deltas to display."""
         if self.done or self.streamed is False:
             return self, ()
         if self.streamed is None:
@@ -95,25 +95,26 @@ class Stream:
         return replace(self, frames=frames)._hear(found)
 
     def close(self) -> tuple[Stream, tuple[Delta, ...]]:
-        """The stream at the end of its text, and what there is to show of a last line without an end."""
+        """The stream at the end of its text, and the deltas of an unterminated last line."""
         closed = replace(self, frames=Frames())
         return closed._hear(self.frames.close())
 
     def whole(self) -> Mapping[str, Json]:
-        """The reply as it would have come without streaming, with the error that came of it, if one did."""
+        """The body as if it had not been streamed, with an ``error`` if the stream failed."""
         at, _ = self.close()
         message = joined(at.deltas)
         failure = at.failure
         if not failure and not at.done and "finish_reason" not in at.choice:
             failure = _cut("the stream ended before the reply was complete")
+        # Lost text is only a gap in an answer, but a gap in a call could change what runs.
         if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
             failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
         choices: list[Json] = [{"index": 0, "message": message, "finish_reason": None, **at.choice}]
         further: list[Json] = [{"index": 1}] if at.others else []
         began = bool(at.deltas) or bool(at.choice)
         error = {"error": failure} if failure else {}
-        told = choices + further if began else []
-        return {"object": "chat.completion", **error, **at.head, "choices": told}
+        listed = choices + further if began else []
+        return {"object": "chat.completion", **error, **at.head, "choices": listed}
 
     def _open(self, opening: str) -> tuple[Stream, tuple[Delta, ...]]:
         if opening.startswith(FIELDS):
@@ -160,12 +161,12 @@ class Stream:
 
 
 def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
-    """What there is to show of a delta, or of a message that came whole.
+    """The chunks to display of a delta, or of a whole message.
 
     >>> deltas_of({"role": "assistant", "content": "Hi", "reasoning": "Be brief."})
     (Delta(kind='reasoning', text='Be brief.'), Delta(kind='content', text='Hi'))
     """
-    # Some servers give the same reasoning under both names.
+    # Some servers send the same reasoning under both names.
     reasoning = _texts(delta.get("reasoning_content")) or _texts(delta.get("reasoning"))
     said = [Delta("reasoning", text) for text in reasoning]
     said += [Delta("content", text) for text in _texts(delta.get("content"))]
@@ -180,12 +181,12 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
 
 
 def deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
-    """What there is to show of a body of which nothing has been shown.
+    """The chunks to display of a body that was received as a whole.
 
     >>> deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)
     (Delta(kind='content', text='Hi'),)
 
-    :param whole: whether that of a body that is no stream is wanted as well
+    :param whole: whether to include a body that is not a stream
     """
     stream, deltas = Stream().feed(body)
     if stream.streamed or not whole:
@@ -196,9 +197,9 @@ def deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
 
 
 def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
-    """A body as it would have come without streaming, and the codes of what was mended for that.
+    """A body as if it had not been streamed, and the warning codes of repairs.
 
-    A body that is no stream stays as it is, whether it was to be one or not.
+    The body itself decides, not the request: servers stream unasked, or answer with JSON (llm_wiki#619).
     """
     if not body.lstrip(_BLANK).startswith(FIELDS):
         return body, ()
@@ -213,8 +214,8 @@ def _cut(why: str) -> Json:
 def _failure(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Json:
     if failure := chunk.get("error") or choice.get("error"):
         return failure
-    told = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
-    return chunk if told else None
+    is_error = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
+    return chunk if is_error else None
 
 
 def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
@@ -224,7 +225,7 @@ def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 
 
 def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The delta of a choice; some servers call it ``message``, old completions have ``text`` alone."""
+    """The delta of a choice; some servers call it ``message``, old completions have only ``text``."""
     found = (choice.get(key) for key in ("delta", "message"))
     text = choice.get("text")
     said: Mapping[str, Json] = {"content": text} if isinstance(text, str) else _NOTHING
@@ -232,14 +233,14 @@ def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _usage(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Moonshot counts tokens inside of the choice, Groq in a field of its own."""
+    """Usage outside its documented place: Moonshot reports it in the choice, Groq under ``x_groq``."""
     own = chunk.get("x_groq")
     usage = choice.get("usage") or (own.get("usage") if isinstance(own, Mapping) else None)
     return {"usage": usage} if usage else _NOTHING
 
 
 def _texts(value: Json) -> tuple[str, ...]:
-    """The texts in a content, which may be a list of parts, that are not empty."""
+    """The non-empty texts of a content, which may be a list of parts."""
     match value:
         case str():
             return (sound(value),) if value else ()

@@ -1,4 +1,4 @@
-"""The object that names a tool and its arguments, in the shapes that models give it."""
+"""Envelopes: objects that name a tool and its arguments, in the shapes that models write."""
 
 from __future__ import annotations
 

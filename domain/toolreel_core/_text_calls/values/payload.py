@@ -1,4 +1,4 @@
-"""JSON between an opener and a closing tag: whole envelopes, or the arguments of a call named before."""
+"""JSON payload between an opener and a closing tag: whole envelopes, or the arguments of a named call."""
 
 from __future__ import annotations
 

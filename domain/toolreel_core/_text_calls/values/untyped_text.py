@@ -1,7 +1,7 @@
-"""Values of parameters that are written as untyped text.
+"""Convert untyped text to the value that a parameter's schema asks for.
 
-The schema decides: a parameter that is a string keeps its text, whatever it looks like. Text that
-cannot be what the schema asks for stays a string, so that validation can say what is wrong.
+The schema decides: a string parameter keeps its text, even if it looks like a number. Text that does not
+match the schema stays a string, so that validation can report what is wrong.
 """
 
 from __future__ import annotations

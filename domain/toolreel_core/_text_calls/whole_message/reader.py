@@ -1,4 +1,4 @@
-"""What a bare dialect makes of a whole message, and the forms that several of them share."""
+"""Result type of the bare dialects' readers, and the message forms that they share."""
 
 from __future__ import annotations
 
