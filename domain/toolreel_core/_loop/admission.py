@@ -33,7 +33,15 @@ from toolreel_core._tools.faults import (
 )
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["Admission", "admit", "ask_approval", "asks_first", "call_key", "meant", "run_tool"]
+__all__ = [
+    "Admission",
+    "admit",
+    "ask_approval",
+    "call_key",
+    "coerced_arguments",
+    "needs_approval",
+    "run_tool",
+]
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or what the model is told instead."""
@@ -43,35 +51,35 @@ def admit(call: ToolCall, plan: Plan) -> Admission:
     """Check one call."""
     tool = plan.tools.by_name.get(call.name)
     if tool is None or not tool.exposed:
-        return _unknown(call, plan.tools)
-    fault = _distrusted(call, tool, plan.config) or _too_large(call, tool, plan.config)
+        return _unknown_tool(call, plan.tools)
+    fault = _text_call_fault(call, tool, plan.config) or _size_fault(call, tool, plan.config)
     if fault:
         return fault
     if isinstance(call.arguments, ArgumentError):
-        return _fault(call.name, call.arguments, plan)
-    arguments = meant(tool, call.arguments, plan.config).arguments
+        return _unread_arguments_fault(call.name, call.arguments, plan)
+    arguments = coerced_arguments(tool, call.arguments, plan.config).arguments
     found = violations(tool.parameters, arguments)
     return arguments_violate_schema(tool.name, found) if found else arguments
 
 
-def asks_first(call: ToolCall, plan: Plan) -> bool:
+def needs_approval(call: ToolCall, plan: Plan) -> bool:
     """Whether somebody is asked before an admitted call runs: for its tool's sake, or for its own."""
     tool = plan.tools.by_name[call.name]
     doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
     return tool.needs_approval or doubtful
 
 
-def _unknown(call: ToolCall, tools: ToolSurface) -> Fault:
+def _unknown_tool(call: ToolCall, tools: ToolSurface) -> Fault:
     fault = tool_not_allowed if call.name in tools.known else tool_not_found
     return fault(call.name, tools.names)
 
 
-def _distrusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
+def _text_call_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
     barred = config.text_calls_for == "read_only" and call.from_text and not tool.read_only
     return tool_not_allowed_as_text(tool.outward) if barred else None
 
 
-def _too_large(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
+def _size_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
     limit = config.max_tool_args_bytes if tool.max_args_bytes is None else tool.max_args_bytes
     size = len(call.original) if call.original.isascii() else len(call.original.encode())
     if size > limit:
@@ -80,7 +88,7 @@ def _too_large(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Faul
     return arguments_too_deep(call.name, levels) if deeper(call.original, levels) else None
 
 
-def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
+def _unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
     match error.code:
         case "ARGUMENTS_INVALID_JSON":
             return arguments_not_json(name, error.detail)
@@ -94,7 +102,7 @@ def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
             assert_never(error.code)
 
 
-def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
+def coerced_arguments(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
     """The arguments as the tool's schema shows them to be meant, as far as the configuration allows.
 
     They are unwrapped, nested JSON text is decoded, and nulls that mean "not given" are left out.

@@ -34,14 +34,14 @@ def outcome_of(state: State, reply: Reply) -> Outcome:
     problem = reply.problem
     match problem:
         case None:
-            return _judged(state, reply.content)
+            return _outcome_of_answer(state, reply.content)
         case Problem():
             return _outcome_of_problem(problem, reply)
         case _:
             assert_never(problem)
 
 
-def _judged(state: State, content: str) -> Outcome:
+def _outcome_of_answer(state: State, content: str) -> Outcome:
     """The final answer, unless the mode wanted tools that did not work out."""
     config, memory = state.plan.config, state.memory
     match config.tool_use_mode:

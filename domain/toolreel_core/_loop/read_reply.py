@@ -30,12 +30,12 @@ class Received:
 def received(body: str, state: State) -> Received:
     """Read the body of a response as the run in this state reads it."""
     plan = state.plan
-    whole, mended = unstreamed(body)
-    changed, quirks = _transformed(whole, plan.config)
+    joined, repairs = unstreamed(body)
+    changed, quirks = _transformed(joined, plan.config)
     reply = normalize_reply(
         changed, tools=plan.tools, config=plan.config, turn=state.tally.turns, earlier=_quotable(state)
     )
-    return Received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
+    return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
 
 
 def salvaged(body: str, state: State) -> Reply | None:
@@ -83,8 +83,8 @@ def _with_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
     quirks = dict.fromkeys(name for _, names in applied for name in names)
     if not quirks:
         return body, ()
-    told: Tree = {**message, "tool_calls": [call for call, _ in applied]}
-    return {**body, "choices": [{**first, "message": told}, *choices[1:]]}, tuple(quirks)
+    changed_message: Tree = {**message, "tool_calls": [call for call, _ in applied]}
+    return {**body, "choices": [{**first, "message": changed_message}, *choices[1:]]}, tuple(quirks)
 
 
 def _applied(call: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:

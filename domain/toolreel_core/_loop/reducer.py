@@ -12,9 +12,9 @@ from typing import TypeAlias, assert_never
 
 from toolreel_core._errors import ProtocolError
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import ask, ask_again, opening
+from toolreel_core._loop.next_request import opening_notes, resend_request, send_next_request
 from toolreel_core._loop.on_reply import reply_received, request_failed
-from toolreel_core._loop.tool_calls import approval_given, cut_running, cut_short, tool_returned
+from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import (
     ApprovalGiven,
@@ -56,10 +56,10 @@ def start(plan: Plan) -> Step:
 
 def fold(plan: Plan, events: Iterable[Event]) -> Step:
     """The step that a run has reached after these events, counted from the first answer."""
-    at = start(plan)
+    current = start(plan)
     for event in events:
-        at = step(at.state, event)
-    return at
+        current = step(current.state, event)
+    return current
 
 
 def step(state: State, event: Event) -> Step:
@@ -71,15 +71,15 @@ def step(state: State, event: Event) -> Step:
         case RunStarted():
             return _run_started(state, event)
         case ReplyReceived():
-            return _reply_received(_at(state, event.at_ms), event)
+            return _reply_received(_with_time(state, event.at_ms), event)
         case RequestFailed():
-            return _request_failed(_at(state, event.at_ms), event)
+            return _request_failed(_with_time(state, event.at_ms), event)
         case ToolReturned():
-            return _tool_returned(_at(state, event.at_ms), event)
+            return _tool_returned(_with_time(state, event.at_ms), event)
         case ApprovalGiven():
-            return _approval_given(_at(state, event.at_ms), event)
+            return _approval_given(_with_time(state, event.at_ms), event)
         case WaitElapsed():
-            return _wait_elapsed(_at(state, event.at_ms), event)
+            return _wait_elapsed(_with_time(state, event.at_ms), event)
         case CancelRequested():
             return _cancel_requested(state, event)
         case _:
@@ -89,9 +89,9 @@ def step(state: State, event: Event) -> Step:
 def _run_started(state: State, event: RunStarted) -> Step:
     match state.phase:
         case Idle():
-            return ask(state, opening(state.plan))
+            return send_next_request(state, opening_notes(state.plan))
         case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
@@ -102,9 +102,9 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
             _check_ref(state, event, phase.ref)
             return reply_received(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
@@ -115,9 +115,9 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
             _check_ref(state, event, phase.ref)
             return request_failed(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
@@ -128,9 +128,9 @@ def _tool_returned(state: State, event: ToolReturned) -> Step:
             _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | AwaitingReply() | Waiting() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
@@ -141,9 +141,9 @@ def _approval_given(state: State, event: ApprovalGiven) -> Step:
             _check_ref(state, event, phase.ref)
             return approval_given(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | AwaitingReply() | Waiting() | AwaitingTools():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
@@ -152,11 +152,11 @@ def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
     match state.phase:
         case Waiting() as phase:
             _check_ref(state, event, phase.ref)
-            return ask_again(state, phase)
+            return resend_request(state, phase)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
@@ -168,34 +168,34 @@ def _cancel_requested(state: State, event: CancelRequested) -> Step:
         case AwaitingReply() | Waiting():
             return settle(state, Cancelled(event.reason), (RequestAbandoned(state.tally.turns),))
         case AwaitingTools() as phase:
-            return cut_running(state, phase, Cancelled(event.reason))
+            return cancel_running(state, phase, Cancelled(event.reason))
         case AwaitingApproval() as phase:
-            return cut_short(state, (phase.call, *phase.waiting), Cancelled(event.reason))
+            return finish_mid_turn(state, (phase.call, *phase.waiting), Cancelled(event.reason))
         case Settled():
             return Step(state, (), ())
         case _:
             assert_never(state.phase)
 
 
-def _at(state: State, at_ms: int | None) -> State:
+def _with_time(state: State, at_ms: int | None) -> State:
     """The state, with the time that an event tells; after the end, nothing changes any more."""
     if at_ms is None or isinstance(state.phase, Settled):
         return state
     return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
-def _late(state: State, event: Answer) -> Step:
+def _late_answer(state: State, event: Answer) -> Step:
     return Step(state, (), (LateAnswer(event.ref),))
 
 
 def _check_ref(state: State, event: Answer, *refs: int) -> None:
     if event.ref not in refs:
-        phase, awaited = type(state.phase).__name__, " or ".join(map(str, refs))
+        phase, expected = type(state.phase).__name__, " or ".join(map(str, refs))
         raise ProtocolError(
-            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {awaited}"
+            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {expected}"
         )
 
 
-def _refusal(state: State, event: Event) -> ProtocolError:
+def _unexpected(state: State, event: Event) -> ProtocolError:
     phase, name = type(state.phase).__name__, type(event).__name__
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")

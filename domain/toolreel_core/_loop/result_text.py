@@ -8,10 +8,10 @@ from toolreel_core._protocol.state import State
 from toolreel_core._tools.result import Envelope
 from toolreel_core._transforms import apply_all
 
-__all__ = ["told"]
+__all__ = ["rendered"]
 
 
-def told(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
+def rendered(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
     """The text of a result as the run's transforms leave it, and what they changed."""
     labelled = ("untrusted_tools",) if result.untrusted else ()
     if not state.plan.config.tool_result_transforms:

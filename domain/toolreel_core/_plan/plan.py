@@ -170,8 +170,8 @@ class Plan:
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
         # What was added later counts only where it is used, so that older plans keep their names.
         later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
-        given = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
-        return chain(digest, *given)
+        parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
+        return chain(digest, *parts)
 
 
 def _object(key: str, text: JsonText) -> Tree:
