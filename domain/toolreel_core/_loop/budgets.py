@@ -1,6 +1,7 @@
-"""Budgets, the context window and repetition: whether a run may ask the model again, or run another tool.
+"""Budgets, the context window and repetition: whether a run may send a request or run a tool.
 
-Repetition is a model that goes in circles: the same call, again and again, with the same result.
+A repetition is the same call with the same result, several times in a row. A call whose result changes,
+such as polling, is none.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ __all__ = [
 ]
 
 _MAX_NAMED: Final = 3
+"""How many of the largest parts a ``ContextOverflow`` names."""
 
 
 def exhausted_limit(state: State) -> MaxTurns | BudgetSpent | None:
-    """What keeps the run from another turn: the limit of turns, or a budget."""
+    """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
     limit = state.plan.config.max_turns
     return MaxTurns(limit) if state.tally.turns >= limit else spent_budget(state)
 
 
 def spent_budget(state: State) -> BudgetSpent | None:
-    """The first budget that is used up, if one is."""
+    """The first budget that is used up, or ``None``."""
     config, tally = state.plan.config, state.tally
     tokens = tally.prompt_tokens + tally.completion_tokens
     if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
@@ -53,24 +55,24 @@ def spent_budget(state: State) -> BudgetSpent | None:
 
 
 def tool_calls_spent(state: State) -> BudgetSpent | None:
-    """The budget of tool calls, if it is used up."""
+    """The budget of tool calls if it is used up, else ``None``."""
     limit, used = state.plan.config.max_tool_calls, state.tally.tool_calls
     return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None
 
 
 def estimated_tokens(state: State, options: RequestOptions) -> int:
-    """Tokens of the request: messages, tools and options, by the plan's estimator."""
+    """Estimated tokens of the next request: messages, tools and options."""
     return state.messages.complete().tokens + estimator(state.plan.config.estimator)(options.text)
 
 
 def input_token_limit(state: State) -> int | None:
-    """Tokens that a request may have; ``None`` where nobody has set the model's window."""
+    """The maximum tokens of a request; ``None`` without ``context_window_tokens``."""
     window = state.plan.config.context_window_tokens
     return None if window is None else window - state.plan.config.reserved_response_tokens
 
 
 def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
-    """Whether the conversation and the tools no longer fit the model's window."""
+    """The outcome of a request that exceeds the context window; ``None`` if it fits."""
     limit = input_token_limit(state)
     if limit is None or (estimate := estimated_tokens(state, options)) <= limit:
         return None
@@ -86,11 +88,12 @@ def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
     return tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])
 
 
+# Memory is built once per tool call, and has nine fields; all are passed by position.
 _memory: Final = maker(Memory)
 
 
 def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
-    """The memory with one more result, and how often in a row this call now had it."""
+    """The memory with one more result, and how many times in a row this call now had it."""
     name, arguments = call.name, call.arguments if isinstance(call.arguments, str) else call.original
     key = link(known_chain("", name), digest(arguments))
     result_digest = chain("", result.text())
@@ -111,6 +114,6 @@ def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple
 
 
 def with_repetition_warning(result: Envelope, times: int) -> Envelope:
-    """The result with a warning for the model."""
+    """The result with a warning to the model that it repeats itself."""
     warning = f"You have made this call {times} times in a row, always with this result. Do something else."
     return replace(result, warnings=(*result.warnings, warning))

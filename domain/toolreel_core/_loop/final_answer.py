@@ -1,4 +1,8 @@
-"""A reply without calls: the end, or a reason to ask once more."""
+"""A reply without tool calls: end the run, or ask the model again.
+
+The model is asked again for three reasons: it wrote a call that could not be parsed, it skipped its tools in
+an enforced run (a nudge), or its final text after tools was empty.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +25,18 @@ _UNREAD: Final = "TEXT_CALL_MALFORMED"
 _FOREIGN: Final = "TEXT_CALL_BUILTIN"
 _BROKEN: Final = frozenset({_UNREAD, _TRUNCATED, _FOREIGN})
 _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
-"""Problems of a reply that leave open whether it was meant to be a call."""
+"""Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
 
 
 def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
-    """End the run, or ask again where the model skipped its tools or said nothing after them.
+    """End the run, or ask the model again.
 
-    Leads to ``Settled`` or ``AwaitingReply``. Where no turn or budget is left for another question,
-    the reply is judged as it is.
+    Leads to ``Settled`` or ``AwaitingReply``. If the turns or a budget are used up, the reply is final.
 
     :param tools_sent: whether the model could call tools
     """
+    # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
+    # before it asks for a text.
     may_ask = exhausted_limit(state) is None
     may_call = may_ask and tools_sent and bool(state.plan.tools.names)
     if tools_sent and _has_unread_call(reply):
@@ -51,23 +56,23 @@ def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
 
 
 def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """A call that nobody could read is no final answer, whatever else the text says."""
+    """End the run with ``invalid_reply``: a reply with an unparsed call is not a final answer."""
     problem = reply.problem or Problem(_MALFORMED, reply.content)
     return settle(_with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
 
 
 def _may_correct(state: State) -> bool:
-    """Once in any case: what the model was told of the mistake is new to it."""
+    """At least one correction is allowed, even without nudges: the error is new information for the model."""
     return state.memory.corrections < max(1, state.plan.config.nudge_no_tool_calls)
 
 
 def _with_answer(state: State, reply: Reply) -> State:
-    """An empty message is never written down: DeepSeek and Mistral refuse a history that holds one."""
+    """The state with the reply's text; an empty one is not stored, since DeepSeek and Mistral reject it."""
     return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
 def _has_unread_call(reply: Reply) -> bool:
-    """Whether the model has tried to call a tool, and nobody could read it or has such a tool."""
+    """Whether the model tried to call a tool in text that failed to parse, or a built-in one."""
     code = "" if reply.problem is None else reply.problem.code
     return code == _MALFORMED or (code in _OPEN and not _BROKEN.isdisjoint(reply.warnings))
 

@@ -1,4 +1,8 @@
-"""Asking the model: a new turn as long as the run may have one, or the same request once more."""
+"""Send the next request: a new turn within the limits, or a retry of the same request.
+
+The history is append-only and encoded once; a request only joins it with the plan's options, which are
+encoded once per run. So the cost of a turn does not grow with the conversation.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ __all__ = ["opening_notes", "request_of", "resend_request", "send_next_request",
 
 
 def opening_notes(plan: Plan) -> tuple[Note, ...]:
-    """What there is to say about the requests of a run before the first one."""
+    """Notes about the requests of a run that are known before the first one is sent."""
     bodies = plan.bodies
     ignored = (OptionIgnored(one.key, one.why) for one in bodies.ignored)
     quirks = (QuirkApplied(1, name) for name in bodies.quirks)
@@ -37,7 +41,7 @@ def opening_notes(plan: Plan) -> tuple[Note, ...]:
 
 
 def _unsupported_keys(plan: Plan) -> tuple[str, ...]:
-    """What the configuration asks for and the provider does not take."""
+    """Keys of the body that the configuration requires and the provider does not support."""
     tools_unsent = bool(plan.tools.names) and not plan.sends_tools and plan.config.tool_use_mode != "disabled"
     choice_unsent = _requires_call(plan) and not plan.provider.requires_calls()
     unsent_keys = {"tools": tools_unsent, "tool_choice": choice_unsent and not tools_unsent}
@@ -45,12 +49,13 @@ def _unsupported_keys(plan: Plan) -> tuple[str, ...]:
 
 
 def send_next_request(state: State, notes: tuple[Note, ...] = (), *, tools: bool = True) -> Step:
-    """Send the conversation to the model, or end the run at one of its limits.
+    """Start a new turn: send the conversation to the model, or end the run at one of its limits.
 
     Leads to ``AwaitingReply``, or to ``Settled`` with ``max_turns``, ``budget`` or ``context_overflow``.
 
-    :param tools: whether the model may call tools this time
+    :param tools: whether the model may call tools in this turn
     """
+    # Shorten before judging the overflow: a history policy may make the request fit.
     tools = tools and not state.memory.tools_dropped and state.plan.sends_tools
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
@@ -63,7 +68,7 @@ def send_next_request(state: State, notes: tuple[Note, ...] = (), *, tools: bool
 
 
 def request_of(state: State, *, tools: bool) -> Request:
-    """The request that the conversation amounts to; nothing but the state goes into it."""
+    """The request of a state, computed from the state alone; a resumed run builds the same one."""
     return Request(state.plan.model, state.messages, _options(state, tools=tools))
 
 
@@ -83,13 +88,13 @@ def _requires_call(plan: Plan) -> bool:
 
 
 def _pinned(options: RequestOptions, upstream: str) -> RequestOptions:
-    """The options with OpenRouter told to stay with one provider."""
+    """The options with OpenRouter's ``provider.order``, which pins requests to one upstream provider."""
     routing: Tree = {"provider": {"order": [upstream], "allow_fallbacks": False}}
     return RequestOptions(canonical(merged(cast("Tree", parse(options.text)), routing)))
 
 
 def resend_request(state: State, phase: Waiting) -> Step:
-    """Send the request that failed once more.
+    """Retry the failed request.
 
     Leads to ``AwaitingReply``, or to ``Settled`` with ``budget`` if the wait used up the time.
     """
@@ -100,7 +105,7 @@ def resend_request(state: State, phase: Waiting) -> Step:
 
 
 def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -> Step:
-    """Let time pass before the request is sent again. Leads to ``Waiting``."""
+    """Pause before a retry. Leads to ``Waiting``."""
     ref = state.next_ref
     waiting = state.but(phase=Waiting(ref, ms, phase), next_ref=ref + 1)
     return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(state.tally.turns, phase.attempt, ms)))

@@ -1,4 +1,9 @@
-"""A request came back: tool calls, a final answer, or a failure."""
+"""A request came back: tool calls, a final answer, or a failure.
+
+``ReplyReceived`` and ``RequestFailed`` end here. This module only decides where the run goes; the reply is
+parsed in ``read_reply``, calls run in ``tool_calls``, a reply without calls goes to ``final_answer``, and a
+failure to ``retries``.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +42,22 @@ from toolreel_core._tools.names import shown
 __all__ = ["reply_received", "request_failed"]
 
 _SAMPLE: Final = 200
+"""Characters of dropped text that its note shows."""
 _TRUNCATED: Final = ArgumentError("ARGUMENTS_TRUNCATED")
 
 
 def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
-    """Read the reply.
+    """Handle a response with status 2xx.
 
-    With calls, it leads to running them; without, to the end or to one more question; a provider's
-    passing error leads to ``Waiting``.
+    Leads to ``AwaitingTools``, ``AwaitingApproval`` or ``AwaitingReply`` if the reply has tool calls; to
+    ``Settled`` or ``AwaitingReply`` (a nudge) if it has none; to ``Waiting`` if it is a retryable error.
     """
     parsed = received(event.body, state)
     reply = parsed.reply
     counted = state.but(tally=state.tally.read(reply.usage))
     notes = _notes(state.tally.turns, parsed)
+    # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
+    # belongs to RequestFailed, so there is none here.
     if reply.problem is not None and reply.problem.passing:
         ms = _retry_delay(counted, phase, None)
         if ms is not None:
@@ -59,11 +67,14 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
 
 
 def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
-    """No reply.
+    """Handle a request without a usable response.
 
-    Leads to ``Waiting`` if the failure may pass, to a request without tools where that is allowed, else to
-    ``Settled`` with ``transport`` or ``capability``.
+    Leads to ``Waiting`` if the failure is retryable, to ``AwaitingReply`` without tools if the server rejects
+    tools and ``fallback_without_tools`` is on, else to ``Settled`` with ``transport`` or ``capability``.
+    An error body that holds the model's turn is handled like a reply.
     """
+    # The order matters. A rejected turn is answered by the model, so it must not be retried blindly; and
+    # some servers reject tools with status 500, which would be retryable.
     turn = state.tally.turns
     lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
     if reply := salvaged(event.body, state):
@@ -77,6 +88,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
 
 
 def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """Go where the reply leads: run its calls, or treat it as a final answer."""
     if reply.calls and not phase.tools_sent:
         return _tools_off(state, reply, notes)
     if reply.calls:
@@ -85,9 +97,9 @@ def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tupl
 
 
 def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
-    """The state that stays with the upstream which gave the first reply, if the provider wants that.
+    """The state pinned to the upstream provider of the first reply, if ``pin_upstream`` is on.
 
-    Signatures are worth nothing elsewhere: "Corrupted thought signature" (mastra-ai/mastra#23433).
+    Thought signatures are valid at one upstream only: "Corrupted thought signature" (mastra-ai/mastra#23433).
     """
     upstream = reply.served.provider
     if not state.plan.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
@@ -97,18 +109,19 @@ def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ..
 
 
 def _tools_refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+    """The server rejects tools: leads to ``AwaitingReply`` without tools, or to ``Settled``."""
     config = state.plan.config
     if not config.fallback_without_tools or config.tool_use_mode != "relaxed":
         return settle(state, CapabilityRefused(event.message), notes)
     turn = state.tally.turns
     memory = replace(state.memory, tools_dropped=True)
-    # The model never saw the request, so that asking it without tools is the same turn.
+    # The model never saw the request, so the request without tools belongs to the same turn.
     dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
     return send_next_request(dropped, (*notes, ToolsDropped(turn, event.message)))
 
 
 def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
-    """Milliseconds before the next try, if there is one."""
+    """Milliseconds before the next attempt, or ``None`` if there is none."""
     config = state.plan.config
     if phase.attempt >= config.max_tries:
         return None
@@ -118,19 +131,21 @@ def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None)
 
 
 def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """Calls that nobody asked for: they are not heard, and what is left is the answer."""
+    """Drop the calls of a reply to a request without tools; its text is the answer."""
     state, ignored = _ignored(state, reply.calls, "tools_off")
     problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
     return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
 
 
 def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """Store the assistant message with its calls, and run them."""
     calls, limit = _usable_calls(state, reply), state.plan.calls_per_turn
     if reply.content:
         notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
     if limit is not None and len(calls) > limit:
         state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
         calls, notes = calls[:limit], (*notes, ignored)
+    # The stored history keeps the model's ids; the projection sends a unique id for a repeated one.
     used_ids = state.messages.projection.used_ids
     repeated = [call for call in calls if call.id in used_ids]
     notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
@@ -156,10 +171,10 @@ def _notes(turn: int, parsed: Received) -> tuple[Note, ...]:
 
 
 def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls, none of which may run if the reply was cut: even closed JSON may be half a thought.
+    """The calls of a reply; those of a truncated one are marked so, and are never executed.
 
-    Some servers say ``stop`` all the same; using up just the tokens that were allowed is the tell
-    (localharness#77, qwen-code#2021).
+    Even arguments that parse may be incomplete. Some servers report ``stop`` for a truncated reply, so one
+    that used exactly the allowed output tokens counts as truncated (localharness#77, qwen-code#2021).
     """
     cap = state.plan.bodies.output_cap
     if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
@@ -168,16 +183,17 @@ def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
 
 
 def _assistant_message(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
-    """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
+    """The assistant message for the history: calls without text, which would leak into later turns."""
     sent = tuple([SentCall(call.id, call.name, _arguments_to_send(call), call.carry) for call in calls])
     return AssistantMessage("", sent, carry)
 
 
 def _arguments_to_send(call: ToolCall) -> str:
-    """The model's own text where it is a JSON object, since some providers refuse a re-encoded one.
+    """The arguments as the history sends them: verbatim if they are a JSON object, else repaired.
 
-    Arguments that could not be read are never sent back raw: llama.cpp answers 500 to them
-    (ggml-org/llama.cpp#25510). The tool message says what was wrong with them.
+    Some providers reject arguments that were re-encoded. Arguments that could not be parsed become ``{}``,
+    since llama.cpp answers them with status 500 (ggml-org/llama.cpp#25510); the tool message says what was
+    wrong.
     """
     match call.arguments:
         case ArgumentError():
@@ -190,6 +206,7 @@ def _arguments_to_send(call: ToolCall) -> str:
 
 
 def _is_object(text: str) -> bool:
+    # plain_object is the fast path for common objects; read() decides everything else.
     if plain_object(text, max_depth=MAX_DEPTH) is not None:
         return True
     return read(text).map(lambda tree: isinstance(tree, dict)).value_or(False)

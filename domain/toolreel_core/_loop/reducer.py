@@ -1,7 +1,11 @@
-"""The loop: a run is a fold of :func:`step` over events.
+"""The reducer: a run is a fold of :func:`step` over events.
 
-Rules of this file: one ``match`` on the event, then one on the phase; no guards, so that no
-case can be left out unnoticed; refused phases are named; handlers live next door.
+Rules of this file:
+
+- One ``match`` on the event, then one on the phase, each ending in ``assert_never``.
+- No ``case`` has a guard: mypy would not notice if a guarded case were deleted.
+- Phases that do not accept an event are listed by name, so a new phase is a type error here.
+- Handlers live in the modules next to this one; each names the phases that it leads to.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven
 
 
 def start(plan: Plan) -> Step:
-    """Begin a run: its first effect asks the model.
+    """Begin a run; its first effect sends the first request. Leads to ``AwaitingReply``.
 
     >>> from toolreel_core._plan.plan import Plan
     >>> start(Plan.of(model="m", messages="hi")).effects[0].request.body
@@ -55,7 +59,7 @@ def start(plan: Plan) -> Step:
 
 
 def fold(plan: Plan, events: Iterable[Event]) -> Step:
-    """The step that a run has reached after these events, counted from the first answer."""
+    """The step that a run has reached after these events; ``RunStarted`` is implied, do not pass it."""
     current = start(plan)
     for event in events:
         current = step(current.state, event)
@@ -63,9 +67,9 @@ def fold(plan: Plan, events: Iterable[Event]) -> Step:
 
 
 def step(state: State, event: Event) -> Step:
-    """What an event leads to. The same arguments always give the same step.
+    """Apply one event to a run. The same arguments always give the same step.
 
-    :raises ProtocolError: if the phase of the run cannot take the event
+    :raises ProtocolError: if the phase of the run does not accept the event, or its ``ref`` is not pending
     """
     match event:
         case RunStarted():
@@ -87,6 +91,7 @@ def step(state: State, event: Event) -> Step:
 
 
 def _run_started(state: State, event: RunStarted) -> Step:
+    """``Idle`` leads to ``AwaitingReply``."""
     match state.phase:
         case Idle():
             return send_next_request(state, opening_notes(state.plan))
@@ -97,6 +102,7 @@ def _run_started(state: State, event: RunStarted) -> Step:
 
 
 def _reply_received(state: State, event: ReplyReceived) -> Step:
+    """``AwaitingReply`` leads to any phase but ``Idle``; see :mod:`toolreel_core._loop.on_reply`."""
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
@@ -110,6 +116,10 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
 
 
 def _request_failed(state: State, event: RequestFailed) -> Step:
+    """``AwaitingReply`` leads to ``Waiting`` (retry), ``AwaitingReply`` (without tools) or ``Settled``.
+
+    Where the error body holds the model's rejected turn, it leads on like a reply.
+    """
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
@@ -123,8 +133,10 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
 
 
 def _tool_returned(state: State, event: ToolReturned) -> Step:
+    """``AwaitingTools`` stays until every running call has its result, then runs the next calls."""
     match state.phase:
         case AwaitingTools() as phase:
+            # A second answer for the same call is a mistake of the driver, so answered refs do not count.
             _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
         case Settled():
@@ -136,6 +148,7 @@ def _tool_returned(state: State, event: ToolReturned) -> Step:
 
 
 def _approval_given(state: State, event: ApprovalGiven) -> Step:
+    """``AwaitingApproval`` leads to ``AwaitingTools``, or, if denied, on to the next call."""
     match state.phase:
         case AwaitingApproval() as phase:
             _check_ref(state, event, phase.ref)
@@ -149,6 +162,7 @@ def _approval_given(state: State, event: ApprovalGiven) -> Step:
 
 
 def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
+    """``Waiting`` leads to ``AwaitingReply``, or to ``Settled`` if the wait used up the time budget."""
     match state.phase:
         case Waiting() as phase:
             _check_ref(state, event, phase.ref)
@@ -162,6 +176,7 @@ def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> Step:
+    """Every phase leads to ``Settled`` with ``cancelled``; a settled run stays as it is."""
     match state.phase:
         case Idle():
             return settle(state, Cancelled(event.reason))
@@ -178,13 +193,15 @@ def _cancel_requested(state: State, event: CancelRequested) -> Step:
 
 
 def _with_time(state: State, at_ms: int | None) -> State:
-    """The state, with the time that an event tells; after the end, nothing changes any more."""
+    """The state with the time of an event; a settled state never changes."""
+    # max(): parallel tools may report their times out of order, and time must not run backwards.
     if at_ms is None or isinstance(state.phase, Settled):
         return state
     return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
 def _late_answer(state: State, event: Answer) -> Step:
+    """Drop an answer that arrives after the end: after a cancellation, that is no mistake of the driver."""
     return Step(state, (), (LateAnswer(event.ref),))
 
 

@@ -1,4 +1,4 @@
-"""Which failures pass by themselves, and how long to wait for that."""
+"""Which failures are retryable, and how long to wait before a retry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REFUSALS_AS_FAILURE: Final = (
     "unsupported param: tools",  # llama.cpp before it: ggml-org/llama.cpp#10920
     "unsupported tool_call_parser",  # RooCodeInc/Roo-Code#10259
 )
-"""How servers say so with status 500, as if they had failed; no retry can start them with another flag."""
+"""Messages with which servers reject tools with status 500. A retry cannot help: the server lacks a flag."""
 
 _REFUSALS: Final = (
     "no endpoints found that support tool use",  # OpenRouter: zed-industries/zed#36094
@@ -34,14 +34,14 @@ _REFUSALS: Final = (
     "unsupported parameter: 'tools'",
     *_REFUSALS_AS_FAILURE,
 )
-"""How servers say that they take no tools, in lower case."""
+"""Messages with which servers reject tools, in lower case, each with the thread that shows it."""
 
 _REFUSED_OPTION: Final = "tool_choice"
-"""Sought in the message only: the body of a validation error repeats the whole request."""
+"""Searched in the message only: the body of a validation error repeats the whole request, with this key."""
 
 
 def retryable(failure: RequestFailed) -> bool:
-    """Whether the same request may work in a moment."""
+    """Whether the same request may succeed later."""
     match failure.failure:
         case "connect" | "timeout" | "broken":
             return True
@@ -54,7 +54,7 @@ def retryable(failure: RequestFailed) -> bool:
 
 
 def refuses_tools(failure: RequestFailed) -> bool:
-    """Whether the server says that it does no tools, which no retry can change."""
+    """Whether the server rejected the request because of its tools."""
     if failure.failure != "status":
         return False
     message = failure.message.lower()
@@ -67,17 +67,18 @@ def refuses_tools(failure: RequestFailed) -> bool:
 def delay_ms(
     config: LoopConfig, *, seed: int, ref: int, attempt: int, retry_after_ms: int | None
 ) -> int | None:
-    """Milliseconds before the next try, or ``None`` if the server asks for more than is allowed.
+    """Milliseconds before the next attempt; ``None`` if Retry-After exceeds ``retry_cap_ms``.
 
-    Exponential, with jitter of up to half that is drawn from the seed, so that a replay waits as long.
+    Exponential backoff, half of it jitter. The jitter is a hash of seed, ref and attempt instead of a random
+    number, so that a replay waits equally long.
 
     >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, retry_after_ms=None)
     803
     >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, retry_after_ms=5_000)
     5000
 
-    :param attempt: the try that failed, counted from 1
-    :param asked: what the server's Retry-After says
+    :param attempt: the attempt that failed, counted from 1
+    :param asked: the server's Retry-After
     """
     if retry_after_ms is not None and retry_after_ms > config.retry_cap_ms:
         return None

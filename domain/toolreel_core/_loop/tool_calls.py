@@ -1,4 +1,9 @@
-"""Running the calls of a turn, and writing down what came of each, in call order."""
+"""Run the calls of a turn, and record the result of each in call order.
+
+A turn's calls are handled from left to right. A rejected call gets its fault as the result; an admitted one
+leads to ``RunTool`` or ``AskApproval``, and the calls after it wait. With ``parallel_tools``, consecutive
+read-only calls run at the same time. When no call is left, the next request is sent.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +40,15 @@ from toolreel_core._tools.result import Envelope, envelope_of, failed
 __all__ = ["approval_given", "cancel_running", "finish_mid_turn", "run_calls", "tool_returned"]
 
 
+# A faster constructor, since calls in flight are built twice per call; all fields by position.
 _in_flight: Final = maker(InFlight)
 
 
 def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
-    """Start the next call that may run; what may not is answered with its fault.
+    """Start the next call that is admitted; rejected calls before it get their fault as the result.
 
-    Leads to ``AwaitingTools`` or ``AwaitingApproval``, on to the next request when no call is left, or
-    to ``Settled`` when the budget of tool calls is used up or a call goes in circles.
+    Leads to ``AwaitingTools`` or ``AwaitingApproval``; to ``AwaitingReply`` when no call is left; to
+    ``Settled`` when the budget of tool calls is used up or a call was repeated too often.
     """
     for index, call in enumerate(calls):
         admission = admit(call, state.plan)
@@ -65,12 +71,13 @@ def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
 
 
 def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) -> Step:
-    """Run just what was asked about, or tell the model that it was denied.
+    """Run the approved call, or return the denial to the model.
 
-    Leads to ``AwaitingTools``, or on to the next call.
+    Approved, it leads to ``AwaitingTools``; denied, on to the next call as in :func:`run_calls`.
     """
     call = phase.call
     if event.approved:
+        # The approved arguments run without another check: a second coercion could change them.
         ref = state.next_ref
         flight = _in_flight(ref, call, None, state.tally.at_ms)
         running = _with_running(state, (flight,), phase.waiting, ref + 1)
@@ -85,7 +92,10 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
 
 
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
-    """Keep the result until those of all running calls are there, then write them down and go on."""
+    """Keep a result until all running calls have theirs, then record them in call order and go on.
+
+    Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
+    """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
     untrusted, limit = _untrusted(state, returned.call), _output_limit(state, returned.call)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
@@ -109,9 +119,9 @@ def _untrusted(state: State, call: ToolCall) -> bool:
 def finish_mid_turn(
     state: State, calls: tuple[ToolCall, ...], outcome: Outcome, notes: tuple[Note, ...] = ()
 ) -> Step:
-    """End the run in the middle of a turn.
+    """End the run in the middle of a turn. Leads to ``Settled``.
 
-    Calls that were not run are answered all the same, so that the history stays valid for a provider.
+    Calls that did not run get a result too, since providers reject a history with unanswered calls.
     """
     for call in calls:
         state, note = _abandon(state, call, call_abandoned(call.name))
@@ -120,7 +130,10 @@ def finish_mid_turn(
 
 
 def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
-    """End the run while tools are running: what came back is written down, the rest is abandoned."""
+    """End the run while tools are running: record the results that arrived, abandon the other calls.
+
+    Leads to ``Settled``.
+    """
     notes: tuple[Note, ...] = ()
     for flight in phase.running:
         if flight.result is None:
@@ -155,7 +168,7 @@ def _record_results(
 
 
 def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: tuple[Note, ...]) -> Step:
-    """Start the first call, and with it, where that is allowed, those after it that only read."""
+    """Start the first call, and with ``parallel_tools`` the read-only calls right after it."""
     concurrent = calls[: _concurrent_count(state, calls)]
     admissions = (first, *(admit(call, state.plan) for call in concurrent[1:]))
     flights: list[InFlight] = []
@@ -178,7 +191,7 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, not
 
 
 def _concurrent_count(state: State, calls: tuple[ToolCall, ...]) -> int:
-    """How many calls, from the first on, run at the same time."""
+    """How many of the next calls run at the same time; at least 1."""
     if not state.plan.config.parallel_tools:
         return 1
     tools, limit = state.plan.tools.by_name, state.plan.config.max_tool_calls
@@ -213,10 +226,12 @@ def _ask_for_approval(
 def _record_result(
     state: State, call: ToolCall, result: Envelope
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
-    """The state with the result in its history, what there is to note, and the circle it closes."""
+    """The state with a result in its history, the notes, and the outcome if it was repeated too often."""
     config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
     name = shown(call.name) if tool is None else tool.name
     named = result if result.tool_name == name else replace(result, tool_name=name)
+    # The streak is counted under the inner name and without the warning: else the warning, which contains
+    # the count, would make each result differ from the one before.
     memory, times = record_repetition(
         state.memory, call if call.name == name else replace(call, name=name), named
     )
@@ -238,7 +253,7 @@ def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
 
 
 def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
-    """What was done to the arguments of an admitted call so that they fit its tool."""
+    """A note for each repair of an admitted call's arguments."""
     if arguments == call.arguments or not isinstance(call.arguments, JsonText):
         return ()
     plan = state.plan
