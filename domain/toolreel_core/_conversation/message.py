@@ -26,14 +26,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """Instructions that stand above the conversation."""
+    """Instructions to the model."""
 
     content: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user said."""
+    """A message of the user."""
 
     content: str
 
@@ -58,7 +58,7 @@ class SentCall:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model said: text, or tool calls with the text stripped."""
+    """A message of the model: text, or tool calls without text."""
 
     content: str
     calls: tuple[SentCall, ...] = ()
@@ -107,7 +107,7 @@ def wire(message: Message) -> JsonText:
 
 
 def wire_tree(message: Message) -> Tree:
-    """The same as a tree, for whoever changes it before it is written."""
+    """The wire form as a parsed tree, for transforms."""
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
@@ -137,7 +137,7 @@ def _wire_of_call(call: SentCall) -> str:
 
 
 def _check_extras(extras: JsonText) -> None:
-    """Canonical text tells by its first character what it is."""
+    """Checks the first character only: canonical JSON text has no leading space."""
     if not extras.startswith("{"):
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
 

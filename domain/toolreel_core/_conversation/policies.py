@@ -1,7 +1,7 @@
-"""Making a history shorter: named pure functions that drop old turns, or shorten what stands in them.
+"""History policies: named pure functions that drop old turns or shorten their messages.
 
-A history policy works on turns, never on single messages, so that no call is parted from its result.
-The stored history stays as it was; what a policy returns is what goes out.
+A history policy works on turns, never on single messages, so that a call keeps its result.
+The stored history does not change; a policy returns what is sent.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What goes out of a history: a copy that every provider takes, made message by message.
+"""Project the stored history to a valid conversation for the provider, message by message.
 
-Providers refuse a conversation for good over one bad message: a call without a result or a result
-without its call (MoonshotAI/kimi-code#1053), an id that was used before (zeph#6501), an empty
-assistant message (DeepSeek, Mistral), a name with a dot. The stored history stays as it was; the
-copy has every call answered once, ids that are unique over the whole conversation, names that
-fit, and no empty message, and has the forms that one provider wants besides. What is valid
-already goes out unchanged, so projecting twice changes nothing.
+One invalid message makes a provider reject every later request: a call without a result or a result without
+its call (MoonshotAI/kimi-code#1053), a repeated id (zeph#6501), an empty assistant message (DeepSeek,
+Mistral), a name with a dot. The stored history never changes. The projection has every call answered once,
+ids that are unique in the conversation, valid names and no empty message, plus what the provider's settings
+require. A valid history is sent unchanged, so projecting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ _BRIDGE: Final = AssistantMessage("Understood.")
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message as it goes out."""
+    """A message as it is sent."""
 
     message: Message
     quirks: tuple[str, ...] = ()
-    """Names of the provider's settings that made it another than the stored one."""
+    """Names of the provider settings that changed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """How far a history has been projected."""
+    """The progress of a projection: what the next message depends on."""
 
     provider: Provider = _ANY
     used_ids: PMap[str, int] = _NO_IDS
@@ -70,7 +69,7 @@ class Projection:
     """The latest message that went out is a tool result."""
 
     def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
-        """What goes out for one more message: itself, mended if need be, or nothing.
+        """Project one more message: to itself, repaired if needed, or to nothing.
 
         :param fresh: whether it belongs to the current turn, that is, comes after the last user message
         """
@@ -85,7 +84,7 @@ class Projection:
                 assert_never(message)
 
     def unanswered(self) -> tuple[Outgoing, ...]:
-        """Results for the calls that have none, which say so."""
+        """A result for each unanswered call, which says that the result is unknown."""
         return tuple(map(self._unknown, self.waiting))
 
     def _unknown(self, place: int) -> Outgoing:
@@ -156,7 +155,7 @@ _projection: Final = maker(Projection)
 
 
 def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing, ...]:
-    """The messages in an order that the provider takes, before each is looked at for itself.
+    """The messages in an order that the provider accepts; the first step of a projection.
 
     Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
     """
@@ -178,7 +177,7 @@ def turn_begins(messages: Sequence[Message]) -> int:
 
 
 def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Message, ...]:
-    """The copy of a whole history that goes out.
+    """The projection of a whole history.
 
     >>> project([UserMessage("hi"), AssistantMessage(""), ToolMessage("call_1", "{}")])
     (UserMessage(content='hi'),)
@@ -193,7 +192,7 @@ def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Mes
 
 
 def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool) -> Outgoing:
-    """The message with the provider's own fields, as far as they may go back."""
+    """The message with its provider fields, as far as ``reasoning_replay`` sends them."""
     message = outgoing.message
     match provider.reasoning_replay:
         case "verbatim":

@@ -1,8 +1,7 @@
-"""Messages of the past, read back from the texts that they were written in.
+"""Stored messages, parsed from their JSON texts when they are accessed.
 
-A message that has gone out as it is stored need not be held twice, as a value and as a text: its text says
-all that there is to know of it. So a history is a row of texts, which is in nearly every run the very row
-that goes out, and a value is made of a text when somebody looks at it.
+A message that is sent as it is stored does not have to be held twice, as a value and as a text. So a history
+holds texts only (in nearly every run, the same rope that is sent), and builds a value on access.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _CALL_FIELDS: Final = frozenset({"id", "type", "function"})
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredMessages(Sequence[Message]):
-    """Messages in order; each is made when it is looked at, so going through them is better than picking.
+    """Messages in order, each parsed on access: iterate instead of indexing.
 
     >>> StoredMessages(Rope().append(memo(UserMessage("hi")).encode()))
     StoredMessages([UserMessage(content='hi')])
@@ -66,9 +65,9 @@ class StoredMessages(Sequence[Message]):
         return f"StoredMessages({[*self]})"
 
     def mentioning(self, *words: str) -> Iterator[Message]:
-        """Those in whose own words one of these stands, and maybe others; most of the others are not read.
+        """The messages that contain one of the words, and possibly others; most others are not parsed.
 
-        What stands in a text stands in its JSON form too, in the form that it has there itself.
+        The words are searched in the JSON text, so they are escaped as JSON first.
         """
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
         return map(_message, self.memos.values_with(*inside))
@@ -76,12 +75,12 @@ class StoredMessages(Sequence[Message]):
 
 @dataclass(frozen=True, slots=True)
 class Quotable(Sequence[str]):
-    """What a model may quote of a history: what users and tools have said in it."""
+    """The texts of a history that a model may quote: those of users and tools."""
 
     history: StoredMessages
 
     def among(self, *words: str) -> Iterator[str]:
-        """Some of it, and among it all in which one of the words stands."""
+        """A subset of the texts, including all that contain one of the words."""
         return _quotable_texts(self.history.mentioning(*words))
 
     def __iter__(self) -> Iterator[str]:
@@ -103,9 +102,9 @@ def _quotable_texts(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def wire_is_memo(message: Message) -> bool:
-    """Whether the wire form of a message says all of it.
+    """Whether a message can be restored from its wire form.
 
-    A provider's own fields are merged into it, so that they could stand where the message's own would.
+    Provider fields are merged into the wire form, so one with the name of a standard field would replace it.
     """
     if not isinstance(message, AssistantMessage):
         return True
@@ -118,7 +117,7 @@ def wire_is_memo(message: Message) -> bool:
 
 
 def memo(message: Message) -> JsonText:
-    r"""The text that a message is read back from: its wire form if that says all of it, else its parts.
+    r"""The text that restores a message: its wire form if possible, else a list of its parts.
 
     >>> memo(UserMessage("hi"))
     '{"role":"user","content":"hi"}'

@@ -1,9 +1,9 @@
-"""The history of a run: stored as it was, and encoded once for going out.
+"""The transcript: the append-only history of a run, with each message encoded once for sending.
 
-Appending costs the same at the first message and at the ten-thousandth, and states of one run
-share their common past. What goes out is written anew only where older messages have to change:
-when a user message ends the turn whose reasoning went back, and when the history is shortened.
-As long as all that is stored goes out unchanged, the texts that go out are all that is held of it.
+Appending costs the same at the first message and at the ten-thousandth, and the states of a run share their
+common history. Messages are encoded again only if earlier ones must change: when a user message ends the
+turn whose reasoning was sent back, and when the history is shortened. While all stored messages are sent
+unchanged, ``stored`` and ``texts`` are one object, so the history is held in memory once.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Transcript:
     """Messages in order, with the texts that go out for them; made by :meth:`of` and :meth:`append`."""
 
     stored: Rope
-    """What the messages are read back from: the same row as the texts, until one goes out in other words."""
+    """The memo of each message; the same object as ``texts`` until a message is sent in another form."""
     less: Rope | None
-    """What those are read back from that go out, once the history was shortened."""
+    """The memos of the messages that are sent, if the history was shortened; else ``None``."""
     form: Form
     texts: Rope
     """The wire form of what :mod:`~toolreel_core._conversation.projection` sends."""
@@ -74,17 +74,17 @@ class Transcript:
 
     @property
     def messages(self) -> StoredMessages:
-        """As they are stored."""
+        """The stored messages."""
         return StoredMessages(self.stored)
 
     @property
     def kept(self) -> StoredMessages | None:
-        """What of them goes out, once the history was shortened; until then, all."""
+        """The messages that are sent, if the history was shortened; ``None`` if all are."""
         return None if self.less is None else StoredMessages(self.less)
 
     @property
     def outgoing(self) -> StoredMessages:
-        """The stored messages that go out, before they are projected."""
+        """The stored messages that are sent, before projection."""
         return self.messages if self.less is None else StoredMessages(self.less)
 
     @property
@@ -109,24 +109,24 @@ class Transcript:
         return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
-        """This transcript, of which from now on only these messages go out."""
+        """This transcript, shortened: from now on only these messages are sent."""
         return _shortened_to(self.stored, kept, self.form)
 
     def complete(self) -> Transcript:
-        """This transcript as it may go out now: a call that still has no result gets one that says so."""
+        """This transcript with a result for each unanswered call, since providers reject one without."""
         if not self.projection.waiting:
             return self
         return self._with(self.projection.unanswered(), replace(self.projection, waiting=()), None)
 
     def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
-        """Whether messages that went out before have to go out otherwise once this one has joined."""
+        """Whether appending this message changes how earlier ones are sent."""
         provider = self.form.provider
         if isinstance(message, UserMessage):
             return provider.reasoning_replay == "current_turn"
         return provider.single_leading_system
 
     def _rebuilt(self, messages: Sequence[Message]) -> Transcript:
-        """This transcript with more messages, and all that goes out written once more."""
+        """This transcript with more messages, and every message encoded again."""
         if self.less is None:
             return Transcript.of([*self.messages, *messages], self.form)
         return _shortened_to(_row(self.stored, messages), [*StoredMessages(self.less), *messages], self.form)

@@ -1,6 +1,6 @@
-"""How a message is written for one provider: the last step on its way out.
+"""Encode a message for one provider: the last step before sending.
 
-The same message always gives the same text, so it is written once, when it joins the history.
+The same message always gives the same text, so it is encoded once, when it is appended to the history.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REASONING: Final = ("reasoning_content", "reasoning")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What decides how messages are written in a run."""
+    """The settings that decide how messages are encoded in a run."""
 
     provider: Provider = _ANY
     message_transforms: tuple[str, ...] = ()
@@ -192,9 +192,9 @@ def _is_gemini_text(entry: Json) -> bool:
 
 
 def _special_token_guard(tree: Tree, _: Provider) -> Tree:
-    """Whoever writes what a tool returns could end its turn and speak as the user (ggml-org/llama.cpp#26273).
+    """Break control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273).
 
-    No control token begins outside the strings of a JSON text, so a result stays JSON.
+    Control tokens occur only inside the strings of a JSON text, so the result stays valid JSON.
     """
     return {**tree, "content": neutralized(str(tree["content"]))}
 

@@ -45,8 +45,9 @@ def received(body: str, state: State) -> Received:
 def salvaged(body: str, state: State) -> Reply | None:
     """The model's turn from an error body, or ``None``.
 
-    Servers reject a tool call that they cannot parse. Groq returns the model's text as ``failed_generation``. It may still hold a call that text dialects can
-    parse; if not, the reply has the problem ``MALFORMED_FUNCTION_CALL``.
+    Servers reject a tool call that they cannot parse. Groq returns the model's text as
+    ``failed_generation``. It may still hold a call that text dialects can parse; if not, the reply has the
+    problem ``MALFORMED_FUNCTION_CALL``.
     """
     text = failed_generation(body)
     if text is None:

@@ -1,7 +1,7 @@
-"""The part of a request's body that follows the messages, in the forms that a run may need.
+"""The part of a request body that follows the messages, encoded once per run in three variants.
 
-Made once a run from the plan's options: overrides merged, what the provider does not take left out
-or renamed, tools and ``response_format`` kept apart. Whatever was changed or left out has a name.
+Built from the plan's options: overrides are merged, keys that the provider does not support are dropped or
+renamed, and ``response_format`` is not sent with tools. Each change is recorded by name, for notes.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class LoopConfig:
     final_stream: bool = False
     """Have replies streamed where the model can call no tools: in a chat, and in the turn after tools."""
     max_tries: int = 3
-    """Tries of one request, the first included, when the far side fails for the moment."""
+    """Attempts of one request, including the first, when failures are retryable."""
     retry_base_ms: int = 1_000
     """Milliseconds before the first retry, doubled for each further one, with jitter from the seed."""
     retry_cap_ms: int = 60_000
@@ -163,7 +163,7 @@ class LoopConfig:
             _check_registered(key, getattr(self, key), partial(transform, kind))
 
     def _check_cost(self) -> None:
-        """Kept as a float, so that equal plans have equal digests."""
+        """Check the cost and store it as a float: 1 and 1.0 must give equal plans equal digests."""
         cost = self.max_cost
         if cost is None:
             return
@@ -175,7 +175,7 @@ class LoopConfig:
         object.__setattr__(self, "max_cost", float(cost))
 
     def _check_consistency(self) -> None:
-        """Values that are fine alone and contradict each other."""
+        """Check values that are valid alone and may contradict each other."""
         if self.max_argument_depth > MAX_DEPTH:
             raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
         if not self.fix_empty_final_text.strip():
@@ -263,7 +263,7 @@ _MINIMA: Final[Mapping[str, int]] = {
     "context_window_tokens": 1,
     "reserved_response_tokens": 0,
 }
-"""The least that a count may be."""
+"""The minimum of each count."""
 
 _MAX_COST: Final = 1_000_000_000
 

@@ -1,6 +1,7 @@
-"""How many tools, and how much of them, may be sent to a model: large surfaces crowd out the rest.
+"""Limits of a tool surface: the number of tools and the bytes of their definitions.
 
-A refusal says how far it is too much, what takes the room, and what to leave out.
+A surface that exceeds them is rejected before the run starts. The error gives the excess, lists the largest
+sources and tools, and suggests what to leave out.
 """
 
 from __future__ import annotations

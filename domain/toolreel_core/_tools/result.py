@@ -1,4 +1,4 @@
-"""The one form in which every tool result reaches the model.
+"""The envelope: the one format in which every tool result is returned to the model.
 
 ``{"ok": bool, "tool_name": str, "data": object, "warnings": [], "errors": [{"code", "message"}]}``:
 small and uniform, whatever the tool returned. Debugging detail goes to the notes instead.
@@ -53,7 +53,7 @@ class Envelope:
     warnings: tuple[str, ...] = ()
     errors: tuple[ToolFailure, ...] = ()
     untrusted: bool = False
-    """Strangers may have written it; the model is told so in a ``notice``."""
+    """Whether third parties may have written the data; a ``notice`` then warns the model."""
     _text: JsonText = field(default=NOTHING, init=False, repr=False, compare=False)
 
     def text(self) -> JsonText:
@@ -77,7 +77,7 @@ class Envelope:
         )
 
     def tree(self) -> Tree:
-        """The same as a tree, for whoever changes it before it is written."""
+        """The envelope as a parsed tree, for transforms."""
         return {
             "ok": self.ok,
             "tool_name": self.tool_name,
@@ -92,7 +92,7 @@ class Envelope:
 
 
 def failed(tool_name: str, fault: Fault) -> Envelope:
-    """The compact failure that tells the model of a fault."""
+    """The failed envelope that returns a fault to the model."""
     return Envelope(False, shown(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),))
 
 
