@@ -1,9 +1,9 @@
-"""Texts in a row, in blocks that are joined once.
+"""A rope: JSON texts joined into blocks that are never copied again.
 
-A conversation of megabytes goes out in every turn. Were its body put together anew each time, a turn would
-cost what the whole conversation costs; so the texts are joined into blocks, and a block that is full is
-never copied again: all later states, and the bodies of all later requests, share it. The texts behind the
-last full block stand in handfuls, which are shared as well.
+Every turn sends the whole conversation, possibly megabytes. Joining it again for each request would make the
+cost of a turn grow with the conversation. Instead, texts are joined into blocks; all later states and
+request bodies share a full block. The texts after the last full block are kept in tuples of eight
+("handfuls"), which states share too.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 __all__ = ["BLOCK", "HANDFUL", "Rope"]
 
 BLOCK: Final = 32_768
-"""Bytes from which on a block is full."""
+"""Minimum bytes of a full block."""
 HANDFUL: Final = 8
-"""Texts of a handful: of those behind the last full one, each state has its own copy."""
+"""Texts per handful. Each state copies only the texts after the last full handful."""
 
 _NOTHING: Final[PVector[bytes]] = pvector()
 
 
 @dataclass(frozen=True, slots=True)
 class Rope:
-    """JSON texts in a row, as they stand in an array."""
+    """A sequence of JSON texts, the elements of an array; appending costs the same at any length."""
 
     full: PVector[bytes] = _NOTHING
     """Blocks of joined texts in UTF-8; each but the first begins with a comma."""
@@ -65,19 +65,19 @@ class Rope:
         return self.full_count + HANDFUL * len(self.handfuls) + len(self.newest)
 
     def pieces(self) -> tuple[bytes, ...]:
-        """The texts with commas between them, in pieces, of which all but the last one are shared."""
+        """The comma-separated texts in pieces; all but the last piece are shared with earlier ropes."""
         behind = [*chain.from_iterable(self.handfuls), *self.newest]
         return (*self.full, self._comma() + b",".join(behind)) if behind else tuple(self.full)
 
     def values(self) -> Iterator[Json]:
-        """What the texts say, read when it is asked for: a block at a time, and then text by text."""
+        """The parsed values, lazily: one block at a time, then text by text."""
         for block in self.full:
             yield from _values(block)
         for text in (*chain.from_iterable(self.handfuls), *self.newest):
             yield _value(text)
 
     def values_with(self, *words: bytes) -> Iterator[Json]:
-        """What the texts say of those blocks in which one of some words stands, or of fewer texts."""
+        """The parsed values of each block or single text that contains one of the words."""
         for block in self.full:
             if any(word in block for word in words):
                 yield from _values(block)
@@ -86,7 +86,7 @@ class Rope:
                 yield _value(text)
 
     def values_from_the_end(self) -> Iterator[Json]:
-        """The same, the newest first."""
+        """The parsed values, newest first."""
         for text in reversed([*chain.from_iterable(self.handfuls), *self.newest]):
             yield _value(text)
         for block in reversed(self.full):

@@ -26,14 +26,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """Instructions that stand above the conversation."""
+    """Instructions to the model."""
 
     content: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user said."""
+    """A message of the user."""
 
     content: str
 
@@ -58,7 +58,7 @@ class SentCall:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model said: text, or tool calls with the text stripped."""
+    """A message of the model: text, or tool calls without text."""
 
     content: str
     calls: tuple[SentCall, ...] = ()
@@ -97,7 +97,7 @@ def wire(message: Message) -> JsonText:
         case UserMessage():
             return JsonText(f'{{"role":"user","content":{quote(message.content)}}}')
         case AssistantMessage():
-            return _wire_of_what_was_said(message)
+            return _wire_of_assistant(message)
         case ToolMessage():
             name = f'"name":{quote(message.name)},' if message.name else ""
             called, content = quote(message.call_id), quote(message.content)
@@ -107,15 +107,15 @@ def wire(message: Message) -> JsonText:
 
 
 def wire_tree(message: Message) -> Tree:
-    """The same as a tree, for whoever changes it before it is written."""
+    """The wire form as a parsed tree, for transforms."""
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case UserMessage():
             return {"role": "user", "content": message.content}
         case AssistantMessage():
-            told: Tree = {"role": "assistant", "content": message.content} | _calls(message.calls)
-            return _with(told, message.extras)
+            tree: Tree = {"role": "assistant", "content": message.content} | _calls(message.calls)
+            return _with_extras(tree, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
             return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
@@ -123,7 +123,7 @@ def wire_tree(message: Message) -> Tree:
             assert_never(message)
 
 
-def _wire_of_what_was_said(message: AssistantMessage) -> JsonText:
+def _wire_of_assistant(message: AssistantMessage) -> JsonText:
     if message.extras != NOTHING or any(call.extras != NOTHING for call in message.calls):
         return canonical(wire_tree(message))
     content, calls = quote(message.content), ",".join(map(_wire_of_call, message.calls))
@@ -137,7 +137,7 @@ def _wire_of_call(call: SentCall) -> str:
 
 
 def _check_extras(extras: JsonText) -> None:
-    """Canonical text tells by its first character what it is."""
+    """Checks the first character only: canonical JSON text has no leading space."""
     if not extras.startswith("{"):
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
 
@@ -148,8 +148,8 @@ def _calls(calls: tuple[SentCall, ...]) -> dict[str, Json]:
 
 def _call(call: SentCall) -> Tree:
     function = {"name": call.name, "arguments": call.arguments}
-    return _with({"id": call.id, "type": "function", "function": function}, call.extras)
+    return _with_extras({"id": call.id, "type": "function", "function": function}, call.extras)
 
 
-def _with(tree: Tree, extras: JsonText) -> Tree:
+def _with_extras(tree: Tree, extras: JsonText) -> Tree:
     return tree if extras == NOTHING else merged(tree, cast("Tree", parse(extras)))

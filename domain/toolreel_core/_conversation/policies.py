@@ -1,7 +1,7 @@
-"""Making a history shorter: named pure functions that drop old turns, or shorten what stands in them.
+"""History policies: named pure functions that drop old turns or shorten their messages.
 
-A history policy works on turns, never on single messages, so that no call is parted from its result.
-The stored history stays as it was; what a policy returns is what goes out.
+A history policy works on turns, never on single messages, so that a call keeps its result.
+The stored history does not change; a policy returns what is sent.
 """
 
 from __future__ import annotations
@@ -130,10 +130,10 @@ def reduced(
     measured, kept, applied = cache(cost), turns(messages), list[str]()
     allowed = _cost(kept, measured) - excess
     for name, policy in policies:
-        left = _cost(kept, measured) - allowed
-        if left <= 0:
+        remaining = _cost(kept, measured) - allowed
+        if remaining <= 0:
             break
-        before, kept = kept, policy(kept, left, measured)
+        before, kept = kept, policy(kept, remaining, measured)
         if kept != before:
             applied.append(name)
     return tuple(message for turn in kept for message in turn.messages), tuple(applied)
@@ -166,7 +166,7 @@ def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> t
     """The history without old turns that called tools, but for the newest turn."""
     newest, kept = _newest(history), list[Turn]()
     for turn in history[:newest]:
-        if excess > 0 and _called(turn):
+        if excess > 0 and _has_calls(turn):
             excess -= _cost((turn,), cost)
         else:
             kept.append(turn)
@@ -184,22 +184,24 @@ def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tup
     another question.
     """
     newest, kept, orphaned = _newest(history), list[Turn](), False
-    question = max((at for at, turn in enumerate(history[: newest + 1]) if _asked(turn)), default=newest)
+    question = max(
+        (at for at, turn in enumerate(history[: newest + 1]) if _is_question(turn)), default=newest
+    )
     for at, turn in enumerate(history):
-        orphaned = orphaned and not _asked(turn)
+        orphaned = orphaned and not _is_question(turn)
         stays = turn.pinned or at == question or at >= newest
         if stays or (excess <= 0 and not orphaned):
             kept.append(turn)
         else:
             excess -= _cost((turn,), cost)
-            orphaned = orphaned or _asked(turn)
+            orphaned = orphaned or _is_question(turn)
     return tuple(kept)
 
 
 def _newest(history: tuple[Turn, ...]) -> int:
     """Where the newest turn begins; what is said to the model on top of its results belongs to them."""
-    answers = [at for at, turn in enumerate(history) if not _asked(turn)]
-    if answers and _called(history[answers[-1]]):
+    answers = [at for at, turn in enumerate(history) if not _is_question(turn)]
+    if answers and _has_calls(history[answers[-1]]):
         return answers[-1]
     return max(len(history) - 1, 0)
 
@@ -208,11 +210,11 @@ def _cost(history: tuple[Turn, ...], cost: Cost) -> int:
     return sum(cost(message) for turn in history for message in turn.messages)
 
 
-def _asked(turn: Turn) -> bool:
+def _is_question(turn: Turn) -> bool:
     return isinstance(turn.head, UserMessage)
 
 
-def _called(turn: Turn) -> bool:
+def _has_calls(turn: Turn) -> bool:
     return isinstance(turn.head, AssistantMessage) and bool(turn.head.calls)
 
 
@@ -231,8 +233,8 @@ def _shortened(message: Message, names: Mapping[str, str]) -> Message:
         return message
     left_out = len(result.data.encode("utf-8", "replace"))
     called = f"call {result.tool_name} again" if result.tool_name else "make the call again"
-    words = f"{left_out} bytes of this older result were left out to save room. If you need them, {called}."
-    return replace(message, content=replace(result, data=_NOTHING, warnings=(words,)).text())
+    warning = f"{left_out} bytes of this older result were left out to save room. If you need them, {called}."
+    return replace(message, content=replace(result, data=_NOTHING, warnings=(warning,)).text())
 
 
 def _result(content: str, name: str) -> Envelope:

@@ -1,11 +1,10 @@
-"""What goes out of a history: a copy that every provider takes, made message by message.
+"""Project the stored history to a valid conversation for the provider, message by message.
 
-Providers refuse a conversation for good over one bad message: a call without a result or a result
-without its call (MoonshotAI/kimi-code#1053), an id that was used before (zeph#6501), an empty
-assistant message (DeepSeek, Mistral), a name with a dot. The stored history stays as it was; the
-copy has every call answered once, ids that are unique over the whole conversation, names that
-fit, and no empty message, and has the forms that one provider wants besides. What is valid
-already goes out unchanged, so projecting twice changes nothing.
+One invalid message makes a provider reject every later request: a call without a result or a result without
+its call (MoonshotAI/kimi-code#1053), a repeated id (zeph#6501), an empty assistant message (DeepSeek,
+Mistral), a name with a dot. The stored history never changes. The projection has every call answered once,
+ids that are unique in the conversation, valid names and no empty message, plus what the provider's settings
+require. A valid history is sent unchanged, so projecting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -32,31 +31,31 @@ from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.result import failed
 
-__all__ = ["Projection", "Shown", "arranged", "project", "turn_begins"]
+__all__ = ["Outgoing", "Projection", "arranged", "project", "turn_begins"]
 
 _NO_IDS: Final[PMap[str, int]] = pmap()
 _ANY: Final = Provider()
-_FIRST: Final = (0,)
+_ONE_WAITING: Final = (0,)
 """What waits after a single call; all states share it."""
 _BRIDGE: Final = AssistantMessage("Understood.")
 """What stands between a tool result and a user message where that is not allowed (zed#31736)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A message as it goes out."""
+class Outgoing:
+    """A message as it is sent."""
 
     message: Message
     quirks: tuple[str, ...] = ()
-    """Names of the provider's settings that made it another than the stored one."""
+    """Names of the provider settings that changed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """How far a history has been projected."""
+    """The progress of a projection: what the next message depends on."""
 
     provider: Provider = _ANY
-    taken: PMap[str, int] = _NO_IDS
+    used_ids: PMap[str, int] = _NO_IDS
     """The ids that have gone out, each with how many forms of it there are so far."""
     called: tuple[SentCall, ...] = ()
     """Calls of the latest assistant message, as they are stored."""
@@ -69,98 +68,104 @@ class Projection:
     after_result: bool = False
     """The latest message that went out is a tool result."""
 
-    def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Shown, ...]]:
-        """What goes out for one more message: itself, mended if need be, or nothing.
+    def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
+        """Project one more message: to itself, repaired if needed, or to nothing.
 
         :param fresh: whether it belongs to the current turn, that is, comes after the last user message
         """
         match message:
             case SystemMessage() | UserMessage():
-                return self._told(message)
+                return self._add_prompt(message)
             case AssistantMessage():
-                return self._spoken(message, fresh=fresh)
+                return self._add_assistant(message, fresh=fresh)
             case ToolMessage():
-                return self._answered(message)
+                return self._add_result(message)
             case _:
                 assert_never(message)
 
-    def unanswered(self) -> tuple[Shown, ...]:
-        """Results for the calls that have none, which say so."""
+    def unanswered(self) -> tuple[Outgoing, ...]:
+        """A result for each unanswered call, which says that the result is unknown."""
         return tuple(map(self._unknown, self.waiting))
 
-    def _unknown(self, place: int) -> Shown:
+    def _unknown(self, place: int) -> Outgoing:
         name = self.sent[place].name
         text = failed(name, result_unknown(name)).text()
         return self._result(place, ToolMessage(self.called[place].id, text))
 
-    def _told(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Shown, ...]]:
+    def _add_prompt(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         after_result = self.after_result or bool(self.waiting)
         bridged = self.provider.assistant_after_tool and after_result
-        bridge = (Shown(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
-        told = _projection(self.provider, self.taken, self.called, self.sent, (), self.calls, False)
-        return told, (*self.unanswered(), *bridge, Shown(message))
+        bridge = (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
+        after = _projection(self.provider, self.used_ids, self.called, self.sent, (), self.calls, False)
+        return after, (*self.unanswered(), *bridge, Outgoing(message))
 
-    def _spoken(self, message: AssistantMessage, *, fresh: bool) -> tuple[Projection, tuple[Shown, ...]]:
+    def _add_assistant(
+        self, message: AssistantMessage, *, fresh: bool
+    ) -> tuple[Projection, tuple[Outgoing, ...]]:
         empty = not message.content.strip() and not message.calls
         if empty and self.provider.drop_empty_assistant:
             return self, ()
-        taken, sent = self.taken, list[SentCall]()
+        used_ids, sent = self.used_ids, list[SentCall]()
         for count, call in enumerate(message.calls, self.calls):
             name = outward_name(call.name)
-            sent_id = free_id(call.id, name, count, taken, self.provider.id_style)
-            taken = taken.set(call.id, (taken.get(call.id, 0)) + 1)
+            sent_id = free_id(call.id, name, count, used_ids, self.provider.id_style)
+            used_ids = used_ids.set(call.id, (used_ids.get(call.id, 0)) + 1)
             if sent_id == call.id and name == call.name:
                 sent.append(call)
             else:
-                taken = taken if sent_id in taken else taken.set(sent_id, 1)
+                used_ids = used_ids if sent_id in used_ids else used_ids.set(sent_id, 1)
                 sent.append(SentCall(sent_id, name, call.arguments, call.extras))
         out = tuple(sent)
         out = message.calls if out == message.calls else out
-        shown = _echoed(self._renamed(message, out), self.provider, fresh=fresh)
-        waiting = _FIRST if len(out) == 1 else tuple(range(len(out)))
-        spoken = _projection(self.provider, taken, message.calls, out, waiting, self.calls + len(out), False)
-        return spoken, (*self.unanswered(), shown) if self.waiting else (shown,)
+        outgoing = _with_allowed_extras(self._renamed(message, out), self.provider, fresh=fresh)
+        waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
+        after = _projection(
+            self.provider, used_ids, message.calls, out, waiting, self.calls + len(out), False
+        )
+        return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
-    def _renamed(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Shown:
+    def _renamed(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Outgoing:
         if sent is message.calls:
-            return Shown(message)
+            return Outgoing(message)
         both = zip(message.calls, sent, strict=True)
         styled = self.provider.id_style != "keep" and any(call.id != one.id for call, one in both)
-        return Shown(AssistantMessage(message.content, sent, message.extras), ("id_style",) if styled else ())
+        return Outgoing(
+            AssistantMessage(message.content, sent, message.extras), ("id_style",) if styled else ()
+        )
 
-    def _answered(self, message: ToolMessage) -> tuple[Projection, tuple[Shown, ...]]:
+    def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         for place in self.waiting:
             if self.called[place].id == message.call_id:
                 rest = tuple([other for other in self.waiting if other != place])
                 answered = _projection(
-                    self.provider, self.taken, self.called, self.sent, rest, self.calls, True
+                    self.provider, self.used_ids, self.called, self.sent, rest, self.calls, True
                 )
                 return answered, (self._result(place, message),)
         return self, ()
 
-    def _result(self, place: int, message: ToolMessage) -> Shown:
+    def _result(self, place: int, message: ToolMessage) -> Outgoing:
         call = self.sent[place]
         if self.provider.tool_result_name:
-            return Shown(ToolMessage(call.id, message.content, call.name), ("tool_result_name",))
+            return Outgoing(ToolMessage(call.id, message.content, call.name), ("tool_result_name",))
         same = call.id == message.call_id and not message.name
-        return Shown(message if same else ToolMessage(call.id, message.content))
+        return Outgoing(message if same else ToolMessage(call.id, message.content))
 
 
 _projection: Final = maker(Projection)
 
 
-def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Shown, ...]:
-    """The messages in an order that the provider takes, before each is looked at for itself.
+def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing, ...]:
+    """The messages in an order that the provider accepts; the first step of a projection.
 
     Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
     """
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     if not provider.single_leading_system or not systems:
-        return tuple(Shown(message) for message in messages)
+        return tuple(Outgoing(message) for message in messages)
     joined = SystemMessage("\n\n".join(system.content for system in systems))
     quirks = () if len(systems) == 1 and messages[0] == joined else ("single_leading_system",)
-    others = (Shown(message) for message in messages if not isinstance(message, SystemMessage))
-    return (Shown(joined, quirks), *others)
+    others = (Outgoing(message) for message in messages if not isinstance(message, SystemMessage))
+    return (Outgoing(joined, quirks), *others)
 
 
 def turn_begins(messages: Sequence[Message]) -> int:
@@ -172,26 +177,26 @@ def turn_begins(messages: Sequence[Message]) -> int:
 
 
 def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Message, ...]:
-    """The copy of a whole history that goes out.
+    """The projection of a whole history.
 
     >>> project([UserMessage("hi"), AssistantMessage(""), ToolMessage("call_1", "{}")])
     (UserMessage(content='hi'),)
     """
-    projection, sent = Projection(provider), list[Shown]()
-    shown = [one.message for one in arranged(tuple(messages), provider)]
-    begins = turn_begins(shown)
-    for at, message in enumerate(shown):
+    projection, sent = Projection(provider), list[Outgoing]()
+    outgoing = [one.message for one in arranged(tuple(messages), provider)]
+    begins = turn_begins(outgoing)
+    for at, message in enumerate(outgoing):
         projection, out = projection.of(message, fresh=at >= begins)
         sent += out
     return tuple(one.message for one in (*sent, *projection.unanswered()))
 
 
-def _echoed(shown: Shown, provider: Provider, *, fresh: bool) -> Shown:
-    """The message with the provider's own fields, as far as they may go back."""
-    message = shown.message
+def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool) -> Outgoing:
+    """The message with its provider fields, as far as ``reasoning_replay`` sends them."""
+    message = outgoing.message
     match provider.reasoning_replay:
         case "verbatim":
-            return shown
+            return outgoing
         case "current_turn":
             kept = fresh
         case "never":
@@ -199,10 +204,10 @@ def _echoed(shown: Shown, provider: Provider, *, fresh: bool) -> Shown:
         case _:
             assert_never(provider.reasoning_replay)
     if kept or not isinstance(message, AssistantMessage) or not _has_extras(message):
-        return shown
+        return outgoing
     calls = tuple(replace(call, extras=NOTHING) for call in message.calls)
     bare = replace(message, calls=calls, extras=NOTHING)
-    return Shown(bare, (*shown.quirks, "reasoning_replay"))
+    return Outgoing(bare, (*outgoing.quirks, "reasoning_replay"))
 
 
 def _has_extras(message: AssistantMessage) -> bool:

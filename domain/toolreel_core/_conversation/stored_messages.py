@@ -1,8 +1,7 @@
-"""Messages of the past, read back from the texts that they were written in.
+"""Stored messages, parsed from their JSON texts when they are accessed.
 
-A message that has gone out as it is stored need not be held twice, as a value and as a text: its text says
-all that there is to know of it. So a history is a row of texts, which is in nearly every run the very row
-that goes out, and a value is made of a text when somebody looks at it.
+A message that is sent as it is stored does not have to be held twice, as a value and as a text. So a history
+holds texts only (in nearly every run, the same rope that is sent), and builds a value on access.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
 
-__all__ = ["Quotable", "Recalled", "memo", "wire_is_memo"]
+__all__ = ["Quotable", "StoredMessages", "memo", "wire_is_memo"]
 
-_OF_A_MESSAGE: Final = frozenset({"role", "content", "tool_calls"})
-_OF_A_CALL: Final = frozenset({"id", "type", "function"})
+_MESSAGE_FIELDS: Final = frozenset({"role", "content", "tool_calls"})
+_CALL_FIELDS: Final = frozenset({"id", "type", "function"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Recalled(Sequence[Message]):
-    """Messages in order; each is made when it is looked at, so going through them is better than picking.
+class StoredMessages(Sequence[Message]):
+    """Messages in order, each parsed on access: iterate instead of indexing.
 
-    >>> Recalled(Rope().append(memo(UserMessage("hi")).encode()))
-    Recalled([UserMessage(content='hi')])
+    >>> StoredMessages(Rope().append(memo(UserMessage("hi")).encode()))
+    StoredMessages([UserMessage(content='hi')])
     """
 
     memos: Rope
@@ -63,12 +62,12 @@ class Recalled(Sequence[Message]):
         return next(nearer)
 
     def __repr__(self) -> str:
-        return f"Recalled({[*self]})"
+        return f"StoredMessages({[*self]})"
 
     def mentioning(self, *words: str) -> Iterator[Message]:
-        """Those in whose own words one of these stands, and maybe others; most of the others are not read.
+        """The messages that contain one of the words, and possibly others; most others are not parsed.
 
-        What stands in a text stands in its JSON form too, in the form that it has there itself.
+        The words are searched in the JSON text, so they are escaped as JSON first.
         """
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
         return map(_message, self.memos.values_with(*inside))
@@ -76,16 +75,16 @@ class Recalled(Sequence[Message]):
 
 @dataclass(frozen=True, slots=True)
 class Quotable(Sequence[str]):
-    """What a model may quote of a history: what users and tools have said in it."""
+    """The texts of a history that a model may quote: those of users and tools."""
 
-    history: Recalled
+    history: StoredMessages
 
     def among(self, *words: str) -> Iterator[str]:
-        """Some of it, and among it all in which one of the words stands."""
-        return _told(self.history.mentioning(*words))
+        """A subset of the texts, including all that contain one of the words."""
+        return _quotable_texts(self.history.mentioning(*words))
 
     def __iter__(self) -> Iterator[str]:
-        return _told(self.history)
+        return _quotable_texts(self.history)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -98,27 +97,27 @@ class Quotable(Sequence[str]):
         return tuple(iter(self))[index]
 
 
-def _told(messages: Iterable[Message]) -> Iterator[str]:
+def _quotable_texts(messages: Iterable[Message]) -> Iterator[str]:
     return (message.content for message in messages if isinstance(message, ToolMessage | UserMessage))
 
 
 def wire_is_memo(message: Message) -> bool:
-    """Whether the wire form of a message says all of it.
+    """Whether a message can be restored from its wire form.
 
-    A provider's own fields are merged into it, so that they could stand where the message's own would.
+    Provider fields are merged into the wire form, so one with the name of a standard field would replace it.
     """
     if not isinstance(message, AssistantMessage):
         return True
     signed = [call for call in message.calls if call.extras is not NOTHING]
     if not signed and message.extras is NOTHING:
         return True
-    return _stand_apart(message.extras, _OF_A_MESSAGE) and all(
-        _stand_apart(call.extras, _OF_A_CALL) for call in signed
+    return _no_overlap(message.extras, _MESSAGE_FIELDS) and all(
+        _no_overlap(call.extras, _CALL_FIELDS) for call in signed
     )
 
 
 def memo(message: Message) -> JsonText:
-    r"""The text that a message is read back from: its wire form if that says all of it, else its parts.
+    r"""The text that restores a message: its wire form if possible, else a list of its parts.
 
     >>> memo(UserMessage("hi"))
     '{"role":"user","content":"hi"}'
@@ -131,39 +130,41 @@ def memo(message: Message) -> JsonText:
     return canonical([message.content, calls, message.extras])
 
 
-def _stand_apart(extras: JsonText, own: Set[str]) -> bool:
-    return own.isdisjoint(cast("Tree", parse(extras)))
+def _no_overlap(extras: JsonText, own_fields: Set[str]) -> bool:
+    return own_fields.isdisjoint(cast("Tree", parse(extras)))
 
 
 def _message(value: Json) -> Message:
     """The message with this memo."""
-    told = cast("Any", value)
-    if isinstance(told, list):
-        return _of_its_parts(*told)
-    match told["role"]:
+    tree = cast("Any", value)
+    if isinstance(tree, list):
+        return _from_parts(*tree)
+    match tree["role"]:
         case "tool":
-            return ToolMessage(told["tool_call_id"], told["content"], told.get("name", ""))
+            return ToolMessage(tree["tool_call_id"], tree["content"], tree.get("name", ""))
         case "user":
-            return UserMessage(told["content"])
+            return UserMessage(tree["content"])
         case "system":
-            return SystemMessage(told["content"])
+            return SystemMessage(tree["content"])
         case _:
-            calls = tuple([_call(call) for call in told.get("tool_calls", ())])
-            return AssistantMessage(told["content"], calls, _beside(told, _OF_A_MESSAGE))
+            calls = tuple([_call(call) for call in tree.get("tool_calls", ())])
+            return AssistantMessage(tree["content"], calls, _extras(tree, _MESSAGE_FIELDS))
 
 
-def _of_its_parts(content: str, calls: Sequence[tuple[str, str, str, str]], extras: str) -> AssistantMessage:
-    sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls]
+def _from_parts(content: str, calls: Sequence[tuple[str, str, str, str]], extras: str) -> AssistantMessage:
+    sent = [
+        SentCall(id_, name, arguments, JsonText(own_fields)) for id_, name, arguments, own_fields in calls
+    ]
     return AssistantMessage(content, tuple(sent), JsonText(extras))
 
 
-def _call(told: Mapping[str, Any]) -> SentCall:
-    function = told["function"]
-    return SentCall(told["id"], function["name"], function["arguments"], _beside(told, _OF_A_CALL))
+def _call(tree: Mapping[str, Any]) -> SentCall:
+    function = tree["function"]
+    return SentCall(tree["id"], function["name"], function["arguments"], _extras(tree, _CALL_FIELDS))
 
 
-def _beside(told: Mapping[str, Json], own: Set[str]) -> JsonText:
+def _extras(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
     """The fields that are the provider's own."""
-    if told.keys() <= own:
+    if tree.keys() <= own_fields:
         return NOTHING
-    return canonical({key: value for key, value in told.items() if key not in own})
+    return canonical({key: value for key, value in tree.items() if key not in own_fields})

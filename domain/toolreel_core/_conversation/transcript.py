@@ -1,9 +1,9 @@
-"""The history of a run: stored as it was, and encoded once for going out.
+"""The transcript: the append-only history of a run, with each message encoded once for sending.
 
-Appending costs the same at the first message and at the ten-thousandth, and states of one run
-share their common past. What goes out is written anew only where older messages have to change:
-when a user message ends the turn whose reasoning went back, and when the history is shortened.
-As long as all that is stored goes out unchanged, the texts that go out are all that is held of it.
+Appending costs the same at the first message and at the ten-thousandth, and the states of a run share their
+common history. Messages are encoded again only if earlier ones must change: when a user message ends the
+turn whose reasoning was sent back, and when the history is shortened. While all stored messages are sent
+unchanged, ``stored`` and ``texts`` are one object, so the history is held in memory once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation.blocks import Rope
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
-from toolreel_core._conversation.projection import Projection, Shown, arranged, turn_begins
-from toolreel_core._conversation.stored_messages import Recalled, memo, wire_is_memo
+from toolreel_core._conversation.projection import Outgoing, Projection, arranged, turn_begins
+from toolreel_core._conversation.stored_messages import StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.wire_form import Form, written
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.digest import linked
@@ -28,7 +28,7 @@ __all__ = ["Transcript"]
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()
 _NO_QUIRKS: Final[PMap[str, int]] = pmap()
-_SHAPING: Final = (UserMessage, SystemMessage)
+_PROMPTS: Final = (UserMessage, SystemMessage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Transcript:
     """Messages in order, with the texts that go out for them; made by :meth:`of` and :meth:`append`."""
 
     stored: Rope
-    """What the messages are read back from: the same row as the texts, until one goes out in other words."""
+    """The memo of each message; the same object as ``texts`` until a message is sent in another form."""
     less: Rope | None
-    """What those are read back from that go out, once the history was shortened."""
+    """The memos of the messages that are sent, if the history was shortened; else ``None``."""
     form: Form
     texts: Rope
     """The wire form of what :mod:`~toolreel_core._conversation.projection` sends."""
@@ -59,33 +59,33 @@ class Transcript:
         :param kept: what of them goes out, where that is not all
         """
         if kept is not None:
-            return _of_less(_row(_NO_TEXTS, messages), kept, form)
+            return _shortened_to(_row(_NO_TEXTS, messages), kept, form)
         if form.estimator:
             # One that nobody knows is a mistake even where there is nothing to count.
             estimator(form.estimator)
         stored, projection = tuple(messages), Projection(form.provider)
         at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, projection)
-        shown = arranged(stored, form.provider)
-        others = [one.message for one in shown]
+        outgoing = arranged(stored, form.provider)
+        others = [entry.message for entry in outgoing]
         in_order, begins = tuple(others) == stored, turn_begins(others)
-        for place, one in enumerate(shown):
-            at = at._joined(one, one.message if in_order else None, fresh=place >= begins)
+        for place, entry in enumerate(outgoing):
+            at = at._joined(entry, entry.message if in_order else None, fresh=place >= begins)
         return at if in_order else replace(at, stored=_row(_NO_TEXTS, stored))
 
     @property
-    def messages(self) -> Recalled:
-        """As they are stored."""
-        return Recalled(self.stored)
+    def messages(self) -> StoredMessages:
+        """The stored messages."""
+        return StoredMessages(self.stored)
 
     @property
-    def kept(self) -> Recalled | None:
-        """What of them goes out, once the history was shortened; until then, all."""
-        return None if self.less is None else Recalled(self.less)
+    def kept(self) -> StoredMessages | None:
+        """The messages that are sent, if the history was shortened; ``None`` if all are."""
+        return None if self.less is None else StoredMessages(self.less)
 
     @property
-    def outgoing(self) -> Recalled:
-        """The stored messages that go out, before they are projected."""
-        return self.messages if self.less is None else Recalled(self.less)
+    def outgoing(self) -> StoredMessages:
+        """The stored messages that are sent, before projection."""
+        return self.messages if self.less is None else StoredMessages(self.less)
 
     @property
     def chain(self) -> str:
@@ -99,9 +99,9 @@ class Transcript:
 
     def append(self, *messages: Message) -> Transcript:
         """This transcript with more messages at its end."""
-        told = [message for message in messages if isinstance(message, _SHAPING)]
-        if told and any(map(self._changes_the_past, told)):
-            return self._anew(messages)
+        prompts = [message for message in messages if isinstance(message, _PROMPTS)]
+        if prompts and any(map(self._changes_earlier, prompts)):
+            return self._rebuilt(messages)
         after = self
         for message in messages:
             projection, sent = after.projection.of(message)
@@ -109,48 +109,48 @@ class Transcript:
         return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
-        """This transcript, of which from now on only these messages go out."""
-        return _of_less(self.stored, kept, self.form)
+        """This transcript, shortened: from now on only these messages are sent."""
+        return _shortened_to(self.stored, kept, self.form)
 
     def complete(self) -> Transcript:
-        """This transcript as it may go out now: a call that still has no result gets one that says so."""
+        """This transcript with a result for each unanswered call, since providers reject one without."""
         if not self.projection.waiting:
             return self
         return self._with(self.projection.unanswered(), replace(self.projection, waiting=()), None)
 
-    def _changes_the_past(self, message: UserMessage | SystemMessage) -> bool:
-        """Whether messages that went out before have to go out otherwise once this one has joined."""
+    def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
+        """Whether appending this message changes how earlier ones are sent."""
         provider = self.form.provider
         if isinstance(message, UserMessage):
             return provider.reasoning_replay == "current_turn"
         return provider.single_leading_system
 
-    def _anew(self, messages: Sequence[Message]) -> Transcript:
-        """This transcript with more messages, and all that goes out written once more."""
+    def _rebuilt(self, messages: Sequence[Message]) -> Transcript:
+        """This transcript with more messages, and every message encoded again."""
         if self.less is None:
             return Transcript.of([*self.messages, *messages], self.form)
-        return _of_less(_row(self.stored, messages), [*Recalled(self.less), *messages], self.form)
+        return _shortened_to(_row(self.stored, messages), [*StoredMessages(self.less), *messages], self.form)
 
-    def _joined(self, shown: Shown, message: Message | None, *, fresh: bool) -> Transcript:
+    def _joined(self, outgoing: Outgoing, message: Message | None, *, fresh: bool) -> Transcript:
         """This transcript with a message that was arranged; see :meth:`_with`."""
-        projection, sent = self.projection.of(shown.message, fresh=fresh)
-        if shown.quirks:
-            sent = (*sent[:-1], replace(sent[-1], quirks=(*shown.quirks, *sent[-1].quirks)))
+        projection, sent = self.projection.of(outgoing.message, fresh=fresh)
+        if outgoing.quirks:
+            sent = (*sent[:-1], replace(sent[-1], quirks=(*outgoing.quirks, *sent[-1].quirks)))
         return self._with(sent, projection, message)
 
-    def _with(self, sent: Sequence[Shown], projection: Projection, message: Message | None) -> Transcript:
+    def _with(self, sent: Sequence[Outgoing], projection: Projection, message: Message | None) -> Transcript:
         """This transcript with what goes out for one more message, and that message, if one is stored."""
         form, texts, links, tokens, quirks = self.form, self.texts, self.links, self.tokens, self.quirks
         estimated = estimator(form.estimator) if form.estimator else None
         unchanged = len(sent) == 1 and sent[0].message is message
         data = b""
-        for one in sent:
-            out = written(one.message, form)
+        for entry in sent:
+            out = written(entry.message, form)
             data = out.text.encode()
             texts, links = texts.append(data), linked(links, data)
             if estimated is not None:
                 tokens += estimated(out.text)
-            for name in (*one.quirks, *out.quirks):
+            for name in (*entry.quirks, *out.quirks):
                 quirks = quirks.set(name, (quirks.get(name, 0)) + 1)
                 unchanged = False
         stored, less = self.stored, self.less
@@ -166,7 +166,7 @@ class Transcript:
 _transcript: Final = maker(Transcript)
 
 
-def _of_less(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:
+def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:
     """A transcript of messages that are stored already, of which only some go out."""
     out = Transcript.of(kept, form)
     return replace(out, stored=stored, less=out.stored)

@@ -1,6 +1,6 @@
-"""How a message is written for one provider: the last step on its way out.
+"""Encode a message for one provider: the last step before sending.
 
-The same message always gives the same text, so it is written once, when it joins the history.
+The same message always gives the same text, so it is encoded once, when it is appended to the history.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _REASONING: Final = ("reasoning_content", "reasoning")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What decides how messages are written in a run."""
+    """The settings that decide how messages are encoded in a run."""
 
     provider: Provider = _ANY
     message_transforms: tuple[str, ...] = ()
     estimator: str = ""
     """Name of the function that estimates tokens; empty where nobody wants to know."""
-    of_what_was_said: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    assistant_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """Names of the provider's settings that may change what the model has said."""
-    of_results: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    result_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """Names of those that may change a result."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "of_what_was_said", _set_in(self.provider, _OF_WHAT_WAS_SAID))
-        object.__setattr__(self, "of_results", _set_in(self.provider, _OF_RESULTS))
+        object.__setattr__(self, "assistant_quirks", _names_if_changed(self.provider, _ASSISTANT_QUIRKS))
+        object.__setattr__(self, "result_quirks", _names_if_changed(self.provider, _RESULT_QUIRKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ def written(message: Message, form: Form) -> Written:
     >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
-    wanted = _wanted(message, form)
-    if not wanted and not form.message_transforms:
+    chosen = _quirks_for(message, form)
+    if not chosen and not form.message_transforms:
         return Written(wire(message))
     tree, quirks = wire_tree(message), list[str]()
-    for name in wanted:
+    for name in chosen:
         changed = _QUIRKS[name](tree, form.provider)
         quirks += [name] if changed != tree else []
         tree = changed
@@ -79,20 +79,20 @@ def written(message: Message, form: Form) -> Written:
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
 
 
-def _wanted(message: Message, form: Form) -> tuple[str, ...]:
+def _quirks_for(message: Message, form: Form) -> tuple[str, ...]:
     """Names of the settings with which the provider may want something else of such a message."""
     match message:
         case AssistantMessage():
-            return form.of_what_was_said
+            return form.assistant_quirks
         case ToolMessage():
-            return form.of_results
+            return form.result_quirks
         case SystemMessage() | UserMessage():
             return ()
         case _:
             assert_never(message)
 
 
-def _set_in(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple[str, ...]:
+def _names_if_changed(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple[str, ...]:
     """The names of some settings, if one of them is not as it is for any provider."""
     changed = [name for name in quirks if getattr(provider, name) != getattr(_ANY, name)]
     return tuple(quirks) if changed else ()
@@ -121,10 +121,10 @@ def _blank(content: Json) -> bool:
 
 def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
     """One server says ``reasoning`` and reads ``reasoning_content``, another the other way round."""
-    wanted = provider.reasoning_field
-    if not wanted or wanted in tree:
+    chosen = provider.reasoning_field
+    if not chosen or chosen in tree:
         return tree
-    return {wanted if key in _REASONING else key: value for key, value in tree.items()}
+    return {chosen if key in _REASONING else key: value for key, value in tree.items()}
 
 
 def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
@@ -192,18 +192,18 @@ def _is_gemini_text(entry: Json) -> bool:
 
 
 def _special_token_guard(tree: Tree, _: Provider) -> Tree:
-    """Whoever writes what a tool returns could end its turn and speak as the user (ggml-org/llama.cpp#26273).
+    """Break control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273).
 
-    No control token begins outside the strings of a JSON text, so a result stays JSON.
+    Control tokens occur only inside the strings of a JSON text, so the result stays valid JSON.
     """
     return {**tree, "content": neutralized(str(tree["content"]))}
 
 
-_OF_WHAT_WAS_SAID: Final[Mapping[str, _Quirk]] = {
+_ASSISTANT_QUIRKS: Final[Mapping[str, _Quirk]] = {
     "tool_turn_content": _tool_turn_content,
     "reasoning_field": _reasoning_field,
     "reasoning_required_on": _reasoning_required_on,
     "signature_channel": _signature_channel,
 }
-_OF_RESULTS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}
-_QUIRKS: Final = {**_OF_WHAT_WAS_SAID, **_OF_RESULTS}
+_RESULT_QUIRKS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}
+_QUIRKS: Final = {**_ASSISTANT_QUIRKS, **_RESULT_QUIRKS}

@@ -26,49 +26,49 @@ _ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
 """Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
 
 
-def free_id(wanted: str, name: str, calls: int, taken: PMap[str, int], style: IdStyle) -> str:
+def free_id(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> str:
     """The id under which a call goes out: the wanted one, or the first in the style that is still free.
 
     :param name: the outward name of the call's tool
     :param calls: how many calls have gone out before
     :param taken: the ids that have gone out, each with how many forms of it there are so far
     """
-    if wanted not in taken and _fits(wanted, style):
-        return wanted
-    return next(form for form in _forms(wanted, name, calls, taken, style) if form not in taken)
+    if requested not in used_ids and _fits(requested, style):
+        return requested
+    return next(form for form in _forms(requested, name, calls, used_ids, style) if form not in used_ids)
 
 
-def _fits(wanted: str, style: IdStyle) -> bool:
+def _fits(requested: str, style: IdStyle) -> bool:
     match style:
         case "keep":
-            return bool(wanted)
+            return bool(requested)
         case "openai":
-            return bool(_OPENAI.fullmatch(wanted))
+            return bool(_OPENAI.fullmatch(requested))
         case "kimi":
-            return bool(_KIMI.fullmatch(wanted))
+            return bool(_KIMI.fullmatch(requested))
         case "alnum9":
-            return bool(_ALNUM9.fullmatch(wanted))
+            return bool(_ALNUM9.fullmatch(requested))
         case _:
             assert_never(style)
 
 
-def _forms(wanted: str, name: str, calls: int, taken: PMap[str, int], style: IdStyle) -> Iterator[str]:
-    numbers = count((taken.get(wanted, 0)) + 1)
+def _forms(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> Iterator[str]:
+    numbers = count((used_ids.get(requested, 0)) + 1)
     match style:
         case "keep":
-            return (f"{wanted or 'call'}_{number}" for number in numbers)
+            return (f"{requested or 'call'}_{number}" for number in numbers)
         case "openai":
-            return (f"call_{_hashed(wanted, number, 24)}" for number in numbers)
+            return (f"call_{_hashed(requested, number, 24)}" for number in numbers)
         case "kimi":
             return (f"functions.{name}:{number}" for number in count(calls))
         case "alnum9":
-            return (_hashed(wanted, number, 9) for number in numbers)
+            return (_hashed(requested, number, 9) for number in numbers)
         case _:
             assert_never(style)
 
 
-def _hashed(wanted: str, number: int, length: int) -> str:
-    value = int.from_bytes(sha256(f"{number}:{wanted}".encode("utf-8", "replace")).digest(), "big")
+def _hashed(requested: str, number: int, length: int) -> str:
+    value = int.from_bytes(sha256(f"{number}:{requested}".encode("utf-8", "replace")).digest(), "big")
     letters = []
     for _ in range(length):
         value, letter = divmod(value, len(_LETTERS))

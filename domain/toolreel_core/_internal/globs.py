@@ -6,10 +6,10 @@ __all__ = ["fits"]
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether the whole text is as the pattern says.
+    """Whether the whole text matches the pattern.
 
-    Each part is looked for as early as it can stand: linear in the text, which a regular expression
-    would not be.
+    Each part is searched as early as possible. That is never wrong for ``*``, and needs no backtracking,
+    which a regular expression with several ``.*`` would.
 
     >>> fits("files.*", "files.read"), fits("*read", "files.read"), fits("files", "files.read")
     (True, True, False)

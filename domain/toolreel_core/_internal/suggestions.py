@@ -1,4 +1,4 @@
-"""Telling what a name could have meant."""
+"""Error texts for unknown names, with a suggestion."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Which calls may run, and the effects that run them: the checks between a model and a tool.
+"""Admission: the checks between a model and a tool, and the effects that run what passed.
 
-In this order, on one frozen value: the tool exists and is not masked, a call in text may run it, the
-arguments are small enough, they could be read, they fit the schema. What passes is byte for byte
-what runs: under the tool's inner name, with a key that names the call for ever.
+The checks run in this order, and the first failure is returned to the model: the tool exists and is not
+masked; a call in text may run it; the arguments are within the limits; they parsed; they are valid against
+the schema. Cheap checks come first, and the size limit protects the parser and the validator. The admitted
+arguments run byte for byte, under the tool's inner name, with an idempotency key.
 """
 
 from __future__ import annotations
@@ -33,46 +34,57 @@ from toolreel_core._tools.faults import (
 )
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["Admission", "admit", "ask_approval", "asks_first", "call_key", "meant", "run_tool"]
+__all__ = [
+    "Admission",
+    "admit",
+    "ask_approval",
+    "call_key",
+    "coerced_arguments",
+    "needs_approval",
+    "run_tool",
+]
 
 Admission: TypeAlias = JsonText | Fault
-"""The arguments to run a tool with, or what the model is told instead."""
+"""The arguments to run a tool with, or the fault that is returned to the model."""
 
 
 def admit(call: ToolCall, plan: Plan) -> Admission:
-    """Check one call."""
+    """Check one call: its arguments, ready to run, or a fault."""
     tool = plan.tools.by_name.get(call.name)
     if tool is None or not tool.exposed:
-        return _unknown(call, plan.tools)
-    fault = _distrusted(call, tool, plan.config) or _too_large(call, tool, plan.config)
+        return _unknown_tool(call, plan.tools)
+    fault = _text_call_fault(call, tool, plan.config) or _size_fault(call, tool, plan.config)
     if fault:
         return fault
     if isinstance(call.arguments, ArgumentError):
-        return _fault(call.name, call.arguments, plan)
-    arguments = meant(tool, call.arguments, plan.config).arguments
+        return _unread_arguments_fault(call.name, call.arguments, plan)
+    # Coerce first, so that the schema judges what would run.
+    arguments = coerced_arguments(tool, call.arguments, plan.config).arguments
     found = violations(tool.parameters, arguments)
     return arguments_violate_schema(tool.name, found) if found else arguments
 
 
-def asks_first(call: ToolCall, plan: Plan) -> bool:
-    """Whether somebody is asked before an admitted call runs: for its tool's sake, or for its own."""
+def needs_approval(call: ToolCall, plan: Plan) -> bool:
+    """Whether an admitted call needs approval: because of its tool, or because it was written as text."""
     tool = plan.tools.by_name[call.name]
     doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
     return tool.needs_approval or doubtful
 
 
-def _unknown(call: ToolCall, tools: ToolSurface) -> Fault:
+def _unknown_tool(call: ToolCall, tools: ToolSurface) -> Fault:
+    """The fault for a tool that does not exist, or that exists but is masked or not exposed."""
     fault = tool_not_allowed if call.name in tools.known else tool_not_found
     return fault(call.name, tools.names)
 
 
-def _distrusted(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
+def _text_call_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
     barred = config.text_calls_for == "read_only" and call.from_text and not tool.read_only
     return tool_not_allowed_as_text(tool.outward) if barred else None
 
 
-def _too_large(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
+def _size_fault(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Fault | None:
     limit = config.max_tool_args_bytes if tool.max_args_bytes is None else tool.max_args_bytes
+    # The length of an ASCII text is its size in UTF-8; only other texts have to be encoded to be measured.
     size = len(call.original) if call.original.isascii() else len(call.original.encode())
     if size > limit:
         return arguments_too_large(call.name, size, limit)
@@ -80,7 +92,7 @@ def _too_large(call: ToolCall, tool: ToolDefinition, config: LoopConfig) -> Faul
     return arguments_too_deep(call.name, levels) if deeper(call.original, levels) else None
 
 
-def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
+def _unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
     match error.code:
         case "ARGUMENTS_INVALID_JSON":
             return arguments_not_json(name, error.detail)
@@ -94,10 +106,10 @@ def _fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
             assert_never(error.code)
 
 
-def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
-    """The arguments as the tool's schema shows them to be meant, as far as the configuration allows.
+def coerced_arguments(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
+    """The arguments coerced to the tool's schema, as far as ``argument_repairs`` allows.
 
-    They are unwrapped, nested JSON text is decoded, and nulls that mean "not given" are left out.
+    A wrapper object is removed, nested JSON text is decoded, and nulls that mean "absent" are dropped.
     """
     return coerced(
         tool.parameters,
@@ -110,27 +122,30 @@ def meant(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Inte
 
 
 def run_tool(state: State, ref: int, call: ToolCall, arguments: JsonText) -> RunTool:
-    """The effect that runs a call of the present turn."""
+    """The effect that runs a call of the current turn."""
     name = state.plan.tools.inner(call.name)
     return RunTool(ref, call.id, name, arguments, call_key(state, call), state.tally.turns)
 
 
 def ask_approval(state: State, ref: int, call: ToolCall, arguments: JsonText) -> AskApproval:
-    """The effect that asks whether a call of the present turn may run."""
+    """The effect that asks for approval of a call of the current turn."""
     return AskApproval(ref, call.id, state.plan.tools.inner(call.name), arguments)
 
 
 def call_key(state: State, call: ToolCall) -> str:
-    """What names a call for ever: it depends on the plan, the turn and the place of the call in it alone.
+    """The idempotency key of a call, computed from the plan, the turn and the call's position in it.
 
-    The same run, replayed, resumed or done anew, gives the same keys; to have a tool act once more, make
-    a plan with another seed.
+    A run has the same keys when it is replayed, resumed or repeated. To make a tool act again, use a plan
+    with another seed.
     """
     turn, place = known_digest(str(state.tally.turns)), known_digest(_place(state, call))
     return link(link(known_chain("call", state.plan.digest), turn), place)
 
 
 def _place(state: State, call: ToolCall) -> str:
-    """The index of the call in what the model said last; a call that does not stand there has only its id."""
+    """The index of the call in the latest assistant message; its id if it is not there.
+
+    The index is preferred because models and servers choose ids at random, which would change the key.
+    """
     ids = [sent.id for sent in state.messages.projection.called]
     return str(ids.index(call.id)) if call.id in ids else call.id

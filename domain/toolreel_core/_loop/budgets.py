@@ -1,6 +1,7 @@
-"""Budgets, the context window and repetition: whether a run may ask the model again, or run another tool.
+"""Budgets, the context window and repetition: whether a run may send a request or run a tool.
 
-Repetition is a model that goes in circles: the same call, again and again, with the same result.
+A repetition is the same call with the same result, several times in a row. A call whose result changes,
+such as polling, is none.
 """
 
 from __future__ import annotations
@@ -19,19 +20,29 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.token_estimates import estimator
 from toolreel_core._tools.result import Envelope
 
-__all__ = ["estimated", "overflow", "remembered", "room", "spent", "tool_calls_spent", "used_up", "warned"]
+__all__ = [
+    "estimated_tokens",
+    "exhausted_limit",
+    "input_token_limit",
+    "overflow",
+    "record_repetition",
+    "spent_budget",
+    "tool_calls_spent",
+    "with_repetition_warning",
+]
 
-_NAMED: Final = 3
+_MAX_NAMED: Final = 3
+"""How many of the largest parts a ``ContextOverflow`` names."""
 
 
-def used_up(state: State) -> MaxTurns | BudgetSpent | None:
-    """What keeps the run from another turn: the limit of turns, or a budget."""
+def exhausted_limit(state: State) -> MaxTurns | BudgetSpent | None:
+    """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
     limit = state.plan.config.max_turns
-    return MaxTurns(limit) if state.tally.turns >= limit else spent(state)
+    return MaxTurns(limit) if state.tally.turns >= limit else spent_budget(state)
 
 
-def spent(state: State) -> BudgetSpent | None:
-    """The first budget that is used up, if one is."""
+def spent_budget(state: State) -> BudgetSpent | None:
+    """The first budget that is used up, or ``None``."""
     config, tally = state.plan.config, state.tally
     tokens = tally.prompt_tokens + tally.completion_tokens
     if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
@@ -44,26 +55,26 @@ def spent(state: State) -> BudgetSpent | None:
 
 
 def tool_calls_spent(state: State) -> BudgetSpent | None:
-    """The budget of tool calls, if it is used up."""
+    """The budget of tool calls if it is used up, else ``None``."""
     limit, used = state.plan.config.max_tool_calls, state.tally.tool_calls
     return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None
 
 
-def estimated(state: State, options: RequestOptions) -> int:
-    """Tokens of the request: messages, tools and options, by the plan's estimator."""
+def estimated_tokens(state: State, options: RequestOptions) -> int:
+    """Estimated tokens of the next request: messages, tools and options."""
     return state.messages.complete().tokens + estimator(state.plan.config.estimator)(options.text)
 
 
-def room(state: State) -> int | None:
-    """Tokens that a request may have; ``None`` where nobody has set the model's window."""
+def input_token_limit(state: State) -> int | None:
+    """The maximum tokens of a request; ``None`` without ``context_window_tokens``."""
     window = state.plan.config.context_window_tokens
     return None if window is None else window - state.plan.config.reserved_response_tokens
 
 
 def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
-    """Whether the conversation and the tools no longer fit the model's window."""
-    limit = room(state)
-    if limit is None or (estimate := estimated(state, options)) <= limit:
+    """The outcome of a request that exceeds the context window; ``None`` if it fits."""
+    limit = input_token_limit(state)
+    if limit is None or (estimate := estimated_tokens(state, options)) <= limit:
         return None
     return ContextOverflow(estimate, limit, _largest(state, len(options.text.encode())))
 
@@ -74,19 +85,20 @@ def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
         role = cast("Mapping[str, Json]", parse(text))["role"]
         sized.append((len(text.encode()), f"message {index} ({role})"))
     sized.sort(key=lambda item: -item[0])
-    return tuple(f"{name}: {size} bytes" for size, name in sized[:_NAMED])
+    return tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])
 
 
+# Memory is built once per tool call, and has nine fields; all are passed by position.
 _memory: Final = maker(Memory)
 
 
-def remembered(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
-    """The memory with one more result, and how often in a row this call now had it."""
+def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
+    """The memory with one more result, and how many times in a row this call now had it."""
     name, arguments = call.name, call.arguments if isinstance(call.arguments, str) else call.original
     key = link(known_chain("", name), digest(arguments))
-    said = chain("", result.text())
+    result_digest = chain("", result.text())
     before = memory.streaks.get(key)
-    times = before.times + 1 if before is not None and before.result == said else 1
+    times = before.times + 1 if before is not None and before.result == result_digest else 1
     last_ok = memory.last_ok.get(name)
     return _memory(
         memory.nudges,
@@ -95,13 +107,13 @@ def remembered(memory: Memory, call: ToolCall, result: Envelope) -> tuple[Memory
         memory.successes + result.ok,
         (*memory.called, name) if last_ok is None else memory.called,
         memory.last_ok if last_ok is result.ok else memory.last_ok.set(name, result.ok),
-        memory.streaks.set(key, Streak(said, times)),
+        memory.streaks.set(key, Streak(result_digest, times)),
         memory.upstream,
         memory.corrections,
     ), times
 
 
-def warned(result: Envelope, times: int) -> Envelope:
-    """The result with a warning for the model."""
-    words = f"You have made this call {times} times in a row, always with this result. Do something else."
-    return replace(result, warnings=(*result.warnings, words))
+def with_repetition_warning(result: Envelope, times: int) -> Envelope:
+    """The result with a warning to the model that it repeats itself."""
+    warning = f"You have made this call {times} times in a row, always with this result. Do something else."
+    return replace(result, warnings=(*result.warnings, warning))

@@ -1,4 +1,4 @@
-"""Making a conversation fit the model's window again: less of it goes out, all of it stays stored."""
+"""Shorten what is sent of a history until it fits the context window; the stored history stays complete."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Final
 from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.policies import reduced
 from toolreel_core._conversation.wire_form import written
-from toolreel_core._loop.budgets import estimated, room
+from toolreel_core._loop.budgets import estimated_tokens, input_token_limit
 from toolreel_core._plan.request import RequestOptions
 from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.state import State
 from toolreel_core._settings.token_estimates import estimator
 
-__all__ = ["fitted"]
+__all__ = ["fit_history"]
 
 _TARGET: Final = 3, 4
-"""The share of the room that is left filled: were it all, every later turn would shorten again, and the
-provider's prompt cache would never hold."""
+"""How full the window is after shortening, as a fraction. A full window would be shortened again in every
+later turn, and each time the provider's prompt cache would be lost."""
 
 
-def fitted(state: State, options: RequestOptions) -> tuple[State, tuple[HistoryShortened, ...]]:
-    """The state with as much of its history going out as fits, by the plan's policies.
+def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[HistoryShortened, ...]]:
+    """The state whose outgoing history fits the window, as far as the plan's policies can make it.
 
     :param options: what follows the messages in the next request
     """
-    limit, before, applied = room(state), state.messages, dict[str, None]()
-    # A policy counts messages as they are stored. What goes out can be less, such as an old message
-    # without its reasoning, so that a policy may think that it has saved more than it has.
-    while limit is not None and estimated(state, options) > limit:
-        shorter, names = _shortened(state, estimated(state, options) - _target(limit))
+    limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
+    # Policies measure stored messages. The message that is sent can be smaller (for example without its old
+    # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
+    while limit is not None and estimated_tokens(state, options) > limit:
+        shorter, names = _shortened(state, estimated_tokens(state, options) - _target(limit))
         if shorter.messages.tokens >= state.messages.tokens:
             break
         state, applied = shorter, applied | dict.fromkeys(names)

@@ -1,4 +1,8 @@
-"""A reply without calls: the end, or a reason to ask once more."""
+"""A reply without tool calls: end the run, or ask the model again.
+
+The model is asked again for three reasons: it wrote a call that could not be parsed, it skipped its tools in
+an enforced run (a nudge), or its final text after tools was empty.
+"""
 
 from __future__ import annotations
 
@@ -6,89 +10,90 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
-from toolreel_core._loop.budgets import used_up
+from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.finish import outcome_of, settle
-from toolreel_core._loop.next_request import ask
+from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.normalize import Problem, ProblemCode, Reply
 
 __all__ = ["final_reply"]
 
-_CUT: Final = "TEXT_CALL_TRUNCATED"
+_TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
 _UNREAD: Final = "TEXT_CALL_MALFORMED"
 _FOREIGN: Final = "TEXT_CALL_BUILTIN"
-_BROKEN: Final = frozenset({_UNREAD, _CUT, _FOREIGN})
+_BROKEN: Final = frozenset({_UNREAD, _TRUNCATED, _FOREIGN})
 _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
-"""Problems of a reply that leave open whether it was meant to be a call."""
+"""Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
 
 
 def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
-    """End the run, or ask again where the model skipped its tools or said nothing after them.
+    """End the run, or ask the model again.
 
-    Leads to ``Settled`` or ``AwaitingReply``. Where no turn or budget is left for another question,
-    the reply is judged as it is.
+    Leads to ``Settled`` or ``AwaitingReply``. If the turns or a budget are used up, the reply is final.
 
     :param tools_sent: whether the model could call tools
     """
-    may_ask = used_up(state) is None
+    # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
+    # before it asks for a text.
+    may_ask = exhausted_limit(state) is None
     may_call = may_ask and tools_sent and bool(state.plan.tools.names)
-    if tools_sent and _garbled(reply):
+    if tools_sent and _has_unread_call(reply):
         corrects = may_call and _may_correct(state)
-        return _corrected(state, reply, notes) if corrects else _given_up(state, reply, notes)
+        return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
     if may_call and _may_nudge(state) and _skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
-        return _nudged(replace(state, memory=memory), reply, "no_tool_calls", notes)
-    if may_ask and _silent(reply) and _may_recover(state):
-        return _recovered(state, notes)
-    return settle(_said(state, reply), outcome_of(state, reply), notes)
+        return _nudge(replace(state, memory=memory), reply, "no_tool_calls", notes)
+    if may_ask and _is_empty(reply) and _may_recover(state):
+        return _ask_for_text(state, notes)
+    return settle(_with_answer(state, reply), outcome_of(state, reply), notes)
 
 
-def _corrected(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     memory = replace(state.memory, corrections=state.memory.corrections + 1)
-    return _nudged(replace(state, memory=memory), reply, "text_call_rejected", notes)
+    return _nudge(replace(state, memory=memory), reply, "text_call_rejected", notes)
 
 
-def _given_up(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """A call that nobody could read is no final answer, whatever else the text says."""
+def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """End the run with ``invalid_reply``: a reply with an unparsed call is not a final answer."""
     problem = reply.problem or Problem(_MALFORMED, reply.content)
-    return settle(_said(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
+    return settle(_with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
 
 
 def _may_correct(state: State) -> bool:
-    """Once in any case: what the model was told of the mistake is new to it."""
+    """At least one correction is allowed, even without nudges: the error is new information for the model."""
     return state.memory.corrections < max(1, state.plan.config.nudge_no_tool_calls)
 
 
-def _said(state: State, reply: Reply) -> State:
-    """An empty message is never written down: DeepSeek and Mistral refuse a history that holds one."""
+def _with_answer(state: State, reply: Reply) -> State:
+    """The state with the reply's text; an empty one is not stored, since DeepSeek and Mistral reject it."""
     return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
-def _garbled(reply: Reply) -> bool:
-    """Whether the model has tried to call a tool, and nobody could read it or has such a tool."""
+def _has_unread_call(reply: Reply) -> bool:
+    """Whether the model tried to call a tool in text that failed to parse, or a built-in one."""
     code = "" if reply.problem is None else reply.problem.code
     return code == _MALFORMED or (code in _OPEN and not _BROKEN.isdisjoint(reply.warnings))
 
 
 def _skipped_tools(state: State, reply: Reply) -> bool:
     enforced = state.plan.config.tool_use_mode == "enforced"
-    return enforced and not state.memory.successes and (reply.problem is None or _silent(reply))
+    return enforced and not state.memory.successes and (reply.problem is None or _is_empty(reply))
 
 
 def _may_nudge(state: State) -> bool:
     return state.memory.nudges < state.plan.config.nudge_no_tool_calls
 
 
-def _nudged(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:
+def _nudge(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:
     names = ", ".join(state.plan.tools.names)
-    text = f"{_reproach(state, reply, why)} The tools are: {names}. Call the one that you need now."
-    asked = _said(state, reply).said(UserMessage(text))
-    return ask(asked, (*notes, ModelNudged(state.tally.turns, why)))
+    text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. Call the one that you need now."
+    asking = _with_answer(state, reply).said(UserMessage(text))
+    return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
 
 
-def _reproach(state: State, reply: Reply, why: NudgeReason) -> str:
+def _nudge_opening(state: State, reply: Reply, why: NudgeReason) -> str:
     match why:
         case "no_tool_calls":
             return (
@@ -97,19 +102,19 @@ def _reproach(state: State, reply: Reply, why: NudgeReason) -> str:
                 else "You have not called a tool yet."
             )
         case "text_call_rejected":
-            return f"Your tool call {_mistake(reply)}, and nothing was run."
+            return f"Your tool call {_what_went_wrong(reply)}, and nothing was run."
         case _:
             assert_never(why)
 
 
-def _mistake(reply: Reply) -> str:
-    if _CUT in reply.warnings:
+def _what_went_wrong(reply: Reply) -> str:
+    if _TRUNCATED in reply.warnings:
         return "was cut"
     unread = _UNREAD in reply.warnings or _FOREIGN not in reply.warnings
     return "could not be read" if unread else "was for a tool that is not here"
 
 
-def _silent(reply: Reply) -> bool:
+def _is_empty(reply: Reply) -> bool:
     return reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
 
 
@@ -118,9 +123,9 @@ def _may_recover(state: State) -> bool:
     return state.plan.config.fix_empty_final and bool(memory.called) and not memory.finalizing
 
 
-def _recovered(state: State, notes: tuple[Note, ...]) -> Step:
+def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
     config = state.plan.config
     memory = replace(state.memory, finalizing=True)
-    asked = replace(state, memory=memory).said(UserMessage(config.fix_empty_final_text))
+    asking = replace(state, memory=memory).said(UserMessage(config.fix_empty_final_text))
     tools = not config.fix_empty_final_disable_tools
-    return ask(asked, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)
+    return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)

@@ -1,4 +1,4 @@
-"""Ending a run: the outcome that a reply or a failure amounts to, by the run's mode and policy."""
+"""End a run: the outcome of its final reply, by ``tool_use_mode`` and ``tool_failure_policy``."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ __all__ = ["outcome_of", "settle"]
 
 
 def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:
-    """End the run; it takes no further event."""
+    """End the run with an outcome. Leads to ``Settled``."""
     ended = state.but(phase=Settled(outcome))
     return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
 
 
 def outcome_of(state: State, reply: Reply) -> Outcome:
-    """What a reply without calls means for the run."""
+    """The outcome of a run whose last reply has no tool calls."""
     problem = reply.problem
     match problem:
         case None:
-            return _judged(state, reply.content)
+            return _outcome_of_answer(state, reply.content)
         case Problem():
             return _outcome_of_problem(problem, reply)
         case _:
             assert_never(problem)
 
 
-def _judged(state: State, content: str) -> Outcome:
-    """The final answer, unless the mode wanted tools that did not work out."""
+def _outcome_of_answer(state: State, content: str) -> Outcome:
+    """``Completed``, unless an enforced run called no tool or its tools failed."""
     config, memory = state.plan.config, state.memory
     match config.tool_use_mode:
         case "relaxed" | "disabled":

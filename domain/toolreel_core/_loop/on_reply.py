@@ -1,4 +1,9 @@
-"""A request came back: tool calls, a final answer, or a failure."""
+"""A request came back: tool calls, a final answer, or a failure.
+
+``ReplyReceived`` and ``RequestFailed`` end here. This module only decides where the run goes; the reply is
+parsed in ``read_reply``, calls run in ``tool_calls``, a reply without calls goes to ``final_answer``, and a
+failure to ``retries``.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,9 @@ from toolreel_core._jsontext.canonical import MAX_DEPTH, JsonText, read
 from toolreel_core._jsontext.fast import plain_object
 from toolreel_core._loop.final_answer import final_reply
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import ask, wait
+from toolreel_core._loop.next_request import send_next_request, wait
 from toolreel_core._loop.read_reply import Received, received, salvaged
-from toolreel_core._loop.retries import delay_ms, passing, refuses_tools
+from toolreel_core._loop.retries import delay_ms, refuses_tools, retryable
 from toolreel_core._loop.tool_calls import run_calls
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import (
@@ -37,57 +42,64 @@ from toolreel_core._tools.names import shown
 __all__ = ["reply_received", "request_failed"]
 
 _SAMPLE: Final = 200
-_CUT: Final = ArgumentError("ARGUMENTS_TRUNCATED")
+"""Characters of dropped text that its note shows."""
+_TRUNCATED: Final = ArgumentError("ARGUMENTS_TRUNCATED")
 
 
 def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
-    """Read the reply.
+    """Handle a response with status 2xx.
 
-    With calls, it leads to running them; without, to the end or to one more question; a provider's
-    passing error leads to ``Waiting``.
+    Leads to ``AwaitingTools``, ``AwaitingApproval`` or ``AwaitingReply`` if the reply has tool calls; to
+    ``Settled`` or ``AwaitingReply`` (a nudge) if it has none; to ``Waiting`` if it is a retryable error.
     """
-    got = received(event.body, state)
-    reply = got.reply
+    parsed = received(event.body, state)
+    reply = parsed.reply
     counted = state.but(tally=state.tally.read(reply.usage))
-    notes = _notes(state.tally.turns, got)
+    notes = _notes(state.tally.turns, parsed)
+    # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
+    # belongs to RequestFailed, so there is none here.
     if reply.problem is not None and reply.problem.passing:
-        ms = _pause(counted, phase, None)
+        ms = _retry_delay(counted, phase, None)
         if ms is not None:
             return wait(counted, phase, ms, notes)
     pinned, found = _pinned(counted, reply)
-    return _heard(pinned, phase, reply, (*notes, *found))
+    return _continue_with(pinned, phase, reply, (*notes, *found))
 
 
 def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
-    """No reply.
+    """Handle a request without a usable response.
 
-    Leads to ``Waiting`` if the failure may pass, to a request without tools where that is allowed, else to
-    ``Settled`` with ``transport`` or ``capability``.
+    Leads to ``Waiting`` if the failure is retryable, to ``AwaitingReply`` without tools if the server rejects
+    tools and ``fallback_without_tools`` is on, else to ``Settled`` with ``transport`` or ``capability``.
+    An error body that holds the model's turn is handled like a reply.
     """
+    # The order matters. A rejected turn is answered by the model, so it must not be retried blindly; and
+    # some servers reject tools with status 500, which would be retryable.
     turn = state.tally.turns
     lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
     if reply := salvaged(event.body, state):
-        return _heard(state, phase, reply, (lost, *_notes(turn, Received(reply))))
+        return _continue_with(state, phase, reply, (lost, *_notes(turn, Received(reply))))
     if phase.tools_sent and refuses_tools(event):
-        return _refused(state, event, (lost,))
-    ms = _pause(state, phase, event.retry_after_ms) if passing(event) else None
+        return _tools_refused(state, event, (lost,))
+    ms = _retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
     if ms is not None:
         return wait(state, phase, ms, (lost,))
     return settle(state, TransportFailed(event.failure, event.status, event.message), (lost,))
 
 
-def _heard(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
+def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """Go where the reply leads: run its calls, or treat it as a final answer."""
     if reply.calls and not phase.tools_sent:
         return _tools_off(state, reply, notes)
     if reply.calls:
-        return _calling(state, reply, notes)
+        return _with_tool_calls(state, reply, notes)
     return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
 
 
 def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
-    """The state that stays with the upstream which gave the first reply, if the provider wants that.
+    """The state pinned to the upstream provider of the first reply, if ``pin_upstream`` is on.
 
-    Signatures are worth nothing elsewhere: "Corrupted thought signature" (mastra-ai/mastra#23433).
+    Thought signatures are valid at one upstream only: "Corrupted thought signature" (mastra-ai/mastra#23433).
     """
     upstream = reply.served.provider
     if not state.plan.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
@@ -96,43 +108,48 @@ def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ..
     return replace(state, memory=memory), (UpstreamPinned(state.tally.turns, upstream),)
 
 
-def _refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+def _tools_refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+    """The server rejects tools: leads to ``AwaitingReply`` without tools, or to ``Settled``."""
     config = state.plan.config
     if not config.fallback_without_tools or config.tool_use_mode != "relaxed":
         return settle(state, CapabilityRefused(event.message), notes)
     turn = state.tally.turns
     memory = replace(state.memory, tools_dropped=True)
-    # The model never saw the request, so that asking it without tools is the same turn.
+    # The model never saw the request, so the request without tools belongs to the same turn.
     dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
-    return ask(dropped, (*notes, ToolsDropped(turn, event.message)))
+    return send_next_request(dropped, (*notes, ToolsDropped(turn, event.message)))
 
 
-def _pause(state: State, phase: AwaitingReply, asked: int | None) -> int | None:
-    """Milliseconds before the next try, if there is one."""
+def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
+    """Milliseconds before the next attempt, or ``None`` if there is none."""
     config = state.plan.config
     if phase.attempt >= config.max_tries:
         return None
-    return delay_ms(config, seed=state.plan.seed, ref=phase.ref, attempt=phase.attempt, asked=asked)
+    return delay_ms(
+        config, seed=state.plan.seed, ref=phase.ref, attempt=phase.attempt, retry_after_ms=retry_after_ms
+    )
 
 
 def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """Calls that nobody asked for: they are not heard, and what is left is the answer."""
+    """Drop the calls of a reply to a request without tools; its text is the answer."""
     state, ignored = _ignored(state, reply.calls, "tools_off")
     problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
     return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
 
 
-def _calling(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    calls, limit = _whole(state, reply), state.plan.calls_per_turn
+def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+    """Store the assistant message with its calls, and run them."""
+    calls, limit = _usable_calls(state, reply), state.plan.calls_per_turn
     if reply.content:
         notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
     if limit is not None and len(calls) > limit:
         state, ignored = _ignored(state, calls[limit:], "calls_per_turn")
         calls, notes = calls[:limit], (*notes, ignored)
-    known = state.messages.projection.taken
-    repeated = [call for call in calls if call.id in known]
+    # The stored history keeps the model's ids; the projection sends a unique id for a repeated one.
+    used_ids = state.messages.projection.used_ids
+    repeated = [call for call in calls if call.id in used_ids]
     notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
-    return run_calls(state.said(_with_calls(calls, reply.carry)), calls, notes)
+    return run_calls(state.said(_assistant_message(calls, reply.carry)), calls, notes)
 
 
 def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tuple[State, CallsIgnored]:
@@ -141,53 +158,55 @@ def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tu
     return replace(state, tally=tally), note
 
 
-def _notes(turn: int, got: Received) -> tuple[Note, ...]:
-    reply = got.reply
+def _notes(turn: int, parsed: Received) -> tuple[Note, ...]:
+    reply = parsed.reply
     usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
-    read_ = ReplyRead(
+    reply_read = ReplyRead(
         turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens, problem
     )
-    if not got.quirks and not reply.warnings:
-        return (read_,)
-    quirks = [QuirkApplied(turn, name) for name in got.quirks]
-    return (*quirks, read_, *[RepairApplied(turn, code) for code in reply.warnings])
+    if not parsed.quirks and not reply.warnings:
+        return (reply_read,)
+    quirks = [QuirkApplied(turn, name) for name in parsed.quirks]
+    return (*quirks, reply_read, *[RepairApplied(turn, code) for code in reply.warnings])
 
 
-def _whole(state: State, reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls, none of which may run if the reply was cut: even closed JSON may be half a thought.
+def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
+    """The calls of a reply; those of a truncated one are marked so, and are never executed.
 
-    Some servers say ``stop`` all the same; using up just the tokens that were allowed is the tell
-    (localharness#77, qwen-code#2021).
+    Even arguments that parse may be incomplete. Some servers report ``stop`` for a truncated reply, so one
+    that used exactly the allowed output tokens counts as truncated (localharness#77, qwen-code#2021).
     """
     cap = state.plan.bodies.output_cap
     if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
         return reply.calls
-    return tuple(replace(call, arguments=_CUT) for call in reply.calls)
+    return tuple(replace(call, arguments=_TRUNCATED) for call in reply.calls)
 
 
-def _with_calls(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
-    """The assistant message that goes back: calls only, so that no text bleeds into later turns."""
-    sent = tuple([SentCall(call.id, call.name, _sendable(call), call.carry) for call in calls])
+def _assistant_message(calls: tuple[ToolCall, ...], carry: JsonText) -> AssistantMessage:
+    """The assistant message for the history: calls without text, which would leak into later turns."""
+    sent = tuple([SentCall(call.id, call.name, _arguments_to_send(call), call.carry) for call in calls])
     return AssistantMessage("", sent, carry)
 
 
-def _sendable(call: ToolCall) -> str:
-    """The model's own text where it is a JSON object, since some providers refuse a re-encoded one.
+def _arguments_to_send(call: ToolCall) -> str:
+    """The arguments as the history sends them: verbatim if they are a JSON object, else repaired.
 
-    Arguments that could not be read are never sent back raw: llama.cpp answers 500 to them
-    (ggml-org/llama.cpp#25510). The tool message says what was wrong with them.
+    Some providers reject arguments that were re-encoded. Arguments that could not be parsed become ``{}``,
+    since llama.cpp answers them with status 500 (ggml-org/llama.cpp#25510); the tool message says what was
+    wrong.
     """
     match call.arguments:
         case ArgumentError():
             return "{}"
         case JsonText() as arguments:
-            own = call.original != arguments and not call.from_text and _is_object(call.original)
-            return call.original if own else arguments
+            verbatim = call.original != arguments and not call.from_text and _is_object(call.original)
+            return call.original if verbatim else arguments
         case _:
             assert_never(call.arguments)
 
 
 def _is_object(text: str) -> bool:
+    # plain_object is the fast path for common objects; read() decides everything else.
     if plain_object(text, max_depth=MAX_DEPTH) is not None:
         return True
     return read(text).map(lambda tree: isinstance(tree, dict)).value_or(False)

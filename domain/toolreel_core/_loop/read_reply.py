@@ -1,4 +1,8 @@
-"""From the body of an event to the reply that it holds: streams put together, transforms applied."""
+"""Parse a response body into a ``Reply``: join a stream, apply transforms, normalise.
+
+The order is fixed: transforms are written for a whole response body, so a stream is joined first, and
+``normalize_reply`` then reads what they leave.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +24,30 @@ __all__ = ["Received", "received", "salvaged"]
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What came."""
+    """A parsed reply, and what was changed before parsing it."""
 
     reply: Reply
     quirks: tuple[str, ...] = ()
-    """Names of the transforms that changed the body before it was read."""
+    """Names of the transforms that changed the body."""
 
 
 def received(body: str, state: State) -> Received:
-    """Read the body of a response as the run in this state reads it."""
+    """Parse a response body with the settings and the history of a run."""
     plan = state.plan
-    whole, mended = unstreamed(body)
-    changed, quirks = _transformed(whole, plan.config)
+    joined, repairs = unstreamed(body)
+    changed, quirks = _transformed(joined, plan.config)
     reply = normalize_reply(
         changed, tools=plan.tools, config=plan.config, turn=state.tally.turns, earlier=_quotable(state)
     )
-    return Received(replace(reply, warnings=(*mended, *reply.warnings)) if mended else reply, quirks)
+    return Received(replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply, quirks)
 
 
 def salvaged(body: str, state: State) -> Reply | None:
-    """The turn of the model that a server has refused as a tool call, if the body of its error has one.
+    """The model's turn from an error body, or ``None``.
 
-    What the model wrote may be a call all the same; if it cannot be read, that is what is wrong with it.
+    Servers reject a tool call that they cannot parse. Groq returns the model's text as
+    ``failed_generation``. It may still hold a call that text dialects can parse; if not, the reply has the
+    problem ``MALFORMED_FUNCTION_CALL``.
     """
     text = failed_generation(body)
     if text is None:
@@ -53,9 +59,9 @@ def salvaged(body: str, state: State) -> Reply | None:
 
 
 def _quotable(state: State) -> Sequence[str]:
-    """What a model may quote, where what it writes may count as a call.
+    """Texts of users and tools that the model may quote; empty if calls in text are not parsed.
 
-    A page that a tool has fetched could hold a call, and a model that repeats it must not run it.
+    A page that a tool fetched may contain a call in text. If the model quotes it, it must not run.
     """
     if not state.plan.config.text_dialects:
         return ()
@@ -63,7 +69,7 @@ def _quotable(state: State) -> Sequence[str]:
 
 
 def _transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
-    """The body after the plan's transforms; one that is no JSON object is left to whoever reads it."""
+    """The body after the plan's transforms; ``normalize_reply`` handles one that is not a JSON object."""
     if not config.response_transforms and not config.tool_call_transforms:
         return body, ()
     tree = either(read(body).alt(lambda _: None)) if isinstance(body, str) else body
@@ -75,7 +81,7 @@ def _transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]
 
 
 def _with_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
-    """The body with the calls of its first message transformed, where they stand as documented."""
+    """The body with each entry of ``choices[0].message.tool_calls`` transformed."""
     choices = items_of(body, "choices")
     first = as_tree(choices[0]) if choices else {}
     message = tree_at(first, "message")
@@ -83,8 +89,8 @@ def _with_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
     quirks = dict.fromkeys(name for _, names in applied for name in names)
     if not quirks:
         return body, ()
-    told: Tree = {**message, "tool_calls": [call for call, _ in applied]}
-    return {**body, "choices": [{**first, "message": told}, *choices[1:]]}, tuple(quirks)
+    changed_message: Tree = {**message, "tool_calls": [call for call, _ in applied]}
+    return {**body, "choices": [{**first, "message": changed_message}, *choices[1:]]}, tuple(quirks)
 
 
 def _applied(call: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:

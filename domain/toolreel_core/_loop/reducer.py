@@ -1,7 +1,11 @@
-"""The loop: a run is a fold of :func:`step` over events.
+"""The reducer: a run is a fold of :func:`step` over events.
 
-Rules of this file: one ``match`` on the event, then one on the phase; no guards, so that no
-case can be left out unnoticed; refused phases are named; handlers live next door.
+Rules of this file:
+
+- One ``match`` on the event, then one on the phase, each ending in ``assert_never``.
+- No ``case`` has a guard: mypy would not notice if a guarded case were deleted.
+- Phases that do not accept an event are listed by name, so a new phase is a type error here.
+- Handlers live in the modules next to this one; each names the phases that it leads to.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ from typing import TypeAlias, assert_never
 
 from toolreel_core._errors import ProtocolError
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import ask, ask_again, opening
+from toolreel_core._loop.next_request import opening_notes, resend_request, send_next_request
 from toolreel_core._loop.on_reply import reply_received, request_failed
-from toolreel_core._loop.tool_calls import approval_given, cut_running, cut_short, tool_returned
+from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import (
     ApprovalGiven,
@@ -45,7 +49,7 @@ Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven
 
 
 def start(plan: Plan) -> Step:
-    """Begin a run: its first effect asks the model.
+    """Begin a run; its first effect sends the first request. Leads to ``AwaitingReply``.
 
     >>> from toolreel_core._plan.plan import Plan
     >>> start(Plan.of(model="m", messages="hi")).effects[0].request.body
@@ -55,31 +59,31 @@ def start(plan: Plan) -> Step:
 
 
 def fold(plan: Plan, events: Iterable[Event]) -> Step:
-    """The step that a run has reached after these events, counted from the first answer."""
-    at = start(plan)
+    """The step that a run has reached after these events; ``RunStarted`` is implied, do not pass it."""
+    current = start(plan)
     for event in events:
-        at = step(at.state, event)
-    return at
+        current = step(current.state, event)
+    return current
 
 
 def step(state: State, event: Event) -> Step:
-    """What an event leads to. The same arguments always give the same step.
+    """Apply one event to a run. The same arguments always give the same step.
 
-    :raises ProtocolError: if the phase of the run cannot take the event
+    :raises ProtocolError: if the phase of the run does not accept the event, or its ``ref`` is not pending
     """
     match event:
         case RunStarted():
             return _run_started(state, event)
         case ReplyReceived():
-            return _reply_received(_at(state, event.at_ms), event)
+            return _reply_received(_with_time(state, event.at_ms), event)
         case RequestFailed():
-            return _request_failed(_at(state, event.at_ms), event)
+            return _request_failed(_with_time(state, event.at_ms), event)
         case ToolReturned():
-            return _tool_returned(_at(state, event.at_ms), event)
+            return _tool_returned(_with_time(state, event.at_ms), event)
         case ApprovalGiven():
-            return _approval_given(_at(state, event.at_ms), event)
+            return _approval_given(_with_time(state, event.at_ms), event)
         case WaitElapsed():
-            return _wait_elapsed(_at(state, event.at_ms), event)
+            return _wait_elapsed(_with_time(state, event.at_ms), event)
         case CancelRequested():
             return _cancel_requested(state, event)
         case _:
@@ -87,115 +91,128 @@ def step(state: State, event: Event) -> Step:
 
 
 def _run_started(state: State, event: RunStarted) -> Step:
+    """``Idle`` leads to ``AwaitingReply``."""
     match state.phase:
         case Idle():
-            return ask(state, opening(state.plan))
+            return send_next_request(state, opening_notes(state.plan))
         case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
 
 def _reply_received(state: State, event: ReplyReceived) -> Step:
+    """``AwaitingReply`` leads to any phase but ``Idle``; see :mod:`toolreel_core._loop.on_reply`."""
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
             return reply_received(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
 
 def _request_failed(state: State, event: RequestFailed) -> Step:
+    """``AwaitingReply`` leads to ``Waiting`` (retry), ``AwaitingReply`` (without tools) or ``Settled``.
+
+    Where the error body holds the model's rejected turn, it leads on like a reply.
+    """
     match state.phase:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
             return request_failed(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
 
 def _tool_returned(state: State, event: ToolReturned) -> Step:
+    """``AwaitingTools`` stays until every running call has its result, then runs the next calls."""
     match state.phase:
         case AwaitingTools() as phase:
+            # A second answer for the same call is a mistake of the driver, so answered refs do not count.
             _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | AwaitingReply() | Waiting() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
 
 def _approval_given(state: State, event: ApprovalGiven) -> Step:
+    """``AwaitingApproval`` leads to ``AwaitingTools``, or, if denied, on to the next call."""
     match state.phase:
         case AwaitingApproval() as phase:
             _check_ref(state, event, phase.ref)
             return approval_given(state, phase, event)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | AwaitingReply() | Waiting() | AwaitingTools():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
 
 def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
+    """``Waiting`` leads to ``AwaitingReply``, or to ``Settled`` if the wait used up the time budget."""
     match state.phase:
         case Waiting() as phase:
             _check_ref(state, event, phase.ref)
-            return ask_again(state, phase)
+            return resend_request(state, phase)
         case Settled():
-            return _late(state, event)
+            return _late_answer(state, event)
         case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval():
-            raise _refusal(state, event)
+            raise _unexpected(state, event)
         case _:
             assert_never(state.phase)
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> Step:
+    """Every phase leads to ``Settled`` with ``cancelled``; a settled run stays as it is."""
     match state.phase:
         case Idle():
             return settle(state, Cancelled(event.reason))
         case AwaitingReply() | Waiting():
             return settle(state, Cancelled(event.reason), (RequestAbandoned(state.tally.turns),))
         case AwaitingTools() as phase:
-            return cut_running(state, phase, Cancelled(event.reason))
+            return cancel_running(state, phase, Cancelled(event.reason))
         case AwaitingApproval() as phase:
-            return cut_short(state, (phase.call, *phase.waiting), Cancelled(event.reason))
+            return finish_mid_turn(state, (phase.call, *phase.waiting), Cancelled(event.reason))
         case Settled():
             return Step(state, (), ())
         case _:
             assert_never(state.phase)
 
 
-def _at(state: State, at_ms: int | None) -> State:
-    """The state, with the time that an event tells; after the end, nothing changes any more."""
+def _with_time(state: State, at_ms: int | None) -> State:
+    """The state with the time of an event; a settled state never changes."""
+    # max(): parallel tools may report their times out of order, and time must not run backwards.
     if at_ms is None or isinstance(state.phase, Settled):
         return state
     return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
-def _late(state: State, event: Answer) -> Step:
+def _late_answer(state: State, event: Answer) -> Step:
+    """Drop an answer that arrives after the end: after a cancellation, that is no mistake of the driver."""
     return Step(state, (), (LateAnswer(event.ref),))
 
 
 def _check_ref(state: State, event: Answer, *refs: int) -> None:
     if event.ref not in refs:
-        phase, awaited = type(state.phase).__name__, " or ".join(map(str, refs))
+        phase, expected = type(state.phase).__name__, " or ".join(map(str, refs))
         raise ProtocolError(
-            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {awaited}"
+            f"{type(event).__name__} answers ref {event.ref}, but {phase} waits for ref {expected}"
         )
 
 
-def _refusal(state: State, event: Event) -> ProtocolError:
+def _unexpected(state: State, event: Event) -> ProtocolError:
     phase, name = type(state.phase).__name__, type(event).__name__
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")

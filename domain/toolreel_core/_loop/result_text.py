@@ -1,4 +1,4 @@
-"""A result on its way to the model: the last transforms, then its text."""
+"""Render a tool result for the model: apply the plan's transforms, then encode it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from toolreel_core._protocol.state import State
 from toolreel_core._tools.result import Envelope
 from toolreel_core._transforms import apply_all
 
-__all__ = ["told"]
+__all__ = ["rendered"]
 
 
-def told(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
-    """The text of a result as the run's transforms leave it, and what they changed."""
+def rendered(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
+    """The text of a result after the plan's transforms, and a note for each that changed it."""
     labelled = ("untrusted_tools",) if result.untrusted else ()
     if not state.plan.config.tool_result_transforms:
         return result.text(), tuple([QuirkApplied(state.tally.turns, name) for name in labelled])

@@ -1,4 +1,4 @@
-"""What a run is waiting for, told by its state alone, so that a stored run can go on anywhere."""
+"""The pending effects of a run, computed from its state alone, so that you can resume a stored run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["pending", "uncertain"]
 
 
 def pending(state: State) -> tuple[Effect, ...]:
-    """The effects that have not been answered yet: those of the last step, less what came back since.
+    """The effects that have not been answered yet.
 
     >>> from toolreel_core._loop.reducer import start
     >>> from toolreel_core._plan.plan import Plan
@@ -50,10 +50,11 @@ def pending(state: State) -> tuple[Effect, ...]:
 
 
 def uncertain(state: State) -> tuple[RunTool, ...]:
-    """The calls under way that may have had effects already, if the state was stored and its run broke off.
+    """The running calls that are not safe to repeat, if the run was interrupted while they ran.
 
-    Going on makes them again, with the same keys. That does no harm where a tool is read-only or idempotent;
-    of the others, which are told here, whoever goes on may want to ask somebody first.
+    Resuming runs every pending call again, with the same key. That is harmless for read-only and idempotent
+    tools; the calls returned here belong to other tools and may already have had effects, so you may want
+    to confirm before resuming.
     """
     tools = state.plan.tools.by_name
     runs = [effect for effect in pending(state) if isinstance(effect, RunTool)]

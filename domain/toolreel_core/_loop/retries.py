@@ -1,4 +1,4 @@
-"""Which failures pass by themselves, and how long to wait for that."""
+"""Which failures are retryable, and how long to wait before a retry."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._settings.config import LoopConfig
 
-__all__ = ["delay_ms", "passing", "refuses_tools"]
+__all__ = ["delay_ms", "refuses_tools", "retryable"]
 
-_PASSING_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
+_RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
 _REFUSALS_AS_FAILURE: Final = (
     "tools param requires --jinja flag",  # llama.cpp: containers/ramalama#988, defilantech/LLMKube#126
     "unsupported param: tools",  # llama.cpp before it: ggml-org/llama.cpp#10920
     "unsupported tool_call_parser",  # RooCodeInc/Roo-Code#10259
 )
-"""How servers say so with status 500, as if they had failed; no retry can start them with another flag."""
+"""Messages with which servers reject tools with status 500. A retry cannot help: the server lacks a flag."""
 
 _REFUSALS: Final = (
     "no endpoints found that support tool use",  # OpenRouter: zed-industries/zed#36094
@@ -34,51 +34,54 @@ _REFUSALS: Final = (
     "unsupported parameter: 'tools'",
     *_REFUSALS_AS_FAILURE,
 )
-"""How servers say that they take no tools, in lower case."""
+"""Messages with which servers reject tools, in lower case, each with the thread that shows it."""
 
 _REFUSED_OPTION: Final = "tool_choice"
-"""Sought in the message only: the body of a validation error repeats the whole request."""
+"""Searched in the message only: the body of a validation error repeats the whole request, with this key."""
 
 
-def passing(failure: RequestFailed) -> bool:
-    """Whether the same request may work in a moment."""
+def retryable(failure: RequestFailed) -> bool:
+    """Whether the same request may succeed later."""
     match failure.failure:
         case "connect" | "timeout" | "broken":
             return True
         case "too_large":
             return False
         case "status":
-            return failure.status in _PASSING_STATUSES
+            return failure.status in _RETRYABLE_STATUSES
         case _:
             assert_never(failure.failure)
 
 
 def refuses_tools(failure: RequestFailed) -> bool:
-    """Whether the server says that it does no tools, which no retry can change."""
+    """Whether the server rejected the request because of its tools."""
     if failure.failure != "status":
         return False
     message = failure.message.lower()
-    said = f"{message}\n{failure.body.lower()}"
+    text = f"{message}\n{failure.body.lower()}"
     if failure.status in {400, 404, 422}:
-        return _REFUSED_OPTION in message or any(refusal in said for refusal in _REFUSALS)
-    return failure.status == 500 and any(refusal in said for refusal in _REFUSALS_AS_FAILURE)
+        return _REFUSED_OPTION in message or any(refusal in text for refusal in _REFUSALS)
+    return failure.status == 500 and any(refusal in text for refusal in _REFUSALS_AS_FAILURE)
 
 
-def delay_ms(config: LoopConfig, *, seed: int, ref: int, attempt: int, asked: int | None) -> int | None:
-    """Milliseconds before the next try, or ``None`` if the server asks for more than is allowed.
+def delay_ms(
+    config: LoopConfig, *, seed: int, ref: int, attempt: int, retry_after_ms: int | None
+) -> int | None:
+    """Milliseconds before the next attempt; ``None`` if Retry-After exceeds ``retry_cap_ms``.
 
-    Exponential, with jitter of up to half that is drawn from the seed, so that a replay waits as long.
+    Exponential backoff, half of it jitter. The jitter is a hash of seed, ref and attempt instead of a random
+    number, so that a replay waits equally long.
 
-    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, asked=None)
+    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, retry_after_ms=None)
     803
-    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, asked=5_000)
+    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, retry_after_ms=5_000)
     5000
 
-    :param attempt: the try that failed, counted from 1
-    :param asked: what the server's Retry-After says
+    :param attempt: the attempt that failed, counted from 1
+    :param asked: the server's Retry-After
     """
-    if asked is not None and asked > config.retry_cap_ms:
+    if retry_after_ms is not None and retry_after_ms > config.retry_cap_ms:
         return None
-    whole = min(config.retry_cap_ms, config.retry_base_ms << (attempt - 1))
-    chance = int(digest(f"{seed}:{ref}:{attempt}")[:8], 16) / 0xFFFFFFFF
-    return max(asked or 0, whole // 2 + round(whole / 2 * chance))
+    backoff = min(config.retry_cap_ms, config.retry_base_ms << (attempt - 1))
+    fraction = int(digest(f"{seed}:{ref}:{attempt}")[:8], 16) / 0xFFFFFFFF
+    return max(retry_after_ms or 0, backoff // 2 + round(backoff / 2 * fraction))

@@ -1,4 +1,9 @@
-"""Running the calls of a turn, and writing down what came of each, in call order."""
+"""Run the calls of a turn, and record the result of each in call order.
+
+A turn's calls are handled from left to right. A rejected call gets its fault as the result; an admitted one
+leads to ``RunTool`` or ``AskApproval``, and the calls after it wait. With ``parallel_tools``, consecutive
+read-only calls run at the same time. When no call is left, the next request is sent.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,11 @@ from typing import Final, assert_never
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText
-from toolreel_core._loop.admission import admit, ask_approval, asks_first, meant, run_tool
-from toolreel_core._loop.budgets import remembered, tool_calls_spent, warned
+from toolreel_core._loop.admission import admit, ask_approval, coerced_arguments, needs_approval, run_tool
+from toolreel_core._loop.budgets import record_repetition, tool_calls_spent, with_repetition_warning
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import ask
-from toolreel_core._loop.result_text import told
+from toolreel_core._loop.next_request import send_next_request
+from toolreel_core._loop.result_text import rendered
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -32,70 +37,75 @@ from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, c
 from toolreel_core._tools.names import matches, shown
 from toolreel_core._tools.result import Envelope, envelope_of, failed
 
-__all__ = ["approval_given", "cut_running", "cut_short", "run_calls", "tool_returned"]
+__all__ = ["approval_given", "cancel_running", "finish_mid_turn", "run_calls", "tool_returned"]
 
 
+# A faster constructor, since calls in flight are built twice per call; all fields by position.
 _in_flight: Final = maker(InFlight)
 
 
 def run_calls(state: State, calls: tuple[ToolCall, ...], notes: tuple[Note, ...] = ()) -> Step:
-    """Start the next call that may run; what may not is answered with its fault.
+    """Start the next call that is admitted; rejected calls before it get their fault as the result.
 
-    Leads to ``AwaitingTools`` or ``AwaitingApproval``, on to the next request when no call is left, or
-    to ``Settled`` when the budget of tool calls is used up or a call goes in circles.
+    Leads to ``AwaitingTools`` or ``AwaitingApproval``; to ``AwaitingReply`` when no call is left; to
+    ``Settled`` when the budget of tool calls is used up or a call was repeated too often.
     """
     for index, call in enumerate(calls):
         admission = admit(call, state.plan)
         match admission:
             case Fault():
-                notes = (*notes, _rejected(state, call, admission))
-                state, told, circle = _answered(state, call, failed(call.name, admission))
-                notes = (*notes, *told)
-                if circle:
-                    return cut_short(state, calls[index + 1 :], circle, notes)
+                notes = (*notes, _call_rejected(state, call, admission))
+                state, result_notes, repetition = _record_result(state, call, failed(call.name, admission))
+                notes = (*notes, *result_notes)
+                if repetition:
+                    return finish_mid_turn(state, calls[index + 1 :], repetition, notes)
             case JsonText():
                 if limit := tool_calls_spent(state):
-                    return cut_short(state, calls[index:], limit, notes)
-                if asks_first(call, state.plan):
-                    return _asked(state, call, admission, calls[index + 1 :], notes)
-                return _started(state, calls[index:], admission, notes)
+                    return finish_mid_turn(state, calls[index:], limit, notes)
+                if needs_approval(call, state.plan):
+                    return _ask_for_approval(state, call, admission, calls[index + 1 :], notes)
+                return _start_calls(state, calls[index:], admission, notes)
             case _:
                 assert_never(admission)
-    return ask(state, notes)
+    return send_next_request(state, notes)
 
 
 def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) -> Step:
-    """Run just what was asked about, or tell the model that it was denied.
+    """Run the approved call, or return the denial to the model.
 
-    Leads to ``AwaitingTools``, or on to the next call.
+    Approved, it leads to ``AwaitingTools``; denied, on to the next call as in :func:`run_calls`.
     """
     call = phase.call
     if event.approved:
+        # The approved arguments run without another check: a second coercion could change them.
         ref = state.next_ref
         flight = _in_flight(ref, call, None, state.tally.at_ms)
-        running = _running(state, (flight,), phase.waiting, ref + 1)
+        running = _with_running(state, (flight,), phase.waiting, ref + 1)
         effect = run_tool(state, ref, call, phase.arguments)
-        return Step(running, (effect,), (_begun(state, call),))
+        return Step(running, (effect,), (_call_started(state, call),))
     denied = call_denied(call.name, event.reason)
-    rejected = _rejected(state, call, denied)
-    state, told, circle = _answered(state, call, failed(call.name, denied))
-    if circle:
-        return cut_short(state, phase.waiting, circle, (rejected, *told))
-    return run_calls(state, phase.waiting, (rejected, *told))
+    rejected = _call_rejected(state, call, denied)
+    state, result_notes, repetition = _record_result(state, call, failed(call.name, denied))
+    if repetition:
+        return finish_mid_turn(state, phase.waiting, repetition, (rejected, *result_notes))
+    return run_calls(state, phase.waiting, (rejected, *result_notes))
 
 
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
-    """Keep the result until those of all running calls are there, then write them down and go on."""
-    (back,) = [flight for flight in phase.running if flight.ref == event.ref]
-    untrusted, limit = _untrusted(state, back.call), _output_limit(state, back.call)
-    result = envelope_of(back.call.name, event.output, limit=limit, untrusted=untrusted)
-    ended = _ended(state, back, result, event.at_ms)
-    there = _in_flight(back.ref, back.call, result, back.since_ms)
-    running = tuple([there if flight is back else flight for flight in phase.running])
+    """Keep a result until all running calls have theirs, then record them in call order and go on.
+
+    Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
+    """
+    (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
+    untrusted, limit = _untrusted(state, returned.call), _output_limit(state, returned.call)
+    result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
+    ended = _call_ended(state, returned, result, event.at_ms)
+    completed = _in_flight(returned.ref, returned.call, result, returned.since_ms)
+    running = tuple([completed if flight is returned else flight for flight in phase.running])
     results = tuple([(flight.call, flight.result) for flight in running if flight.result is not None])
     if len(results) < len(running):
         return Step(state.but(phase=AwaitingTools(running, phase.waiting)), (), (ended,))
-    return _written(state, results, phase.waiting, (ended,))
+    return _record_results(state, results, phase.waiting, (ended,))
 
 
 def _untrusted(state: State, call: ToolCall) -> bool:
@@ -106,79 +116,82 @@ def _untrusted(state: State, call: ToolCall) -> bool:
     return any(matches(pattern, inner) for pattern in patterns)
 
 
-def cut_short(
+def finish_mid_turn(
     state: State, calls: tuple[ToolCall, ...], outcome: Outcome, notes: tuple[Note, ...] = ()
 ) -> Step:
-    """End the run in the middle of a turn.
+    """End the run in the middle of a turn. Leads to ``Settled``.
 
-    Calls that were not run are answered all the same, so that the history stays valid for a provider.
+    Calls that did not run get a result too, since providers reject a history with unanswered calls.
     """
     for call in calls:
-        state, note = _abandoned(state, call, call_abandoned(call.name))
+        state, note = _abandon(state, call, call_abandoned(call.name))
         notes = (*notes, note)
     return settle(state, outcome, notes)
 
 
-def cut_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
-    """End the run while tools are running: what came back is written down, the rest is abandoned."""
+def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step:
+    """End the run while tools are running: record the results that arrived, abandon the other calls.
+
+    Leads to ``Settled``.
+    """
     notes: tuple[Note, ...] = ()
     for flight in phase.running:
         if flight.result is None:
-            state, note = _abandoned(state, flight.call, call_cancelled(flight.call.name))
+            state, note = _abandon(state, flight.call, call_cancelled(flight.call.name))
             notes = (*notes, note)
         else:
-            state, told, _ = _answered(state, flight.call, flight.result)
-            notes = (*notes, *told)
-    return cut_short(state, phase.waiting, outcome, notes)
+            state, result_notes, _ = _record_result(state, flight.call, flight.result)
+            notes = (*notes, *result_notes)
+    return finish_mid_turn(state, phase.waiting, outcome, notes)
 
 
-def _abandoned(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
+def _abandon(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
     tally = state.tally.counted(failed_calls=1)
-    text, _ = told(state, failed(call.name, fault))
+    text, _ = rendered(state, failed(call.name, fault))
     answered = state.said(ToolMessage(call.id, text)).but(tally=tally)
     return answered, CallAbandoned(tally.turns, call.id, shown(call.name))
 
 
-def _written(
+def _record_results(
     state: State,
     results: tuple[tuple[ToolCall, Envelope], ...],
     waiting: tuple[ToolCall, ...],
     notes: tuple[Note, ...],
 ) -> Step:
-    circle: RepeatedCall | None = None
+    repetition: RepeatedCall | None = None
     for call, result in results:
-        state, told, found = _answered(state, call, result)
-        notes, circle = (*notes, *told), circle or found
-    if circle:
-        return cut_short(state, waiting, circle, notes)
+        state, result_notes, found = _record_result(state, call, result)
+        notes, repetition = (*notes, *result_notes), repetition or found
+    if repetition:
+        return finish_mid_turn(state, waiting, repetition, notes)
     return run_calls(state, waiting, notes)
 
 
-def _started(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: tuple[Note, ...]) -> Step:
-    """Start the first call, and with it, where that is allowed, those after it that only read."""
-    together = calls[: _together(state, calls)]
-    admissions = (first, *(admit(call, state.plan) for call in together[1:]))
+def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText, notes: tuple[Note, ...]) -> Step:
+    """Start the first call, and with ``parallel_tools`` the read-only calls right after it."""
+    concurrent = calls[: _concurrent_count(state, calls)]
+    admissions = (first, *(admit(call, state.plan) for call in concurrent[1:]))
     flights: list[InFlight] = []
     effects: list[RunTool] = []
-    for call, admission in zip(together, admissions, strict=True):
+    for call, admission in zip(concurrent, admissions, strict=True):
         match admission:
             case Fault():
-                notes = (*notes, _rejected(state, call, admission))
+                notes = (*notes, _call_rejected(state, call, admission))
                 flights.append(_in_flight(0, call, failed(call.name, admission), 0))
             case JsonText():
                 ref = state.next_ref + len(effects)
-                notes = (*notes, *_mended(state, call, admission), _begun(state, call))
-                meant = call if call.arguments == admission else replace(call, arguments=admission)
-                flights.append(_in_flight(ref, meant, None, state.tally.at_ms))
+                notes = (*notes, *_repair_notes(state, call, admission), _call_started(state, call))
+                coerced_call = call if call.arguments == admission else replace(call, arguments=admission)
+                flights.append(_in_flight(ref, coerced_call, None, state.tally.at_ms))
                 effects.append(run_tool(state, ref, call, admission))
             case _:
                 assert_never(admission)
-    running = _running(state, tuple(flights), calls[len(together) :], state.next_ref + len(effects))
+    running = _with_running(state, tuple(flights), calls[len(concurrent) :], state.next_ref + len(effects))
     return Step(running, tuple(effects), notes)
 
 
-def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
-    """How many calls, from the first on, run at the same time."""
+def _concurrent_count(state: State, calls: tuple[ToolCall, ...]) -> int:
+    """How many of the next calls run at the same time; at least 1."""
     if not state.plan.config.parallel_tools:
         return 1
     tools, limit = state.plan.tools.by_name, state.plan.config.max_tool_calls
@@ -188,11 +201,11 @@ def _together(state: State, calls: tuple[ToolCall, ...]) -> int:
         if tool is None or not tool.read_only or tool.needs_approval:
             break
         count += 1
-    left = len(calls) if limit is None else limit - state.tally.tool_calls
-    return max(1, min(count, left))
+    remaining = len(calls) if limit is None else limit - state.tally.tool_calls
+    return max(1, min(count, remaining))
 
 
-def _running(
+def _with_running(
     state: State, flights: tuple[InFlight, ...], waiting: tuple[ToolCall, ...], next_ref: int
 ) -> State:
     started = len([flight for flight in flights if flight.result is None])
@@ -200,51 +213,55 @@ def _running(
     return state.but(phase=AwaitingTools(flights, waiting), tally=tally, next_ref=next_ref)
 
 
-def _asked(
+def _ask_for_approval(
     state: State, call: ToolCall, arguments: JsonText, waiting: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step:
-    ref, meant = state.next_ref, replace(call, arguments=arguments)
-    asked = state.but(phase=AwaitingApproval(ref, meant, arguments, waiting), next_ref=ref + 1)
+    ref, coerced_call = state.next_ref, replace(call, arguments=arguments)
+    asking = state.but(phase=AwaitingApproval(ref, coerced_call, arguments, waiting), next_ref=ref + 1)
     effect = ask_approval(state, ref, call, arguments)
-    notes = (*notes, *_mended(state, call, arguments))
-    return Step(asked, (effect,), (*notes, ApprovalAsked(state.tally.turns, call.id, call.name)))
+    notes = (*notes, *_repair_notes(state, call, arguments))
+    return Step(asking, (effect,), (*notes, ApprovalAsked(state.tally.turns, call.id, call.name)))
 
 
-def _answered(
+def _record_result(
     state: State, call: ToolCall, result: Envelope
 ) -> tuple[State, tuple[Note, ...], RepeatedCall | None]:
-    """The state with the result in its history, what there is to note, and the circle it closes."""
+    """The state with a result in its history, the notes, and the outcome if it was repeated too often."""
     config, tool = state.plan.config, state.plan.tools.by_name.get(call.name)
     name = shown(call.name) if tool is None else tool.name
-    known = result if result.tool_name == name else replace(result, tool_name=name)
-    memory, times = remembered(state.memory, call if call.name == name else replace(call, name=name), known)
+    named = result if result.tool_name == name else replace(result, tool_name=name)
+    # The streak is counted under the inner name and without the warning: else the warning, which contains
+    # the count, would make each result differ from the one before.
+    memory, times = record_repetition(
+        state.memory, call if call.name == name else replace(call, name=name), named
+    )
     polling = tool is not None and tool.polling
     notes: tuple[Note, ...] = ()
     if config.repetition_warn is not None and times >= config.repetition_warn and not polling:
-        result = warned(result, times)
+        result = with_repetition_warning(result, times)
         notes = (CallRepeated(state.tally.turns, shown(call.name), times),)
-    text, changed = told(state, result)
+    text, changed = rendered(state, result)
     messages = state.messages.append(ToolMessage(call.id, text))
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
     answered = state.but(messages=messages, tally=tally, memory=memory)
-    stop = config.repetition_stop is not None and times >= config.repetition_stop and not polling
-    return answered, (*notes, *changed), RepeatedCall(shown(call.name), times) if stop else None
+    stops = config.repetition_stop is not None and times >= config.repetition_stop and not polling
+    return answered, (*notes, *changed), RepeatedCall(shown(call.name), times) if stops else None
 
 
-def _rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
+def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
     return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
 
 
-def _mended(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
-    """What was done to the arguments of an admitted call so that they fit its tool."""
+def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
+    """A note for each repair of an admitted call's arguments."""
     if arguments == call.arguments or not isinstance(call.arguments, JsonText):
         return ()
     plan = state.plan
-    codes = meant(plan.tools.by_name[call.name], call.arguments, plan.config).codes
+    codes = coerced_arguments(plan.tools.by_name[call.name], call.arguments, plan.config).codes
     return tuple(RepairApplied(state.tally.turns, code) for code in codes)
 
 
-def _begun(state: State, call: ToolCall) -> CallStarted:
+def _call_started(state: State, call: ToolCall) -> CallStarted:
     return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
 
 
@@ -253,9 +270,9 @@ def _output_limit(state: State, call: ToolCall) -> int:
     return state.plan.config.max_tool_output_bytes if own is None else own
 
 
-def _ended(state: State, back: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:
-    call, text = back.call, result.text()
+def _call_ended(state: State, returned: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:
+    call, text = returned.call, result.text()
     size = len(text) if text.isascii() else len(text.encode())
     codes = tuple([error.code for error in result.errors])
-    elapsed_ms = None if at_ms is None else max(0, at_ms - back.since_ms)
+    elapsed_ms = None if at_ms is None else max(0, at_ms - returned.since_ms)
     return CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)

@@ -39,9 +39,9 @@ _ANY: Final = Provider()
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Nothing outside a plan may influence a request of its run.
+    """Everything that the requests of a run depend on: model, messages, tools, settings, seed.
 
-    :raises ConfigError: if the parts do not make a run
+    :raises ConfigError: if the parts are invalid or contradict each other
     """
 
     model: str
@@ -53,7 +53,7 @@ class Plan:
     tools: ToolSurface = _NO_TOOLS
     config: LoopConfig = _DEFAULTS
     seed: int = 0
-    """Whatever the run draws by chance is drawn from this."""
+    """The seed of everything random in the run, such as retry jitter."""
     provider: Provider = _ANY
     """What is known of the endpoint."""
     overrides: JsonText = NOTHING
@@ -66,7 +66,7 @@ class Plan:
     bodies: Bodies = field(init=False, repr=False, compare=False)
     """The parts of the requests' bodies that follow the messages."""
     calls_per_turn: int | None = field(init=False, repr=False, compare=False)
-    """Calls of one reply that are heard."""
+    """Maximum calls of one reply; further calls are ignored. ``None``: no limit."""
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def sends_tools(self) -> bool:
-        """Whether the model may be told of tools at all."""
+        """Whether requests may contain tools."""
         return self.config.tool_use_mode != "disabled" and self.provider.supports_tools != "no"
 
     @property
@@ -168,10 +168,10 @@ class Plan:
         texts = (wire(message) for message in self.messages)
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
         digest = chain("plan", self.model, self.options, tools, settings, str(self.seed), *texts)
-        # What was added later counts only where it is used, so that older plans keep their names.
+        # Fields that were added later count only if they are set, so that older plans keep their digests.
         later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
-        given = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
-        return chain(digest, *given)
+        parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
+        return chain(digest, *parts)
 
 
 def _object(key: str, text: JsonText) -> Tree:

@@ -73,5 +73,5 @@ class Request:
     @property
     def digest(self) -> str:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
-        said = link(known_chain("", self.model), digest(self.messages.chain))
-        return link(said, known_digest(self.options.digest))
+        before_options = link(known_chain("", self.model), digest(self.messages.chain))
+        return link(before_options, known_digest(self.options.digest))

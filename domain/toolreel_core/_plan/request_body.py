@@ -1,7 +1,7 @@
-"""The part of a request's body that follows the messages, in the forms that a run may need.
+"""The part of a request body that follows the messages, encoded once per run in three variants.
 
-Made once a run from the plan's options: overrides merged, what the provider does not take left out
-or renamed, tools and ``response_format`` kept apart. Whatever was changed or left out has a name.
+Built from the plan's options: overrides are merged, keys that the provider does not support are dropped or
+renamed, and ``response_format`` is not sent with tools. Each change is recorded by name, for notes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IgnoredWhy: TypeAlias = Literal["reserved", "with_tools", "without_tools", "unsu
 out only with requests that send none; ``without_tools``: they refuse it without, and the run has none;
 ``unsupported``: the provider does not take it."""
 
-_OF_TOOLS: Final = ("tool_choice", "parallel_tool_calls")
+_TOOL_OPTIONS: Final = ("tool_choice", "parallel_tool_calls")
 """Options that providers refuse in a request without tools."""
 _CAPS: Final = ("max_completion_tokens", "max_tokens")
 _STREAMED: Final[Tree] = {"stream": True, "stream_options": {"include_usage": True}}
@@ -63,39 +63,39 @@ def bodies_of(
 
     :param tools: the entries of the ``tools`` array as they go out
     """
-    own, reserved = without_reserved(overrides)
-    wanted = merged(options, own)
-    taken, quirks = _taken(wanted, provider)
-    beside = {key: value for key, value in taken.items() if key != "response_format"}
-    bare: Tree = {key: value for key, value in taken.items() if key not in _OF_TOOLS}
-    bare = merged(_streamed(provider), bare) if config.final_stream else bare
-    sent: Tree = {"tools": tools, **beside} if tools else bare
+    allowed, reserved = without_reserved(overrides)
+    requested = merged(options, allowed)
+    accepted, quirks = _accepted(requested, provider)
+    with_tools = {key: value for key, value in accepted.items() if key != "response_format"}
+    without_tools: Tree = {key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS}
+    without_tools = merged(_streamed(provider), without_tools) if config.final_stream else without_tools
+    sent: Tree = {"tools": tools, **with_tools} if tools else without_tools
     unfit: IgnoredWhy = "with_tools" if tools else "without_tools"
     return Bodies(
         RequestOptions(canonical(sent)),
         RequestOptions(canonical({**sent, "tool_choice": "required"} if tools else sent)),
-        RequestOptions(canonical(bare)),
-        _cap(taken),
+        RequestOptions(canonical(without_tools)),
+        _cap(accepted),
         quirks,
         (
             *(Ignored(key, "reserved") for key in reserved),
-            *(Ignored(key, "unsupported") for key in _refused(wanted, provider)),
-            *(Ignored(key, unfit) for key in taken if key not in sent),
+            *(Ignored(key, "unsupported") for key in _refused(requested, provider)),
+            *(Ignored(key, unfit) for key in accepted if key not in sent),
         ),
     )
 
 
-def _taken(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
+def _accepted(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
     refused = _refused(options, provider)
     kept = {key: value for key, value in options.items() if key not in refused}
     renamed = {_field(key, provider): value for key, value in kept.items()}
-    cooled = _cooled(renamed, provider)
+    ruled = _with_temperature_rule(renamed, provider)
     changes = {
         "max_tokens_field": list(renamed) != list(kept),
-        "temperature_rule": cooled != renamed,
+        "temperature_rule": ruled != renamed,
     }
-    return cooled, tuple(name for name, changed in changes.items() if changed)
+    return ruled, tuple(name for name, changed in changes.items() if changed)
 
 
 def _refused(options: Tree, provider: Provider) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def _field(key: str, provider: Provider) -> str:
     return provider.max_tokens_field or key if key in _CAPS else key
 
 
-def _cooled(options: Tree, provider: Provider) -> Tree:
+def _with_temperature_rule(options: Tree, provider: Provider) -> Tree:
     temperature = options.get("temperature")
     match provider.temperature_rule:
         case "free":

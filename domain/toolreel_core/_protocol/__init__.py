@@ -2,5 +2,5 @@
 
 ``events`` are facts in the past tense, ``effects`` are requests in the imperative, and each names its
 counterpart. ``state`` has the phases, ``outcome`` the ways in which a run ends, ``notes`` what a run
-reports about itself, and ``codec`` turns all of these into JSON text and back.
+logs about itself, and ``codec`` serialises all of these to JSON text and back.
 """

@@ -1,10 +1,9 @@
-"""Plans, states, events, effects and notes as versioned JSON, and back.
+"""Serialise plans, states, events, effects and notes to versioned JSON, and load them.
 
-The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical
-JSON text is stored as a string, a transcript as its messages. What can be computed from the
-rest, or has its default value, is not stored, so that a field which is added later changes no
-old record. Reading checks every field against its annotation, so a damaged record is an error
-with a place instead of a wrong state.
+The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical JSON text
+is stored as a string, a transcript as its messages. Computed fields and fields with their default value are
+not stored, so a new field with a default changes no old record. Loading checks every field against its
+annotation, so a damaged record raises an error that names the place, and never becomes a wrong state.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def dump(value: Stored) -> JsonText:
 def load_state(text: str) -> State:
     """Read a dumped state.
 
-    :raises CodecError: if the text is no state of this version; so for all ``load_`` functions
+    :raises CodecError: if the text is not a state of this version; the same for all ``load_`` functions
     """
     return cast("State", _load(State, text))
 
@@ -96,12 +95,12 @@ def load_note(text: str) -> Note:
 
 
 def decode_plan(tree: Json) -> Plan:
-    """Read an encoded plan that stands inside a larger record."""
+    """Read an encoded plan from inside a larger record."""
     return cast("Plan", _reader(Plan)(tree, "plan"))
 
 
 def decode_event(tree: Json) -> Event:
-    """Read an encoded event that stands inside a larger record."""
+    """Read an encoded event from inside a larger record."""
     return cast("Event", _reader(Event)(tree, "event"))
 
 
@@ -114,7 +113,7 @@ def encode(value: object) -> Json:
             return _encoded_transcript(value)
         case tuple():
             return [encode(item) for item in value]
-        case PMap():  # its own order depends on the hash seed
+        case PMap():  # sorted, since its own order depends on the hash seed
             return {key: encode(value[key]) for key in sorted(value)}
         case _ if is_dataclass(value):
             given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
@@ -125,7 +124,7 @@ def encode(value: object) -> Json:
 
 
 def _encoded_transcript(transcript: Transcript) -> Json:
-    """Its messages, and where it is not the ordinary one, how they are written and which of them go out."""
+    """The messages; with a provider's form or a shortened history, an object that has those too."""
     messages: Json = [encode(message) for message in transcript.messages]
     if transcript.form == Form() and transcript.kept is None:
         return messages
@@ -158,12 +157,17 @@ def tag(kind: type) -> str:
 
 @cache
 def _in_snake_case(name: str) -> str:
+    # An underscore before each capital but the first.
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 @cache
 def _reader(hint: object) -> _Reader:
-    """How a value of this annotation is read."""
+    """The function that reads a value of this annotation.
+
+    Cached, and recursive calls happen while reading: annotations may refer to each other.
+    """
+    # Special cases come first: both are classes that the general rules below would read field by field.
     if hint is Transcript:
         return _read_transcript
     if hint is JsonText:
@@ -212,6 +216,7 @@ def _read_json_text(tree: Json, place: str) -> JsonText:
 
 def _scalar_reader(kind: type) -> _Reader:
     def read_scalar(tree: Json, place: str) -> object:
+        # type(), since True is an instance of int. JSON has one kind of number, so an int passes as a float.
         if type(tree) is not kind and not (kind is float and type(tree) is int):
             raise _wrong(place, kind.__name__, tree)
         return tree

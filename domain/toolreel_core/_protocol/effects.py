@@ -1,7 +1,9 @@
-"""Effects: requests to the outside, in the imperative. Their counterparts are the ``events``.
+"""Effects: requests to the outside, in the imperative.
 
-An effect is data: whoever performs it needs nothing but its fields, and answers with one of
-the events that :data:`ANSWERS` names, carrying the same ``ref``.
+Their counterpart is :mod:`toolreel_core._protocol.events`.
+
+An effect is data. A driver needs only its fields to perform it, and answers with one of the events in
+:data:`ANSWERS`, which carries the same ``ref``. Refs count up from 1 within a run.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ __all__ = ["ANSWERS", "AskApproval", "Effect", "Finish", "RunTool", "SendRequest
 
 @dataclass(frozen=True, slots=True)
 class SendRequest:
-    """Send a request to the model."""
+    """Send a request to the model's endpoint."""
 
     ref: int
     request: Request
@@ -36,36 +38,37 @@ class SendRequest:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run one tool with arguments that have passed every check."""
+    """Run one tool, with arguments that passed every check of ``_loop/admission.py``."""
 
     ref: int
     call_id: str
     name: str
-    """The tool's inner name."""
+    """The tool's inner name, such as ``files.read``."""
     arguments: JsonText
-    """A JSON object that fits the tool's schema."""
+    """A JSON object that is valid against the tool's schema."""
+    # Both fields below can be computed from the plan and the call. They are not compared, so that an
+    # effect equals one from a journal that was written before the fields existed.
     key: str = field(default="", compare=False)
-    """Names the call for ever, so that a tool that is asked twice can act once. It follows from the plan,
-    the turn and the place of the call, so it is no part of what the effect is."""
+    """Idempotency key: stable across replay and resume, so that a tool can act once if it runs twice."""
     turn: int = field(default=0, compare=False)
-    """The turn that the call belongs to, from 1 on; 0 if nobody said."""
+    """The turn that the call belongs to, counted from 1; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskApproval:
-    """Ask somebody whether a tool may run with just these arguments."""
+    """Ask a person, or a policy, to approve one tool call with exactly these arguments."""
 
     ref: int
     call_id: str
     name: str
     """The tool's inner name."""
     arguments: JsonText
-    """What will run, byte for byte, if it is approved."""
+    """The arguments that run if the call is approved, byte for byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let time pass before a request is tried again."""
+    """Pause before the same request is sent again."""
 
     ref: int
     ms: int
@@ -73,7 +76,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The run is over; nothing answers this effect."""
+    """End the run with this outcome. No event answers this effect."""
 
     outcome: Outcome
 
@@ -87,11 +90,16 @@ ANSWERS: Final[Mapping[type[Effect], tuple[type[Event], ...]]] = {
     Wait: (WaitElapsed,),
     Finish: (),
 }
-"""Which events answer which effect."""
+"""The events that answer each effect."""
 
 
 def fingerprint(effect: Effect) -> str:
-    """What identifies an effect in a journal: equal fingerprints, equal effects."""
+    """The digest of an effect; a replay compares it to prove that nothing differs.
+
+    Journals store fingerprints, so what each one covers never changes.
+    """
+    # link(before, digest(part)) == chain(before, part): where the digest of a part is cached, link saves
+    # hashing the part again.
     match effect:
         case SendRequest():
             return chain(_of("send_request", effect.ref), effect.request.digest)
@@ -109,5 +117,5 @@ def fingerprint(effect: Effect) -> str:
 
 
 def _of(kind: str, ref: int) -> str:
-    """The beginning of a fingerprint."""
+    """The first links of a fingerprint; the digests of small numbers are cached."""
     return link(kind, known_digest(str(ref)))

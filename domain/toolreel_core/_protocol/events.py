@@ -1,7 +1,8 @@
 """Events: facts from outside, in the past tense. Their counterpart is :mod:`toolreel_core._protocol.effects`.
 
-An event that answers an effect carries the effect's ``ref``. Texts from outside lose their lone
-surrogates here, so that every event can be written down and read back.
+An event that answers an effect carries the effect's ``ref``; ``ANSWERS`` says which event answers which
+effect. The core has no clock, so time comes in on events: ``at_ms`` is the number of milliseconds since
+the run began, or ``None`` if the driver does not measure time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The run began; :func:`toolreel.start` says so itself."""
+    """The run began. :func:`toolreel.start` creates this event; drivers never send it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +37,30 @@ class ReplyReceived:
     ref: int
     status: int
     body: str
-    """The response body as it came, decoded from UTF-8 with undecodable bytes replaced."""
+    """The unmodified response body, decoded from UTF-8; invalid bytes become U+FFFD."""
     at_ms: int | None = None
-    """Milliseconds since the run began; drivers say so when the plan limits its time."""
+    """Milliseconds since the run began; drivers set it if the plan has ``max_wall_ms``."""
 
     def __post_init__(self) -> None:
+        # Every text from outside is cleaned in the event that carries it. UTF-8 cannot encode a lone
+        # surrogate (half of a UTF-16 pair), so a journal could not store the event. The class is frozen,
+        # hence object.__setattr__.
         object.__setattr__(self, "body", sound(self.body))
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
-    """A ``SendRequest`` got no reply, or one with an HTTP error status."""
+    """A ``SendRequest`` failed: no response arrived, or one with an HTTP error status."""
 
     ref: int
     failure: FailureKind
     message: str
-    """What went wrong, in words for a person."""
+    """The error message, for people and for notes."""
     status: int | None = None
     body: str = ""
-    """The body of an error response."""
+    """The body of the error response; empty without one."""
     retry_after_ms: int | None = None
-    """How long the server asks to be left alone."""
+    """The server's ``Retry-After``, in milliseconds."""
     at_ms: int | None = None
 
     def __post_init__(self) -> None:
@@ -66,11 +70,11 @@ class RequestFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """A ``RunTool`` came back, successful or not."""
+    """A tool call ended, successfully or not; answers ``RunTool``."""
 
     ref: int
     output: str
-    """JSON text: an envelope, an object or any other value."""
+    """JSON text: an envelope (``{"ok": ...}``), an object or any other value."""
     at_ms: int | None = None
 
     def __post_init__(self) -> None:
@@ -79,12 +83,12 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven:
-    """Somebody decided about an ``AskApproval``."""
+    """A tool call was approved or denied; answers ``AskApproval``."""
 
     ref: int
     approved: bool
     reason: str = ""
-    """Why not, for the model to read."""
+    """Why the call was denied; the model reads it."""
     at_ms: int | None = None
 
     def __post_init__(self) -> None:
@@ -93,7 +97,7 @@ class ApprovalGiven:
 
 @dataclass(frozen=True, slots=True)
 class WaitElapsed:
-    """The time of a ``Wait`` is over."""
+    """The pause before a retry is over; answers ``Wait``."""
 
     ref: int
     at_ms: int | None = None
@@ -101,7 +105,7 @@ class WaitElapsed:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """The caller wants the run to end now; whatever is under way is abandoned."""
+    """The caller cancels the run; pending requests and calls are abandoned. Any phase accepts it."""
 
     reason: str = ""
 

@@ -1,7 +1,6 @@
-"""Notes: what a run reports about itself, one a decision, by name.
+"""Notes: the log of a run, one note per decision.
 
-Notes are the trace. They stay apart from effects: nobody has to listen, and listening
-changes nothing.
+Notes are not effects: nothing has to read them, and reading them changes nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class PresetsApplied:
 
 @dataclass(frozen=True, slots=True)
 class OptionIgnored:
-    """Something that was asked for is not part of the requests."""
+    """An option of the plan is not sent."""
 
     key: str
     why: IgnoredWhy
@@ -65,23 +64,23 @@ class OptionIgnored:
 
 @dataclass(frozen=True, slots=True)
 class QuirkApplied:
-    """A setting for the provider, or a transform, has changed something."""
+    """A provider setting or a transform changed a request or a reply."""
 
     turn: int
     name: str
-    """Of the setting or the transform."""
+    """Name of the setting or the transform."""
     times: int = 1
-    """How many parts of the request or the reply."""
+    """How many parts of the request or the reply it changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryShortened:
-    """The conversation no longer fitted the model's window, and less of it goes out from now on."""
+    """The conversation exceeded the context window; from now on a shorter history is sent."""
 
     turn: int
     """The turn that it was shortened for."""
     policies: tuple[str, ...]
-    """Names of the policies that took something away."""
+    """Names of the policies that shortened it."""
     messages_before: int
     messages_after: int
     tokens_before: int
@@ -91,7 +90,7 @@ class HistoryShortened:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamPinned:
-    """From now on, only the upstream provider that gave the first reply is asked."""
+    """From now on, requests are pinned to the upstream provider of the first reply."""
 
     turn: int
     upstream: str
@@ -99,7 +98,7 @@ class UpstreamPinned:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """The model is asked."""
+    """A request was sent to the model."""
 
     turn: int
     """Counted from 1."""
@@ -109,12 +108,12 @@ class RequestSent:
     digest: str
     """The request's digest; the same request has the same digest in every run."""
     attempt: int = 1
-    """Which try of the same turn this is."""
+    """The number of this attempt within the turn, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyRead:
-    """The model's reply was understood as this."""
+    """A reply was parsed."""
 
     turn: int
     finish: Finish
@@ -122,30 +121,30 @@ class ReplyRead:
     prompt_tokens: int
     completion_tokens: int
     problem: str = ""
-    """The code of what was wrong with it as a whole, if something was."""
+    """The code of the reply's problem; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestAbandoned:
-    """The run was cancelled while the model was asked, or before it was asked again."""
+    """The run was cancelled while a request was pending or about to be retried."""
 
     turn: int
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLost:
-    """The model was asked in vain."""
+    """A request failed."""
 
     turn: int
     failure: FailureKind
     status: int | None
     retry_after_ms: int | None = None
-    """How long the server asks to be left alone; more than is allowed ends the run."""
+    """The server's Retry-After in milliseconds; more than ``retry_cap_ms`` ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairApplied:
-    """Something in a reply was mended or passed over."""
+    """Something in a reply was repaired or ignored."""
 
     turn: int
     code: str
@@ -154,7 +153,7 @@ class RepairApplied:
 
 @dataclass(frozen=True, slots=True)
 class ContentStripped:
-    """Text beside tool calls was kept out of the history."""
+    """The text next to tool calls was not stored in the history."""
 
     turn: int
     length: int
@@ -165,7 +164,7 @@ class ContentStripped:
 
 @dataclass(frozen=True, slots=True)
 class CallRejected:
-    """A call never reached its tool; the model was told why."""
+    """A call was rejected before it reached its tool; the fault is returned to the model."""
 
     turn: int
     call_id: str
@@ -176,7 +175,7 @@ class CallRejected:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A call went to its tool."""
+    """A tool call was started."""
 
     turn: int
     call_id: str
@@ -187,7 +186,7 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """A tool came back."""
+    """A tool call ended."""
 
     turn: int
     call_id: str
@@ -198,12 +197,12 @@ class CallEnded:
     bytes: int
     """UTF-8 bytes of the envelope."""
     elapsed_ms: int | None = None
-    """How long the call took, where events tell the time."""
+    """Duration of the call; ``None`` if the driver does not measure time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallAbandoned:
-    """The run ended before a call's result was there."""
+    """The run ended before a call had its result."""
 
     turn: int
     call_id: str
@@ -212,7 +211,7 @@ class CallAbandoned:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A call waits for somebody's word."""
+    """A call waits for approval."""
 
     turn: int
     call_id: str
@@ -221,7 +220,7 @@ class ApprovalAsked:
 
 @dataclass(frozen=True, slots=True)
 class CallsIgnored:
-    """Calls of a reply were not heard."""
+    """Calls of a reply were dropped."""
 
     turn: int
     names: tuple[str, ...]
@@ -230,12 +229,12 @@ class CallsIgnored:
 
 @dataclass(frozen=True, slots=True)
 class CallRepeated:
-    """The same call had the same result once more, and the model was warned."""
+    """The same call had the same result again; the result warns the model."""
 
     turn: int
     name: str
     times: int
-    """In a row, this one included."""
+    """How many times in a row, including this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +243,14 @@ class RetryPlanned:
 
     turn: int
     attempt: int
-    """The try that failed, counted from 1."""
+    """The attempt that failed, counted from 1."""
     ms: int
-    """How long that waits."""
+    """The delay before the retry, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelNudged:
-    """The model was asked again, because it had skipped its tools."""
+    """The model was asked again: it skipped its tools, or its call in text could not be parsed."""
 
     turn: int
     why: NudgeReason
@@ -259,7 +258,7 @@ class ModelNudged:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryTried:
-    """The final text was empty, and the model is asked for it once more."""
+    """The final text was empty, and the model is asked for it again."""
 
     turn: int
     tools_sent: bool
@@ -267,16 +266,16 @@ class RecoveryTried:
 
 @dataclass(frozen=True, slots=True)
 class ToolsDropped:
-    """The server refused tools; the run goes on without them."""
+    """The server rejected tools; the run continues without them."""
 
     turn: int
     message: str
-    """The server's own words."""
+    """The server's error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class LateAnswer:
-    """An answer came after the run had ended, and was dropped."""
+    """An answer that arrived after the end of the run was dropped."""
 
     ref: int
 

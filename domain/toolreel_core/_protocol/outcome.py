@@ -1,4 +1,7 @@
-"""How a run can end: exactly one of these, none of them an exception."""
+"""Outcomes: a run ends with exactly one of these. None of them is an exception.
+
+``name`` is stored in records and shown in reports, so it never changes.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ __all__ = [
 ]
 
 FailureKind: TypeAlias = Literal["connect", "timeout", "broken", "too_large", "status"]
-"""``connect``: no connection; ``timeout``: no answer in time; ``broken``: the answer broke off
-or was not HTTP; ``too_large``: over the cap on response bytes; ``status``: an HTTP error status."""
+"""``connect``: no connection; ``timeout``: no response in time; ``broken``: an incomplete response, or not
+HTTP; ``too_large``: the response exceeds the byte limit; ``status``: an HTTP error status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,14 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class EmptyFinal:
-    """The model ended with neither text nor a call; never taken for success."""
+    """The model ended with neither text nor a tool call; never a success."""
 
     name: ClassVar[str] = "empty_final"
 
 
 @dataclass(frozen=True, slots=True)
 class MaxTurns:
-    """The model still called tools in the last turn that it had."""
+    """The model still called tools in its last allowed turn."""
 
     name: ClassVar[str] = "max_turns"
     limit: int
@@ -58,16 +61,16 @@ class MaxTurns:
 
 @dataclass(frozen=True, slots=True)
 class NoToolCalls:
-    """An enforced run ended without a tool call."""
+    """A run with ``tool_use_mode="enforced"`` ended without a tool call."""
 
     name: ClassVar[str] = "no_tool_calls"
     content: str
-    """What the model said instead."""
+    """The model's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFailed:
-    """An enforced run ended with tools failed, against its policy."""
+    """An enforced run ended with failed tools, which ``tool_failure_policy`` does not allow."""
 
     name: ClassVar[str] = "tool_error"
     tools: tuple[str, ...]
@@ -76,7 +79,7 @@ class ToolFailed:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCall:
-    """The model made the same call again and again, and always got the same result."""
+    """The model repeated the same call with the same result up to ``repetition_stop``."""
 
     name: ClassVar[str] = "repeated_call"
     tool: str
@@ -88,7 +91,7 @@ BudgetKind: TypeAlias = Literal["tokens", "cost", "time", "tool_calls"]
 
 @dataclass(frozen=True, slots=True)
 class BudgetSpent:
-    """The run has used up what it was given."""
+    """A budget of the run is used up."""
 
     name: ClassVar[str] = "budget"
     kind: BudgetKind
@@ -99,7 +102,7 @@ class BudgetSpent:
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """The next request would not fit the model's window."""
+    """The next request would exceed the context window."""
 
     name: ClassVar[str] = "context_overflow"
     estimate: int
@@ -107,21 +110,21 @@ class ContextOverflow:
     limit: int
     """Tokens of the window that are not reserved for the reply."""
     largest: tuple[str, ...]
-    """What takes the most room, the largest first."""
+    """The largest parts of the request with their sizes, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapabilityRefused:
-    """The server does not do what the request needs, such as tools."""
+    """The server does not support what the request needs, such as tools."""
 
     name: ClassVar[str] = "capability"
     message: str
-    """The server's own words."""
+    """The server's error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """The final text was cut at the output token limit."""
+    """The final text was truncated at the output token limit."""
 
     name: ClassVar[str] = "truncated"
     content: str
@@ -129,7 +132,7 @@ class Truncated:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The model refused, in its own words."""
+    """The model refused to answer."""
 
     name: ClassVar[str] = "refused"
     reason: str
@@ -145,7 +148,7 @@ class ContentFiltered:
 
 @dataclass(frozen=True, slots=True)
 class InvalidReply:
-    """The reply as a whole could not be used."""
+    """The reply could not be used."""
 
     name: ClassVar[str] = "invalid_reply"
     problem: ProblemCode
@@ -154,18 +157,18 @@ class InvalidReply:
 
 @dataclass(frozen=True, slots=True)
 class TransportFailed:
-    """No usable reply came over the wire."""
+    """No usable response arrived: the connection or the server failed."""
 
     name: ClassVar[str] = "transport"
     failure: FailureKind
     status: int | None
-    """The HTTP status, where there was one."""
+    """The HTTP status; ``None`` if no response arrived."""
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The caller stopped the run."""
+    """The caller cancelled the run."""
 
     name: ClassVar[str] = "cancelled"
     reason: str

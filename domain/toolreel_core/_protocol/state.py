@@ -1,6 +1,8 @@
-"""The state of a run, its phases, and what a step gives back.
+"""The state of a run, its phases, and the result of a step.
 
-A run is in exactly one phase, and a phase has exactly the data that it needs.
+A run is in exactly one phase, and each phase is a class with exactly the data that it needs: an
+``AwaitingTools`` without running calls, or a ``Waiting`` without the request to retry, cannot be built.
+Every class here is frozen, so a step returns a new state, which shares its history with the old one.
 """
 
 from __future__ import annotations
@@ -41,27 +43,30 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing has happened yet."""
+    """Before the first event. ``RunStarted`` leads to ``AwaitingReply``."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitingReply:
-    """The model was asked."""
+    """A request was sent; waits for ``ReplyReceived`` or ``RequestFailed``."""
 
     ref: int
+    """The ``ref`` of the ``SendRequest``."""
     attempt: int = 1
-    """Which try this is."""
+    """The number of this attempt, counted from 1; retries of one turn count up."""
     tools_sent: bool = True
     """Whether the model may call tools in its reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A request failed for the moment, and will be tried again."""
+    """A request failed and will be retried; waits for ``WaitElapsed``."""
 
     ref: int
+    """The ``ref`` of the ``Wait``."""
     ms: int
     failed: AwaitingReply
+    """The failed attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +74,40 @@ class InFlight:
     """A call whose result is not in the history yet."""
 
     ref: int
-    """The ``ref`` of its effect; 0 for a call that needs none, because it was rejected."""
+    """The ``ref`` of its ``RunTool``; 0 for a rejected call, which has no effect."""
     call: ToolCall
     result: Envelope | None = None
+    """The result, once it has arrived; it waits here until the calls before it have theirs."""
     since_ms: int = 0
-    """The latest time that an event had told when the call started."""
+    """``Tally.at_ms`` when the call started."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitingTools:
-    """Tools are running, one or, where that is allowed, several; more calls of the turn may wait."""
+    """Tools are running: one, or several with ``parallel_tools``. Waits for a ``ToolReturned`` for each."""
 
     running: tuple[InFlight, ...]
-    """In call order, which is the order of their results in the history."""
+    """In call order, which is also the order of the results in the history."""
     waiting: tuple[ToolCall, ...]
-    """Calls of the same reply that are still to be checked and run, in order."""
+    """The remaining calls of the same reply, in order; each is checked when its turn comes."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitingApproval:
-    """Somebody was asked whether a tool may run; nothing is under way, so a run may rest here."""
+    """A call needs approval; waits for ``ApprovalGiven``. Nothing is running, so a run can be stored here."""
 
     ref: int
+    """The ``ref`` of the ``AskApproval``."""
     call: ToolCall
     arguments: JsonText
-    """What will run, byte for byte."""
+    """The arguments that run if the call is approved, byte for byte."""
     waiting: tuple[ToolCall, ...]
+    """The remaining calls of the same reply, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The run is over."""
+    """The run is over. An answer that arrives now is dropped with a ``LateAnswer`` note."""
 
     outcome: Outcome
 
@@ -109,24 +117,25 @@ Phase: TypeAlias = Idle | AwaitingReply | Waiting | AwaitingTools | AwaitingAppr
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What has been counted so far."""
+    """The counters of a run; budgets compare them with their limits."""
 
     turns: int = 0
-    """Requests sent, retries not counted."""
+    """Requests sent, not counting retries."""
     tool_calls: int = 0
     """Calls that reached a tool."""
     failed_calls: int = 0
-    """Calls that ended badly or never reached a tool."""
+    """Calls that failed, were rejected or were abandoned."""
     ignored_calls: int = 0
-    """Calls that were not heard."""
+    """Calls that were dropped without an answer: over ``calls_per_turn``, or made while tools were off."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
     at_ms: int = 0
-    """The latest time that an event told, in milliseconds since the start."""
+    """The latest ``at_ms`` of an event, in milliseconds since the start."""
 
     def read(self, usage: Usage) -> Tally:
-        """This tally with one more reply's tokens."""
+        """This tally plus the tokens and the cost of one more reply."""
+        # _tally and _state take all fields by position: see the end of this file.
         return _tally(
             self.turns,
             self.tool_calls,
@@ -139,7 +148,7 @@ class Tally:
         )
 
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
-        """This tally with so many more turns and calls."""
+        """This tally plus the given numbers of turns and calls."""
         return _tally(
             self.turns + turns,
             self.tool_calls + tool_calls,
@@ -154,7 +163,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Streak:
-    """The same call with the same result, how often in a row."""
+    """How many times in a row a call had the same result."""
 
     result: str
     """Digest of the result."""
@@ -167,31 +176,31 @@ _NO_STREAKS: Final[PMap[str, Streak]] = pmap()
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the policies of the loop have to know of the past."""
+    """What the policies of the loop remember: nudges, repetition, fallbacks."""
 
     nudges: int = 0
-    """How often the model was asked again for skipping its tools."""
+    """How many times the model was asked to use its tools after skipping them."""
     finalizing: bool = False
-    """The final text was empty once, and was asked for again."""
+    """Whether the model was already asked for a text after an empty final answer."""
     tools_dropped: bool = False
-    """The server refused tools, and the run goes on without them."""
+    """Whether the server rejected tools and the run continues without them."""
     successes: int = 0
-    """Calls that a tool answered with success."""
+    """Calls with a successful result."""
     called: tuple[str, ...] = ()
-    """Tools that were called, in the order of their first call."""
+    """Names of the tools that were called, in the order of their first call."""
     last_ok: PMap[str, bool] = _NO_RESULTS
-    """Whether the last result of a tool was a success."""
+    """Whether the latest result of each tool was a success, by the tool's name."""
     streaks: PMap[str, Streak] = _NO_STREAKS
-    """The latest streak of a call, by the digest of its name and arguments."""
+    """The latest streak of each call, by the digest of its name and arguments."""
     upstream: str = ""
-    """The upstream provider that the run stays with."""
+    """The upstream provider that requests are pinned to; empty if none is."""
     corrections: int = 0
-    """How often the model was told that its call could not be read."""
+    """How many times the model was asked to repeat a call that could not be parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that a run remembers; serialisable at any time."""
+    """Everything that a run remembers; you can serialise it at any time (``dump``)."""
 
     plan: Plan
     phase: Phase
@@ -200,7 +209,7 @@ class State:
     tally: Tally
     memory: Memory
     next_ref: int
-    """The ``ref`` of the next effect: drawn from here, so that the core needs no randomness."""
+    """The ``ref`` of the next effect. A counter, because the core has no randomness."""
 
     @classmethod
     def idle(cls, plan: Plan) -> State:
@@ -208,7 +217,7 @@ class State:
         return cls(plan, Idle(), Transcript.of(plan.messages, plan.form), Tally(), Memory(), 1)
 
     def said(self, *messages: Message) -> State:
-        """This state with more messages in its history."""
+        """This state with messages appended to its history."""
         return self.but(messages=self.messages.append(*messages))
 
     def but(
@@ -220,7 +229,8 @@ class State:
         memory: Memory | None = None,
         next_ref: int | None = None,
     ) -> State:
-        """This state with some other parts; ``dataclasses.replace`` takes several times as long."""
+        """This state with some parts replaced; several times faster than ``dataclasses.replace``."""
+        # "or" is safe: dataclasses without __len__ are never false, and next_ref begins at 1.
         return _state(
             self.plan,
             phase or self.phase,
@@ -233,14 +243,15 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an event leads to."""
+    """The result of applying one event: the new state, the effects to perform, and notes."""
 
     state: State
     effects: tuple[Effect, ...]
-    """What is wanted from the outside now."""
+    """What to do next; empty while other effects are still pending."""
     notes: tuple[Note, ...]
-    """What was decided, and why."""
+    """What was decided, and why; nothing depends on them."""
 
 
+# Tally and State are built several times in every turn; maker() makes that three times as fast.
 _tally: Final = maker(Tally)
 _state: Final = maker(State)

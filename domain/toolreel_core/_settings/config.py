@@ -92,7 +92,7 @@ class LoopConfig:
     final_stream: bool = False
     """Have replies streamed where the model can call no tools: in a chat, and in the turn after tools."""
     max_tries: int = 3
-    """Tries of one request, the first included, when the far side fails for the moment."""
+    """Attempts of one request, including the first, when failures are retryable."""
     retry_base_ms: int = 1_000
     """Milliseconds before the first retry, doubled for each further one, with jitter from the seed."""
     retry_cap_ms: int = 60_000
@@ -137,7 +137,7 @@ class LoopConfig:
     """The same for each result, before it is written to the history."""
 
     def __post_init__(self) -> None:
-        for key, least in _LEAST.items():
+        for key, least in _MINIMA.items():
             check_count(key, getattr(self, key), least, optional=key in _OPTIONAL)
         for key, allowed in _CHOICES.items():
             check_choice(key, getattr(self, key), allowed)
@@ -146,7 +146,7 @@ class LoopConfig:
         for key in _SWITCHES:
             check_switch(key, getattr(self, key))
         self._check_cost()
-        self._check_together()
+        self._check_consistency()
         self._check_names()
 
     def _check_names(self) -> None:
@@ -163,19 +163,19 @@ class LoopConfig:
             _check_registered(key, getattr(self, key), partial(transform, kind))
 
     def _check_cost(self) -> None:
-        """Kept as a float, so that equal plans have equal digests."""
+        """Check the cost and store it as a float: 1 and 1.0 must give equal plans equal digests."""
         cost = self.max_cost
         if cost is None:
             return
-        if type(cost) not in {int, float} or not 0 < cost <= _MOST_COST:
+        if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
             off = "or nothing to turn it off"
             raise ConfigError(
-                f"max_cost: expected a number above 0 and up to {_MOST_COST}, {off}, got {cost!r}"
+                f"max_cost: expected a number above 0 and up to {_MAX_COST}, {off}, got {cost!r}"
             )
         object.__setattr__(self, "max_cost", float(cost))
 
-    def _check_together(self) -> None:
-        """Values that are fine alone and contradict each other."""
+    def _check_consistency(self) -> None:
+        """Check values that are valid alone and may contradict each other."""
         if self.max_argument_depth > MAX_DEPTH:
             raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
         if not self.fix_empty_final_text.strip():
@@ -243,7 +243,7 @@ _SWITCHES: Final = (
     "null_for_optional_is_absent",
 )
 
-_LEAST: Final[Mapping[str, int]] = {
+_MINIMA: Final[Mapping[str, int]] = {
     "max_turns": 1,
     "max_tool_calls_per_turn": 1,
     "max_tool_args_bytes": 1,
@@ -263,9 +263,9 @@ _LEAST: Final[Mapping[str, int]] = {
     "context_window_tokens": 1,
     "reserved_response_tokens": 0,
 }
-"""The least that a count may be."""
+"""The minimum of each count."""
 
-_MOST_COST: Final = 1_000_000_000
+_MAX_COST: Final = 1_000_000_000
 
 _OPTIONAL: Final = frozenset(
     {

@@ -33,14 +33,14 @@ def merged(base: Tree, patch: Tree) -> Tree:
     >>> merged({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"c": 3, "a": {"y": []}})
     {'a': {'x': 1, 'y': []}, 'b': 1, 'c': 3}
     """
-    together = dict(base)
+    body = dict(base)
     for key, value in patch.items():
-        old = together.get(key)
+        old = body.get(key)
         if isinstance(old, Mapping) and isinstance(value, Mapping):
-            together[key] = merged(old, value)
+            body[key] = merged(old, value)
         else:
-            together[key] = value
-    return together
+            body[key] = value
+    return body
 
 
 def without_reserved(patch: Tree) -> Overrides:

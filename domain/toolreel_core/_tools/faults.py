@@ -1,4 +1,4 @@
-"""What can be wrong with a tool call, and how the model is told.
+"""Faults: what can be wrong with a tool call or its result, as errors for the model to read.
 
 A fault is a value: it becomes a failed :class:`~toolreel_core._tools.result.Envelope`. Its text says
 what to do next, since that is the one thing that decides whether the retry works.
@@ -89,7 +89,7 @@ def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
 
 
 def tool_changed(name: str) -> Fault:
-    """Where the tool comes from, it is no longer what it was when somebody allowed it."""
+    """The tool's definition at its source differs from the one that was accepted."""
     return Fault(
         "TOOL_NOT_ALLOWED",
         f"{name} was not run: its definition is no longer the one that was accepted. "
@@ -107,7 +107,7 @@ def tool_not_allowed_as_text(name: str) -> Fault:
 
 
 def tool_not_implemented(name: str) -> Fault:
-    """The tool may be called, but nobody is there who runs it."""
+    """The tool may be called, but no host implements it."""
     return Fault(
         "TOOL_NOT_IMPLEMENTED",
         f"{name} was not run: nothing here can run it. "
@@ -187,12 +187,12 @@ def output_not_json(name: str, why: str) -> Fault:
 
 
 def result_unknown(name: str) -> Fault:
-    """The history has a call of which nobody knows what came."""
+    """The history has a call without a result."""
     return Fault("TOOL_CANCELLED", f"What came of this call of {name} is not known. It may have had effects.")
 
 
 def call_denied(name: str, reason: str) -> Fault:
-    """Somebody was asked, and said no."""
+    """The call was denied approval."""
     why = f": {reason}" if reason else ""
     return Fault("TOOL_DENIED", f"{name} was not run, it was not approved{why}. Go on without it.")
 

@@ -1,6 +1,7 @@
-"""How many tools, and how much of them, may be sent to a model: large surfaces crowd out the rest.
+"""Limits of a tool surface: the number of tools and the bytes of their definitions.
 
-A refusal says how far it is too much, what takes the room, and what to leave out.
+A surface that exceeds them is rejected before the run starts. The error gives the excess, lists the largest
+sources and tools, and suggests what to leave out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 __all__ = ["SourceShare", "check_surface", "largest", "shares"]
 
-_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 """Sources, and tools, that a refusal names."""
 _REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"
 
@@ -64,11 +65,11 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
     """
     if config.tool_use_mode == "disabled":
         return
-    count, most = len(surface.names), config.max_tool_definitions_count
-    if count > most:
+    count, max_count = len(surface.names), config.max_tool_definitions_count
+    if count > max_count:
         raise ConfigError(
-            f"max_tool_definitions_count: {count} tools would be sent, the limit is {most}; "
-            f"{_explained(surface, count - most, lambda share: share.count)}; {_REMEDY}"
+            f"max_tool_definitions_count: {count} tools would be sent, the limit is {max_count}; "
+            f"{_explained(surface, count - max_count, lambda share: share.count)}; {_REMEDY}"
         )
     size, limit = surface.size, config.max_tool_definitions_bytes
     if size > limit:
@@ -82,17 +83,17 @@ def _explained(surface: ToolSurface, excess: int, amount: Callable[[SourceShare]
     """What takes the room; and the smallest source without which there would be enough, if one is."""
     sources = sorted(shares(surface), key=amount, reverse=True)
     tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
-    told = f"the largest: {_first(tools)}"
+    tools_text = f"the largest: {_first(tools)}"
     if len(sources) == 1:
-        return told
-    enough = [share for share in sources if share.source and amount(share) >= excess]
-    hint = f"; leaving out {enough[-1].source} would do" if enough else ""
-    return f"the most from: {_first([str(share) for share in sources])}; {told}{hint}"
+        return tools_text
+    sufficient = [share for share in sources if share.source and amount(share) >= excess]
+    hint = f"; leaving out {sufficient[-1].source} would do" if sufficient else ""
+    return f"the most from: {_first([str(share) for share in sources])}; {tools_text}{hint}"
 
 
 def _first(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
-    return ", ".join(items[:_NAMED]) + more
+    more = f" and {len(items) - _MAX_NAMED} more" if len(items) > _MAX_NAMED else ""
+    return ", ".join(items[:_MAX_NAMED]) + more
 
 
 def _sent(surface: ToolSurface) -> list[ToolDefinition]:

@@ -19,8 +19,8 @@ __all__ = ["check_name", "matches", "outward_name", "prefixed_name", "shown"]
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_./:-]")
-_LONGEST: Final = 64
-_SHOWN: Final = 80
+_MAX_LENGTH: Final = 64
+_MAX_SHOWN: Final = 80
 _DIGITS: Final = 8
 """Digits of a digest at the end of a shortened name."""
 
@@ -46,9 +46,9 @@ def outward_name(name: str) -> str:
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_c71bd109'
     """
     fitting = _FOREIGN.sub("_", name)
-    if len(fitting) <= _LONGEST:
+    if len(fitting) <= _MAX_LENGTH:
         return fitting
-    return f"{fitting[: _LONGEST - _DIGITS - 1]}_{digest(name)[:_DIGITS]}"
+    return f"{fitting[: _MAX_LENGTH - _DIGITS - 1]}_{digest(name)[:_DIGITS]}"
 
 
 def prefixed_name(*parts: str) -> str:
@@ -69,7 +69,7 @@ def shown(name: str) -> str:
     >>> shown("files.read"), len(shown("x" * 9_000))
     ('files.read', 81)
     """
-    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…"
 
 
 def matches(pattern: str, name: str) -> bool:

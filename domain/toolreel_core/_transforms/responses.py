@@ -132,15 +132,15 @@ def _with_text_calls(choice: Tree) -> Tree:
         return choice
     from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded for who has text read
 
-    word = finish if isinstance(finish, str) else ""
-    found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=word)
+    finish_word = finish if isinstance(finish, str) else ""
+    found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=finish_word)
     if not found.calls:
         return choice
     moved: dict[str, Json] = {"content": found.content or None, "tool_calls": _entries(found.calls)}
     if found.reasoning and is_blank(message.get("reasoning_content")):
         moved["reasoning_content"] = found.reasoning
-    said = {"finish_reason": "tool_calls"} if finish == "stop" else {}
-    return {**choice, "message": {**message, **moved}, **said}
+    finish_change = {"finish_reason": "tool_calls"} if finish == "stop" else {}
+    return {**choice, "message": {**message, **moved}, **finish_change}
 
 
 def _has_calls(message: Tree) -> bool:

@@ -15,7 +15,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.projection import Projection, Shown, arranged, project, turn_begins
+from toolreel_core._conversation.projection import Outgoing, Projection, arranged, project, turn_begins
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._settings.provider import IdStyle, Provider
 from toolreel_core._tools.faults import result_unknown
@@ -135,10 +135,10 @@ def test_all_system_messages_are_one_and_the_first_where_only_one_is_taken() -> 
 
 def test_a_system_message_that_is_alone_and_first_is_no_quirk() -> None:
     single = Provider(single_leading_system=True)
-    assert arranged((RULE, HI), single) == (Shown(RULE), Shown(HI))
-    joined = Shown(RULE, ("single_leading_system",))
-    assert arranged((HI, RULE), single) == (joined, Shown(HI))
-    assert arranged((HI, RULE), Provider()) == (Shown(HI), Shown(RULE))
+    assert arranged((RULE, HI), single) == (Outgoing(RULE), Outgoing(HI))
+    joined = Outgoing(RULE, ("single_leading_system",))
+    assert arranged((HI, RULE), single) == (joined, Outgoing(HI))
+    assert arranged((HI, RULE), Provider()) == (Outgoing(HI), Outgoing(RULE))
 
 
 def test_a_result_names_its_tool_where_that_is_wanted() -> None:
@@ -231,7 +231,7 @@ def test_projecting_twice_changes_nothing(history: list[Message], provider: Prov
 def test_whatever_was_stored_a_provider_takes_what_goes_out(
     history: list[Message], provider: Provider
 ) -> None:
-    taken: set[str] = set()
+    used_ids: set[str] = set()
     waiting: list[str] = []
     before: Message = HI
     for place, message in enumerate(project(history, provider)):
@@ -244,8 +244,8 @@ def test_whatever_was_stored_a_provider_takes_what_goes_out(
             assert message.content.strip() or message.calls or not provider.drop_empty_assistant
             waiting = [call.id for call in message.calls]
             assert len({*waiting}) == len(waiting)
-            assert taken.isdisjoint(waiting)
-            taken.update(waiting)
+            assert used_ids.isdisjoint(waiting)
+            used_ids.update(waiting)
             assert all(len(call.name) <= 64 and "." not in call.name for call in message.calls)
             assert all(re.fullmatch(ID_FORMS[provider.id_style], call.id) for call in message.calls)
         if isinstance(message, UserMessage):

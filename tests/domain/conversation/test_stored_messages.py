@@ -15,7 +15,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._conversation.stored_messages import Quotable, Recalled, memo, wire_is_memo
+from toolreel_core._conversation.stored_messages import Quotable, StoredMessages, memo, wire_is_memo
 from toolreel_core._jsontext.canonical import JsonText, canonical, quote
 
 LONG = ToolMessage("a", "é\n" * (BLOCK // 8))
@@ -35,11 +35,11 @@ histories = (
 )
 
 
-def recalled(messages: list[Message]) -> Recalled:
+def recalled(messages: list[Message]) -> StoredMessages:
     memos = Rope()
     for message in messages:
         memos = memos.append(memo(message).encode())
-    return Recalled(memos)
+    return StoredMessages(memos)
 
 
 @given(histories)
@@ -80,7 +80,7 @@ def test_two_histories_are_equal_if_their_messages_are(one: list[Message], other
 
 
 def test_a_history_shows_its_messages() -> None:
-    assert repr(recalled([HI, BYE])) == f"Recalled([{HI!r}, {BYE!r}])"
+    assert repr(recalled([HI, BYE])) == f"StoredMessages([{HI!r}, {BYE!r}])"
 
 
 @given(strategies.messages | signed)
@@ -116,7 +116,7 @@ def test_no_message_is_missed_in_which_a_word_stands(messages: list[Message], wo
 
 def test_blocks_in_which_a_word_does_not_stand_are_not_read() -> None:
     damaged = Rope().append(b"[" + b" " * BLOCK).append(memo(HI).encode())
-    assert list(Recalled(damaged).mentioning("hi", "there")) == [HI]
+    assert list(StoredMessages(damaged).mentioning("hi", "there")) == [HI]
 
 
 @given(histories)

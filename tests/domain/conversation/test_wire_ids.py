@@ -18,12 +18,12 @@ LONG = "call_" + "x" * 36
 
 def sent(*wanted: str, style: IdStyle, name: str = "ping") -> list[str]:
     """The ids under which calls with these go out, one after another."""
-    taken: PMap[str, int] = pmap()
+    used_ids: PMap[str, int] = pmap()
     ids: list[str] = []
     for each in wanted:
-        ids.append(free_id(each, name, len(ids), taken, style))
-        taken = taken.set(each, (taken.get(each) or 0) + 1)
-        taken = taken if ids[-1] in taken else taken.set(ids[-1], 1)
+        ids.append(free_id(each, name, len(ids), used_ids, style))
+        used_ids = used_ids.set(each, (used_ids.get(each) or 0) + 1)
+        used_ids = used_ids if ids[-1] in used_ids else used_ids.set(ids[-1], 1)
     return ids
 
 

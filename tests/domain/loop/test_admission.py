@@ -21,7 +21,14 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel_core._conversation.message import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.admission import admit, ask_approval, asks_first, call_key, meant, run_tool
+from toolreel_core._loop.admission import (
+    admit,
+    ask_approval,
+    call_key,
+    coerced_arguments,
+    needs_approval,
+    run_tool,
+)
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._loop.resume import pending
 from toolreel_core._plan.plan import Plan
@@ -223,10 +230,10 @@ def test_arguments_in_a_wrapper_are_unwrapped_only_where_that_is_wanted() -> Non
 
 def test_what_was_done_to_arguments_has_codes() -> None:
     dropping = LoopConfig(null_for_optional_is_absent=True, argument_repairs="lenient")
-    found = meant(NESTED, JsonText('{"edits":"[1]","note":null}'), dropping)
+    found = coerced_arguments(NESTED, JsonText('{"edits":"[1]","note":null}'), dropping)
     assert found.arguments == '{"edits":[1]}'
     assert found.codes == ("ARGUMENTS_DECODED", "NULL_ARGUMENT_DROPPED")
-    wrapped = meant(NESTED, JsonText('{"args":{"edits":[1]}}'), dropping)
+    wrapped = coerced_arguments(NESTED, JsonText('{"args":{"edits":[1]}}'), dropping)
     assert wrapped.codes == ("ARGUMENTS_UNWRAPPED",)
 
 
@@ -262,7 +269,7 @@ def test_what_a_call_in_text_may_run_is_a_policy(
     careful, made = plan(LoopConfig.of({"text_calls_for": policy}), UNTRUSTING), written(name, provenance)
     admission = admit(made, careful)
     assert (admission.code if isinstance(admission, Fault) else None) == code
-    assert asks is None or asks_first(made, careful) is asks
+    assert asks is None or needs_approval(made, careful) is asks
 
 
 def test_a_call_in_text_of_an_unknown_tool_is_told_so_first() -> None:

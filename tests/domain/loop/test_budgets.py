@@ -16,14 +16,14 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext.canonical import NOTHING, canonical
 from toolreel_core._loop.budgets import (
-    estimated,
+    estimated_tokens,
+    exhausted_limit,
+    input_token_limit,
     overflow,
-    remembered,
-    room,
-    spent,
+    record_repetition,
+    spent_budget,
     tool_calls_spent,
-    used_up,
-    warned,
+    with_repetition_warning,
 )
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import RequestOptions
@@ -57,18 +57,18 @@ def run(tally: Tally | None = None, **settings: float) -> State:
 def test_a_budget_is_used_up_when_the_last_of_it_is(
     key: str, kind: BudgetKind, limit: float, used: Tally, less: Tally
 ) -> None:
-    assert spent(run(used, **{key: limit})) == BudgetSpent(kind, limit, limit)
-    assert spent(run(less, **{key: limit})) is None
-    assert spent(run(used)) is None
+    assert spent_budget(run(used, **{key: limit})) == BudgetSpent(kind, limit, limit)
+    assert spent_budget(run(less, **{key: limit})) is None
+    assert spent_budget(run(used)) is None
 
 
 def test_the_first_budget_that_is_used_up_is_told() -> None:
     tally = Tally(turns=12, prompt_tokens=9, cost=1.0, at_ms=9)
-    assert used_up(run(tally, max_total_tokens=9, max_cost=1, max_wall_ms=9)) == MaxTurns(12)
+    assert exhausted_limit(run(tally, max_total_tokens=9, max_cost=1, max_wall_ms=9)) == MaxTurns(12)
     rest = replace(tally, turns=11)
-    assert used_up(run(rest, max_total_tokens=9, max_cost=1)) == BudgetSpent("tokens", 9, 9)
-    assert used_up(run(rest, max_cost=1, max_wall_ms=9)) == BudgetSpent("cost", 1.0, 1.0)
-    assert used_up(run(rest)) is None
+    assert exhausted_limit(run(rest, max_total_tokens=9, max_cost=1)) == BudgetSpent("tokens", 9, 9)
+    assert exhausted_limit(run(rest, max_cost=1, max_wall_ms=9)) == BudgetSpent("cost", 1.0, 1.0)
+    assert exhausted_limit(run(rest)) is None
 
 
 def test_the_budget_of_tool_calls_is_used_up_when_so_many_have_run() -> None:
@@ -88,21 +88,21 @@ def test_a_conversation_fits_as_long_as_four_bytes_a_token_leave_room_for_the_re
     tight = run(context_window_tokens=100, reserved_response_tokens=60)
     assert tight.messages.size == len('{"role":"user","content":"hi"}') == 30
     assert overflow(run(), options(10_000)) is None
-    assert estimated(tight, options(128)) == 8 + 32
+    assert estimated_tokens(tight, options(128)) == 8 + 32
     assert overflow(tight, options(128)) is None
     over = overflow(tight, options(129))
     assert over == ContextOverflow(41, 40, ("tools and options: 129 bytes", "message 0 (user): 30 bytes"))
 
 
 def test_there_is_room_for_what_the_window_leaves() -> None:
-    assert room(run()) is None
-    assert room(run(context_window_tokens=100)) == 100
-    assert room(run(context_window_tokens=100, reserved_response_tokens=60)) == 40
+    assert input_token_limit(run()) is None
+    assert input_token_limit(run(context_window_tokens=100)) == 100
+    assert input_token_limit(run(context_window_tokens=100, reserved_response_tokens=60)) == 40
 
 
 def test_each_message_is_estimated_for_itself_and_rounded_up() -> None:
     plan = Plan.of(model="m", messages=[UserMessage("hi")] * 3, config=LoopConfig(context_window_tokens=99))
-    assert estimated(State.idle(plan), options(12)) == 3 * 8 + 3
+    assert estimated_tokens(State.idle(plan), options(12)) == 3 * 8 + 3
 
 
 def test_the_result_that_a_call_lacks_takes_room_too() -> None:
@@ -111,7 +111,7 @@ def test_the_result_that_a_call_lacks_takes_room_too() -> None:
     missing = len(State.idle(plan).messages.complete().texts[1].encode())
     over = overflow(State.idle(plan), options(12))
     assert over is not None
-    assert over.estimate == estimated(State.idle(plan), options(12)) == 30 + -(-missing // 4) + 3
+    assert over.estimate == estimated_tokens(State.idle(plan), options(12)) == 30 + -(-missing // 4) + 3
     assert over.largest[0] == f"message 1 (tool): {missing} bytes"
 
 
@@ -150,7 +150,7 @@ def call(name: str = "add", a: int = 1, original: str = "") -> ToolCall:
 def counted(*happened: tuple[ToolCall, Envelope]) -> list[int]:
     memory, times = Memory(), []
     for one, result in happened:
-        memory, streak = remembered(memory, one, result)
+        memory, streak = record_repetition(memory, one, result)
         times.append(streak)
     return times
 
@@ -180,7 +180,7 @@ def test_arguments_that_could_not_be_read_count_as_they_were_written() -> None:
 def test_what_came_of_each_tool_is_remembered() -> None:
     memory = Memory()
     for one, result in ((call(), WELL), (call("ping"), BADLY), (call(), BADLY), (call(), WELL)):
-        memory, _ = remembered(memory, one, result)
+        memory, _ = record_repetition(memory, one, result)
     assert (memory.successes, memory.called) == (2, ("add", "ping"))
     assert memory.last_ok == pmap({"add": True, "ping": False})
     assert type(memory.successes) is int
@@ -188,7 +188,7 @@ def test_what_came_of_each_tool_is_remembered() -> None:
 
 @pytest.mark.parametrize("before", [(), ("slow",)])
 def test_a_warning_stands_behind_those_of_the_tool(before: tuple[str, ...]) -> None:
-    result = warned(Envelope(True, "add", canonical({}), before), 3)
+    result = with_repetition_warning(Envelope(True, "add", canonical({}), before), 3)
     assert result.warnings[:-1] == before
     assert "3 times" in result.warnings[-1]
     assert result.warnings[-1].endswith("Do something else.")

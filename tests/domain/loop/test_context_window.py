@@ -11,8 +11,8 @@ from tests.strategies import histories, providers
 from toolreel_core._conversation.message import AssistantMessage, Message, SentCall, ToolMessage, UserMessage
 from toolreel_core._conversation.policies import history_policies
 from toolreel_core._jsontext.canonical import NOTHING, canonical
-from toolreel_core._loop.budgets import estimated
-from toolreel_core._loop.context_window import fitted
+from toolreel_core._loop.budgets import estimated_tokens
+from toolreel_core._loop.context_window import fit_history
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import RequestOptions
 from toolreel_core._protocol.notes import HistoryShortened
@@ -45,22 +45,22 @@ TOKENS = run(LONG, 9999).messages.tokens
 @pytest.mark.parametrize("window", [None, TOKENS + 1, TOKENS + 2])
 def test_what_fits_goes_out_whole(window: int | None) -> None:
     state = run(LONG, window, "drop_old_tool_turns")
-    assert fitted(state, NO_OPTIONS) == (state, ())
+    assert fit_history(state, NO_OPTIONS) == (state, ())
 
 
 def test_what_does_not_fit_stays_as_it_is_without_a_policy() -> None:
     state = run(LONG, 100)
-    assert fitted(state, NO_OPTIONS) == (state, ())
+    assert fit_history(state, NO_OPTIONS) == (state, ())
 
 
 def test_what_no_policy_can_shorten_stays_as_it_is() -> None:
     state = run([HI, AssistantMessage("x" * 999)], 100, "drop_old_tool_turns", "shorten_old_tool_results")
-    assert fitted(state, NO_OPTIONS) == (state, ())
+    assert fit_history(state, NO_OPTIONS) == (state, ())
 
 
 def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> None:
     state = run(LONG, TOKENS, "drop_old_tool_turns")
-    after, notes = fitted(state, NO_OPTIONS)
+    after, notes = fit_history(state, NO_OPTIONS)
     kept = [HI, *turn("c"), *turn("d")]
     assert list(after.messages.outgoing) == kept
     assert tuple(after.messages.messages) == LONG
@@ -72,18 +72,18 @@ def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> N
 def test_what_follows_the_messages_takes_its_room() -> None:
     options = RequestOptions(canonical({"user": "x" * 400}))
     state = run(LONG, TOKENS + 50, "drop_old_tool_turns")
-    assert fitted(state, NO_OPTIONS) == (state, ())
-    after, (note,) = fitted(state, options)
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+    after, (note,) = fit_history(state, options)
     assert note.tokens_after == after.messages.tokens
-    assert estimated(after, options) <= (TOKENS + 50) * 3 // 4
+    assert estimated_tokens(after, options) <= (TOKENS + 50) * 3 // 4
 
 
 def test_a_history_that_was_shortened_is_shortened_again_only_once_it_has_grown() -> None:
-    state, _ = fitted(run(LONG, TOKENS, "drop_old_tool_turns"), NO_OPTIONS)
-    assert fitted(state, NO_OPTIONS) == (state, ())
+    state, _ = fit_history(run(LONG, TOKENS, "drop_old_tool_turns"), NO_OPTIONS)
+    assert fit_history(state, NO_OPTIONS) == (state, ())
     grown = state.said(*turn("e"))
-    assert fitted(grown, NO_OPTIONS) == (grown, ())
-    after, (note,) = fitted(grown.said(*turn("f")), NO_OPTIONS)
+    assert fit_history(grown, NO_OPTIONS) == (grown, ())
+    after, (note,) = fit_history(grown.said(*turn("f")), NO_OPTIONS)
     assert (note.messages_before, note.messages_after) == (9, 5)
     assert list(after.messages.outgoing) == [HI, *turn("e"), *turn("f")]
     assert tuple(after.messages.messages) == (*LONG, *turn("e"), *turn("f"))
@@ -91,9 +91,9 @@ def test_a_history_that_was_shortened_is_shortened_again_only_once_it_has_grown(
 
 def test_the_policies_that_took_something_away_are_named_in_their_order() -> None:
     policies = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
-    tight, (note,) = fitted(run(LONG, TOKENS // 3, *policies), NO_OPTIONS)
+    tight, (note,) = fit_history(run(LONG, TOKENS // 3, *policies), NO_OPTIONS)
     assert note.policies == policies[:2]
-    assert estimated(tight, NO_OPTIONS) <= TOKENS // 3
+    assert estimated_tokens(tight, NO_OPTIONS) <= TOKENS // 3
 
 
 @pytest.mark.parametrize("replay", ["never", "current_turn"])
@@ -102,9 +102,9 @@ def test_reasoning_that_does_not_go_out_is_no_saving(replay: str) -> None:
     provider = Provider.of({"reasoning_replay": replay})
     state = run([HI, *thoughts, HI], 150, "drop_old_tool_turns", provider=provider)
     assert 150 < state.messages.tokens < 400
-    after, (note,) = fitted(state, NO_OPTIONS)
+    after, (note,) = fit_history(state, NO_OPTIONS)
     assert note.policies == ("drop_old_tool_turns",)
-    assert estimated(after, NO_OPTIONS) <= 150
+    assert estimated_tokens(after, NO_OPTIONS) <= 150
 
 
 @given(
@@ -117,7 +117,7 @@ def test_shortening_ends_and_leaves_less_to_go_out_and_all_of_it_stored(
     history: list[Message], provider: Provider, window: int, policies: list[str]
 ) -> None:
     state = run(history, window, *policies, provider=provider)
-    after, notes = fitted(state, NO_OPTIONS)
+    after, notes = fit_history(state, NO_OPTIONS)
     assert list(after.messages.messages) == history
     assert (notes == ()) is (after == state)
     for note in notes:

@@ -36,7 +36,7 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.budgets import warned
+from toolreel_core._loop.budgets import with_repetition_warning
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._loop.resume import pending
 from toolreel_core._plan.plan import Plan
@@ -665,7 +665,7 @@ def test_results_of_tools_that_are_not_trusted_are_told_to_be_data() -> None:
 def looked(times: int, value: int = 1) -> ToolMessage:
     """What the model is told of the same call for that many times."""
     result = Envelope(True, "look", canonical({"value": value}))
-    return ToolMessage("call_a", (warned(result, times) if times >= 3 else result).text())
+    return ToolMessage("call_a", (with_repetition_warning(result, times) if times >= 3 else result).text())
 
 
 def test_the_same_call_with_the_same_result_is_warned_of_at_the_3rd_and_ends_the_run_at_the_5th() -> None:

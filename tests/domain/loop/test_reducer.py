@@ -29,7 +29,7 @@ from tests.playbook import (
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.budgets import warned
+from toolreel_core._loop.budgets import with_repetition_warning
 from toolreel_core._loop.reducer import fold, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
@@ -378,7 +378,7 @@ def endings_by_policy() -> Iterable[Playbook]:
         "repetition_stop": 2,
     }
     yield ending(*again, **limits)
-    warning = warned(Envelope(True, "ping", canonical({"value": 1})), 2)
+    warning = with_repetition_warning(Envelope(True, "ping", canonical({"value": 1})), 2)
     repeated = asks(calling(PING), ToolMessage("call_b", warning.text()))
     settings = {"max_tool_calls_per_turn": 1, "repetition_warn": 2}
     yield ending(*run, told, *run, repeated, CANCEL, GONE, **settings)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.samples import PLAN
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._loop.result_text import told
+from toolreel_core._loop.result_text import rendered
 from toolreel_core._protocol.notes import QuirkApplied
 from toolreel_core._protocol.state import State
 from toolreel_core._settings.config import LoopConfig
@@ -21,24 +21,27 @@ def run_with(config: LoopConfig = PLAN.config, provider: Provider = PLAN.provide
 
 
 def test_a_result_is_told_as_it_is_where_nothing_else_is_wanted() -> None:
-    assert told(run_with(), TEMPLATED) == (TEMPLATED.text(), ())
+    assert rendered(run_with(), TEMPLATED) == (TEMPLATED.text(), ())
 
 
 def test_transforms_change_what_the_model_reads_and_leave_a_note() -> None:
-    text, notes = told(run_with(COMPACT), FINE)
+    text, notes = rendered(run_with(COMPACT), FINE)
     assert text == '{"ok":true,"tool_name":"echo","data":{"text":"hi"}}'
     assert notes == (QuirkApplied(0, "tool_result_compact_envelope"),)
 
 
 def test_control_tokens_stay_in_the_history_since_only_what_goes_out_is_guarded() -> None:
-    assert told(run_with(provider=Provider(special_token_guard=True)), TEMPLATED) == (TEMPLATED.text(), ())
+    assert rendered(run_with(provider=Provider(special_token_guard=True)), TEMPLATED) == (
+        TEMPLATED.text(),
+        (),
+    )
 
 
 def test_a_transform_that_changes_nothing_leaves_no_note() -> None:
     full = replace(FINE, warnings=("slow",), errors=(ToolFailure("X", "no"),))
-    assert told(run_with(COMPACT), full) == (full.text(), ())
+    assert rendered(run_with(COMPACT), full) == (full.text(), ())
 
 
 def test_a_result_of_strangers_is_noted() -> None:
     labelled = replace(FINE, untrusted=True)
-    assert told(run_with(), labelled) == (labelled.text(), (QuirkApplied(0, "untrusted_tools"),))
+    assert rendered(run_with(), labelled) == (labelled.text(), (QuirkApplied(0, "untrusted_tools"),))

@@ -25,7 +25,7 @@ from tests.playbook import (
 )
 from toolreel_core._conversation.message import Message, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.budgets import warned
+from toolreel_core._loop.budgets import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.notes import (
@@ -190,7 +190,7 @@ def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
         replies_calling(first),
         asks(calling(first), ToolMessage("call_0", result.text())),
         replies_calling(second),
-        asks(calling(second), ToolMessage("call_1", warned(result, 2).text())),
+        asks(calling(second), ToolMessage("call_1", with_repetition_warning(result, 2).text())),
         replies_calling(third, fourth),
         finishes(RepeatedCall(cut, 3)),
     )
@@ -384,7 +384,9 @@ def test_cancelling_answers_every_open_call() -> None:
 
 def told_of(call_id: str, name: str, value: int, times: int) -> ToolMessage:
     """The message for a result that came again and again."""
-    return ToolMessage(call_id, warned(Envelope(True, name, canonical({"value": value})), times).text())
+    return ToolMessage(
+        call_id, with_repetition_warning(Envelope(True, name, canonical({"value": value})), times).text()
+    )
 
 
 def test_a_call_that_needs_approval_runs_just_as_it_was_shown() -> None:

@@ -108,11 +108,11 @@ class Presets:
     def model(self, name: str) -> Model | None:
         """What is known of a model: what the pattern says that means it most exactly, the later of two."""
         found: Model | None = None
-        most = (False, -1)
+        best = (False, -1)
         for model in self.models:
             exactness = model.exactness(name)
-            if exactness is not None and exactness >= most:
-                found, most = model, exactness
+            if exactness is not None and exactness >= best:
+                found, best = model, exactness
         return found
 
     def recommendation(self, model: str) -> Recommendation | None:

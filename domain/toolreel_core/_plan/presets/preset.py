@@ -36,7 +36,7 @@ LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstanc
 _CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
 _OWNED: Final = ("model", "messages", "tools", "stream")
-_OF_TOOLS: Final = ("parallel_tool_calls", "tool_choice")
+_TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
 _SUPPORT: Final[Mapping[str, str]] = {
     "parallel_tool_calls": "supports_parallel_tool_calls",
     "response_format": "supports_response_format",
@@ -118,7 +118,7 @@ class Preset:
             about=" ".join(filter(None, (self.about, other.about))),
             evidence=_union(self.evidence, other.evidence),
             verified_on=min(days, default=""),
-            because=tuple({**self._reasons_beside(other), **dict(other.because)}.items()),
+            because=tuple({**self._remaining_reasons(other), **dict(other.because)}.items()),
             defaults_for=_union(self.defaults_for, other.defaults_for),
             config=canonical(_over(_tree(self.config), _tree(other.config))),
             provider=canonical({**_tree(self.provider), **_tree(other.provider)}),
@@ -128,7 +128,7 @@ class Preset:
             ),
         )
 
-    def _reasons_beside(self, other: Preset) -> dict[str, str]:
+    def _remaining_reasons(self, other: Preset) -> dict[str, str]:
         """The reasons that still hold when another preset goes over this one: not for what it replaces."""
         replaced = {
             key for section in _SECTIONS for key in _tree(getattr(other, section)) if key not in LISTS
@@ -143,8 +143,8 @@ class Preset:
 
     def options(self, provider: Provider) -> Tree:
         """The options of the request that it asks for, as far as a provider is known to take them."""
-        asked = _tree(self.request)
-        return {key: value for key, value in asked.items() if _takes(provider, key, value)}
+        requested = _tree(self.request)
+        return {key: value for key, value in requested.items() if _takes(provider, key, value)}
 
     def plan(
         self,
@@ -176,7 +176,7 @@ class Preset:
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:
-            taken = {key: value for key, value in taken.items() if key not in _OF_TOOLS}
+            taken = {key: value for key, value in taken.items() if key not in _TOOL_OPTIONS}
         return Plan.of(
             model=model,
             messages=messages,
