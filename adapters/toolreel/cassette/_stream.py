@@ -1,8 +1,8 @@
 """Records an event stream while the client reads it.
 
 The response is recorded when it is complete: at the end of the body, or at ``[DONE]``, since some servers
-keep the connection open. If the connection fails, the part that arrived is recorded with the exception. If the
-client stops reading early, nothing is recorded.
+keep the connection open. If the connection fails, the part that arrived is recorded with the exception. If
+the client stops reading early, nothing is recorded.
 """
 
 from __future__ import annotations
