@@ -1,4 +1,4 @@
-"""Packages whose public names are loaded when they are first used."""
+"""Lazy loading of the public names of a package, so that ``import toolreel`` stays fast."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ __all__ = ["names_of"]
 
 
 def names_of(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names are those of its module ``_public``.
+    """``__getattr__`` and ``__dir__`` for a package; they load the names from its module ``_public``.
 
-    The names are written once, there; type checkers see them through ``from ..._public import *``.
+    The names are listed once, in ``_public``; type checkers see them through ``from ..._public import *``.
     """
 
     def load(name: str) -> object:
         if name == "__version__" and package == "toolreel":
-            from importlib.metadata import version  # slow to import, and rarely asked for
+            from importlib.metadata import version  # slow to import, and rarely needed
 
             return version(package)
-        # Python also asks for private modules, which is no reason to load every public one.
+        # Importing a private submodule also asks for its name here; that must not load all public modules.
+        # ``from package import *`` asks for ``__all__``.
         if name.startswith("_") and name != "__all__":
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         public = import_module(f"{package}._public")

@@ -1,11 +1,11 @@
 """Reads untrusted YAML into plain values, within the limits that each use sets.
 
-libyaml's parser (PyYAML's own where that is missing) gives the events; the values are built here, because
+libyaml's parser (PyYAML's own if that is missing) produces the events; the values are built here, because
 
-- PyYAML's composer recurses in C, so deeply nested input would crash the process: here nothing recurses, and
-  the length of a list is the depth;
-- PyYAML unfolds merge keys and aliases without a limit: here an alias gives the same object again, and its
-  unfolded size is counted;
+- PyYAML's composer recurses in C, so deeply nested input would crash the process: here a list serves as
+  the stack, and its length is limited;
+- PyYAML expands merge keys and aliases without a limit: here an alias gives the same object again, and its
+  expanded size is counted;
 - PyYAML keeps the last of two equal keys, and makes dates, sets and Python objects: here they are errors.
 
 Every error names line and column.
@@ -32,7 +32,7 @@ _SHOWN: Final = 40
 """Characters of a value that an error quotes."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Only its parser is used; it knows no types and makes no values."""
+"""Only its parser is used, which constructs no values."""
 
 
 class YamlError(ValueError):
@@ -49,7 +49,7 @@ class YamlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one kind of file may hold."""
+    """The YAML features and limits for one kind of file."""
 
     plain: Callable[[str], Scalar]
     """The value of a scalar without quotes and tag; raises ``ValueError`` if it is not allowed."""

@@ -1,5 +1,5 @@
-"""The drivers: a loop of a few lines that performs effects, sync and async.
+"""The drivers: the loop that performs effects and feeds the events back, sync and async.
 
-``sync`` and ``aio`` are twins. ``ports`` has the protocols that a driver needs, ``performer`` makes
-one ``perform(effect) -> event`` out of them.
+``sync`` and ``aio`` have the same structure. ``ports`` defines the protocols that a driver needs;
+``performer`` combines them into one ``perform(effect) -> event``.
 """

@@ -1,6 +1,6 @@
-"""The driver for asyncio and trio: :mod:`toolreel._driver.sync`, awaited.
+"""The driver for asyncio and trio: the async version of :mod:`toolreel._driver.sync`.
 
-It imports no runtime of its own: whatever runs the coroutine will do, as long as the performer suits it.
+It imports no async runtime (anyio only for parallel effects): it runs wherever its performer runs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,19 @@ __all__ = ["ago_on", "arun"]
 async def arun(
     plan: Plan, performer: AsyncPerformer, *, journal: Journal | None = None, observe: Observer | None = None
 ) -> Run:
-    """Run a plan to its end, or to where it has to rest.
+    """Run a plan until it ends, or until it pauses for an approval.
 
+    A provider that fails, a model that misbehaves and an exhausted budget do not raise: the result's
+    ``outcome`` says how the run ended.
+
+    :param plan: model, messages, tools, options and limits of the run
     :param performer: performs each effect, for example :class:`~toolreel._driver.performer.AsyncPorts`
-    :param journal: keeps every event before the run goes on
-    :param observe: is shown every note as it comes
-    :raises toolreel.ReplayMismatch: if the performer replays a recording that disagrees
+    :param journal: records each event before the run continues
+    :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
+        a ``RuntimeWarning`` and the run continues
+    :returns: the final state and all notes; if the run has paused, ``outcome`` raises, and ``ago_on``
+        continues it
+    :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     return await _run(start(plan), performer, journal, observe)
 
@@ -42,7 +49,14 @@ async def ago_on(
     journal: Journal | None = None,
     observe: Observer | None = None,
 ) -> Run:
-    """Go on with a run that rested or was stored; whatever it still waited for is performed again."""
+    """Continue a run that paused or was stored; effects that are still pending are performed (again).
+
+    :param state: the last state of the run, from :class:`~toolreel._driver.run.Run` or ``toolreel_core.load``
+    :param performer: performs the pending effects and all that follow
+    :param journal: records the new events
+    :param observe: called with each new note
+    :returns: the final state and the new notes, as :func:`arun` returns them
+    """
     return await _run(Step(state, pending(state), ()), performer, journal, observe)
 
 
@@ -52,7 +66,7 @@ async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, obs
     tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
         for effect, event in await _answers(timed, wanted):
-            if event is None:
+            if event is None:  # an approver said "not now"
                 return Run(at.state, tuple(notes))
             if journal is not None:
                 journal.record(effect, event)
@@ -63,9 +77,9 @@ async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, obs
 
 
 async def _answers(performer: AsyncPerformer, effects: Sequence[Wanted]) -> list[tuple[Wanted, Event | None]]:
-    """Each effect with its answer, in the order of the effects; several are performed at the same time.
+    """Each effect with the event that answers it, in the order of the effects; several run concurrently.
 
-    :raises MissingExtra: if several have to be performed at the same time, and anyio is not installed
+    :raises MissingExtra: if there are several effects and anyio is not installed
     """
     if len(effects) == 1:
         return [(effects[0], await performer.perform(effects[0]))]

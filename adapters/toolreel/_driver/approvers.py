@@ -1,4 +1,4 @@
-"""Approvers that need nobody: for tests, and for runs whose tools may always, or never, run."""
+"""Approvers with a fixed decision: approve always, deny always, or decide later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Always:
     """Approves every call."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Yes."""
+        """Approve."""
         return ApprovalGiven(effect.ref, True)
 
 
@@ -24,26 +24,26 @@ class Never:
     """Denies every call."""
 
     reason: str = ""
-    """What the model is told."""
+    """Why; the model sees it in the result of the call."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """No."""
+        """Deny, with the reason."""
         return ApprovalGiven(effect.ref, False, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Decides nothing now, so that the run rests until somebody does."""
+    """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
 
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - the port hands it over
-        """Not now."""
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncLater:
-    """The same as :class:`Later`, awaited."""
+    """The async version of :class:`Later`."""
 
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - the port hands it over
-        """Not now."""
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
         return None

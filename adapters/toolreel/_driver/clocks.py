@@ -1,4 +1,4 @@
-"""Clocks: real ones, and one for tests on which ten minutes pass at once."""
+"""Clocks for waits between retries: real ones, and one for tests that does not sleep."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["AsyncSystemClock", "InstantClock", "SystemClock"]
 
 
 class SystemClock:
-    """Waits for real."""
+    """Sleeps, blocking the calling thread."""
 
     def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep."""
+        """Sleep for ``effect.ms`` milliseconds."""
         time.sleep(effect.ms / 1000)
         return WaitElapsed(effect.ref)
 
 
 class AsyncSystemClock:
-    """The same as :class:`SystemClock`, awaited, on asyncio and trio."""
+    """The async version of :class:`SystemClock`, for asyncio and trio."""
 
     async def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep.
+        """Sleep for ``effect.ms`` milliseconds.
 
         :raises MissingExtra: if anyio is not installed
         """
@@ -37,12 +37,12 @@ class AsyncSystemClock:
 
 
 class InstantClock:
-    """Waits for nothing, and remembers how long it should have."""
+    """Returns at once and lists the requested waits, in milliseconds, in ``waited``."""
 
     def __init__(self) -> None:
         self.waited: list[int] = []
 
     def wait(self, effect: Wait) -> WaitElapsed:
-        """Come back at once."""
+        """Return at once."""
         self.waited.append(effect.ms)
         return WaitElapsed(effect.ref)

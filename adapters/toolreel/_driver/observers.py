@@ -1,4 +1,4 @@
-"""Telling somebody what a run decides or what the model says, without letting them disturb the run."""
+"""Calls a callback with notes or deltas; an exception of the callback becomes a warning."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TypeVar
 
 __all__ = ["tell"]
 
-_Shown = TypeVar("_Shown")
+_Item = TypeVar("_Item")
 
 
-def tell(observe: Callable[[_Shown], None] | None, shown: Iterable[_Shown]) -> None:
-    """Show each note or delta to the observer; its own failures become warnings."""
+def tell(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> None:
+    """Call the observer with each note or delta; its exceptions become a ``RuntimeWarning``."""
     if observe is None:
         return
-    for each in shown:
+    for item in items:
         try:
-            observe(each)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the observer's and not the run's
+            observe(item)
+        except Exception as error:  # noqa: BLE001 - a broken progress display must not end a run
             warnings.warn(
-                f"the observer failed on {type(each).__name__}: {error!r}", RuntimeWarning, stacklevel=2
+                f"the observer failed on {type(item).__name__}: {error!r}", RuntimeWarning, stacklevel=2
             )

@@ -1,4 +1,4 @@
-"""Performing effects through ports: one ``match`` from effect to port, in two colours."""
+"""``Ports`` and ``AsyncPorts``: perform each effect through the port for its kind."""
 
 from __future__ import annotations
 
@@ -26,16 +26,22 @@ __all__ = ["AsyncPorts", "Ports"]
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """A performer out of an endpoint, a tool host, an approver and a clock."""
+    """A performer for :func:`~toolreel._driver.sync.run`, from an endpoint, tools, an approver and a clock.
+
+    :param endpoint: sends requests to a model, for example ``toolreel.http.HttpEndpoint``
+    :param tools: runs tool calls, for example ``toolreel.PythonTools`` or ``toolreel.Router``
+    :param approver: decides about tools that need approval; by default the run pauses at the first one
+    :param clock: waits between retries; by default it sleeps
+    """
 
     endpoint: Endpoint
     tools: ToolHost
     approver: Approver = field(default_factory=Later)
-    """Without one, a run rests where a tool needs approval."""
+    """The default pauses the run where a tool needs approval."""
     clock: Clock = field(default_factory=SystemClock)
 
     def perform(self, effect: Wanted) -> Event | None:
-        """Hand the effect to the port that performs its kind."""
+        """The event that answers the effect; ``None`` if the approver has not decided yet."""
         match effect:
             case SendRequest():
                 return self.endpoint.send(effect)
@@ -51,16 +57,22 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class AsyncPorts:
-    """The same as :class:`Ports`, awaited."""
+    """The async version of :class:`Ports`, for :func:`~toolreel._driver.aio.arun`.
+
+    :param endpoint: sends requests to a model, for example ``toolreel.http.AsyncHttpEndpoint``
+    :param tools: runs tool calls, for example ``toolreel.AsyncPythonTools``
+    :param approver: decides about tools that need approval; by default the run pauses at the first one
+    :param clock: waits between retries; by default it sleeps
+    """
 
     endpoint: AsyncEndpoint
     tools: AsyncToolHost
     approver: AsyncApprover = field(default_factory=AsyncLater)
-    """Without one, a run rests where a tool needs approval."""
+    """The default pauses the run where a tool needs approval."""
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """Hand the effect to the port that performs its kind."""
+        """The event that answers the effect; ``None`` if the approver has not decided yet."""
         match effect:
             case SendRequest():
                 return await self.endpoint.send(effect)

@@ -1,7 +1,7 @@
-"""Ports: what a driver needs from the world, one method each.
+"""Ports: the protocols that a driver calls, one method each.
 
-An endpoint or a tool host reports whatever goes wrong on the far side as an event. Only a
-recording that disagrees with the run (:class:`~toolreel_core.ReplayMismatch`) and bugs are raised.
+An endpoint or a tool host reports failures of the provider or the tool as events. It raises only
+:class:`~toolreel_core.ReplayMismatch` (a recording that does not match the run) and bugs.
 """
 
 from __future__ import annotations
@@ -38,108 +38,108 @@ __all__ = [
 ]
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
-"""An effect that somebody has to perform: any but ``Finish``."""
+"""An effect that needs performing: any but ``Finish``."""
 
 
 class Endpoint(Protocol):
-    """Something that answers requests to a model."""
+    """Sends requests to a model."""
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request and wait for the whole reply."""
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         ...
 
 
 class AsyncEndpoint(Protocol):
-    """The same as :class:`Endpoint`, awaited."""
+    """The async version of :class:`Endpoint`."""
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request and wait for the whole reply."""
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         ...
 
 
 class ToolHost(Protocol):
-    """Something that runs tools."""
+    """Runs tools."""
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool; a failure of the tool is an envelope in the output."""
+        """Run the tool; if it fails, the output is an error envelope."""
         ...
 
 
 class AsyncToolHost(Protocol):
-    """The same as :class:`ToolHost`, awaited."""
+    """The async version of :class:`ToolHost`."""
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool; a failure of the tool is an envelope in the output."""
+        """Run the tool; if it fails, the output is an error envelope."""
         ...
 
 
 class Approver(Protocol):
-    """Somebody who decides whether a tool may run."""
+    """Decides whether a tool may run."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """The decision, or ``None`` for "not now": the run then rests, and can go on later."""
+        """The decision, or ``None`` to leave it open: the run then pauses, and can be continued later."""
         ...
 
 
 class AsyncApprover(Protocol):
-    """The same as :class:`Approver`, awaited."""
+    """The async version of :class:`Approver`."""
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """The decision, or ``None`` for "not now": the run then rests, and can go on later."""
+        """The decision, or ``None`` to leave it open: the run then pauses, and can be continued later."""
         ...
 
 
 class Clock(Protocol):
-    """Something that lets time pass."""
+    """Waits between retries."""
 
     def wait(self, effect: Wait) -> WaitElapsed:
-        """Come back when the time is over."""
+        """Return after ``effect.ms`` milliseconds."""
         ...
 
 
 class AsyncClock(Protocol):
-    """The same as :class:`Clock`, awaited."""
+    """The async version of :class:`Clock`."""
 
     async def wait(self, effect: Wait) -> WaitElapsed:
-        """Come back when the time is over."""
+        """Return after ``effect.ms`` milliseconds."""
         ...
 
 
 class Performer(Protocol):
-    """All that a driver knows of the world."""
+    """Performs any effect; the only port that a driver calls directly."""
 
     def perform(self, effect: Wanted) -> Event | None:
-        """Perform the effect; the event answers it, or cancels the run. ``None`` lets the run rest."""
+        """The event that answers the effect or cancels the run; ``None`` pauses the run."""
         ...
 
 
 class AsyncPerformer(Protocol):
-    """The same as :class:`Performer`, awaited."""
+    """The async version of :class:`Performer`."""
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """Perform the effect; the event answers it, or cancels the run. ``None`` lets the run rest."""
+        """The event that answers the effect or cancels the run; ``None`` pauses the run."""
         ...
 
 
 class Journal(Protocol):
-    """Something that keeps the events of a run, in order."""
+    """Records the events of a run, in order."""
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        """Keep an event, and which effect it answered; ``None`` for one that nobody asked for."""
+        """Record an event and the effect that it answers; ``None`` if it answers none (a cancel)."""
         ...
 
 
 class Observer(Protocol):
-    """Somebody who wants to see what a run decides, as it happens."""
+    """A callback for the notes of a run (its decisions), as they are made."""
 
     def __call__(self, note: Note, /) -> None:
-        """Look at a note."""
+        """Called with one note."""
         ...
 
 
 class Listener(Protocol):
-    """Somebody who wants to see a reply as it comes."""
+    """A callback for the pieces of a streamed reply, as they arrive."""
 
     def __call__(self, delta: Delta, /) -> None:
-        """Look at a piece of the reply."""
+        """Called with one piece of the reply: text, reasoning or part of a tool call."""
         ...

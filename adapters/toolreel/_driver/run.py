@@ -1,4 +1,4 @@
-"""What a driver gives back."""
+"""``Run``: the result of a driver."""
 
 from __future__ import annotations
 
@@ -18,33 +18,36 @@ __all__ = ["Run", "outcome_of", "retold"]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended."""
+    """The result of a run that has ended or paused."""
 
     state: State
-    """The last state: history, tally and outcome."""
+    """The last state: conversation, counters (turns, tokens, time) and outcome."""
     notes: tuple[Note, ...]
-    """Everything that was decided on the way, in order."""
+    """All notes (decisions of the run), in order."""
 
     @property
     def outcome(self) -> Outcome:
         """How the run ended.
 
-        :raises toolreel.ProtocolError: if it has not
+        :raises toolreel.ProtocolError: if the run has not ended, for example because it waits for an approval
         """
         match self.state.phase:
             case Settled() as settled:
                 return settled.outcome
             case phase:
-                raise ProtocolError(f"the run is not over, it is in phase {type(phase).__name__}")
+                raise ProtocolError(f"the run has not ended, it is in phase {type(phase).__name__}")
 
     @property
     def completed(self) -> bool:
-        """Whether the model gave a final answer."""
+        """Whether the model gave a final answer.
+
+        :raises toolreel.ProtocolError: as for :attr:`outcome`
+        """
         return isinstance(self.outcome, Completed)
 
 
 def outcome_of(run: Run) -> Outcome | None:
-    """How a run ended; ``None`` if it has not."""
+    """The outcome of a run; ``None`` if it has not ended."""
     match run.state.phase:
         case Settled() as settled:
             return settled.outcome
@@ -53,7 +56,7 @@ def outcome_of(run: Run) -> Outcome | None:
 
 
 def retold(plan: Plan, events: Iterable[Event]) -> Run:
-    """The run that a plan and its events amount to, with everything that was decided on the way."""
+    """The run that results from a plan and its events, with all notes."""
     at = start(plan)
     notes = [*at.notes]
     for event in events:

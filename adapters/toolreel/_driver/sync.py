@@ -1,4 +1,4 @@
-"""The driver: the only loop that calls :func:`toolreel.step`. Its twin is :mod:`toolreel._driver.aio`."""
+"""The sync driver: the loop that calls :func:`toolreel.step`. Change :mod:`toolreel._driver.aio` likewise."""
 
 from __future__ import annotations
 
@@ -21,12 +21,19 @@ __all__ = ["go_on", "run"]
 def run(
     plan: Plan, performer: Performer, *, journal: Journal | None = None, observe: Observer | None = None
 ) -> Run:
-    """Run a plan to its end, or to where it has to rest.
+    """Run a plan until it ends, or until it pauses for an approval.
 
+    A provider that fails, a model that misbehaves and an exhausted budget do not raise: the result's
+    ``outcome`` says how the run ended.
+
+    :param plan: model, messages, tools, options and limits of the run
     :param performer: performs each effect, for example :class:`~toolreel._driver.performer.Ports`
-    :param journal: keeps every event before the run goes on
-    :param observe: is shown every note as it comes
-    :raises toolreel.ReplayMismatch: if the performer replays a recording that disagrees
+    :param journal: records each event before the run continues
+    :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
+        a ``RuntimeWarning`` and the run continues
+    :returns: the final state and all notes; if the run has paused, ``outcome`` raises, and ``go_on``
+        continues it
+    :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     return _run(start(plan), performer, journal, observe)
 
@@ -34,7 +41,14 @@ def run(
 def go_on(
     state: State, performer: Performer, *, journal: Journal | None = None, observe: Observer | None = None
 ) -> Run:
-    """Go on with a run that rested or was stored; whatever it still waited for is performed again."""
+    """Continue a run that paused or was stored; effects that are still pending are performed (again).
+
+    :param state: the last state of the run, from :class:`~toolreel._driver.run.Run` or ``toolreel_core.load``
+    :param performer: performs the pending effects and all that follow
+    :param journal: records the new events
+    :param observe: called with each new note
+    :returns: the final state and the new notes, as :func:`run` returns them
+    """
     return _run(Step(state, pending(state), ()), performer, journal, observe)
 
 
@@ -44,7 +58,7 @@ def _run(at: Step, performer: Performer, journal: Journal | None, observe: Obser
     tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
         for effect, event in _answers(timed, wanted):
-            if event is None:
+            if event is None:  # an approver said "not now"
                 return Run(at.state, tuple(notes))
             if journal is not None:
                 journal.record(effect, event)
@@ -55,15 +69,15 @@ def _run(at: Step, performer: Performer, journal: Journal | None, observe: Obser
 
 
 def _answers(performer: Performer, effects: Sequence[Wanted]) -> Iterator[tuple[Wanted, Event | None]]:
-    """Each effect with its answer: one in the calling thread, several at the same time.
+    """Each effect with the event that answers it; several effects run concurrently, in threads.
 
-    The answers come in the order of the effects, whatever order they finish in, so that a journal is the
-    same in every run.
+    The results come in the order of the effects, not in the order in which they finish, so that a journal is
+    reproducible.
     """
-    if len(effects) == 1:
+    if len(effects) == 1:  # in the calling thread: a pool would cost more than most effects
         yield effects[0], performer.perform(effects[0])
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor  # imported late: most runs have no parallel calls
 
     with ThreadPoolExecutor(len(effects) or 1, thread_name_prefix="toolreel") as pool:
         yield from zip(effects, pool.map(performer.perform, effects), strict=True)

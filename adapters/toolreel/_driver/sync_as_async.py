@@ -1,7 +1,6 @@
-"""Ports that answer at once, offered to async drivers.
+"""Adapters that offer sync ports to the async driver.
 
-For ports that never wait (scripts, recordings): anything that blocks would block the whole
-event loop.
+Only for ports that never block (scripts, recordings): a blocking port would block the event loop.
 """
 
 from __future__ import annotations
@@ -24,54 +23,54 @@ __all__ = ["ImmediateApprover", "ImmediateClock", "ImmediateEndpoint", "Immediat
 
 @dataclass(frozen=True, slots=True)
 class ImmediateEndpoint:
-    """An endpoint that never waits, awaited."""
+    """Offers a sync endpoint that never blocks as an async one."""
 
     endpoint: Endpoint
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Answer at once."""
+        """Call the sync port."""
         return self.endpoint.send(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class ImmediateTools:
-    """A tool host that never waits, awaited."""
+    """Offers a sync tool host that never blocks as an async one."""
 
     tools: ToolHost
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Answer at once."""
+        """Call the sync port."""
         return self.tools.run(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class ImmediateApprover:
-    """An approver that never waits, awaited."""
+    """Offers a sync approver that never blocks as an async one."""
 
     approver: Approver
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Answer at once."""
+        """Call the sync port."""
         return self.approver.decide(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class ImmediateClock:
-    """A clock on which no time passes, awaited."""
+    """Offers a sync clock that never sleeps as an async one."""
 
     clock: Clock
 
     async def wait(self, effect: Wait) -> WaitElapsed:
-        """Answer at once."""
+        """Call the sync port."""
         return self.clock.wait(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class ImmediatePerformer:
-    """A performer that never waits, awaited."""
+    """Offers a sync performer that never blocks as an async one."""
 
     performer: Performer
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """Answer at once."""
+        """Call the sync port."""
         return self.performer.perform(effect)

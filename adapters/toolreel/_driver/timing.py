@@ -1,4 +1,7 @@
-"""Telling a run what time it is, where its plan limits that: on the events, so that a replay knows it too."""
+"""Stamps events with the elapsed time, if the plan limits it.
+
+The core has no clock: time reaches it only on events, so that a replay makes the same decisions.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +17,44 @@ __all__ = ["AsyncStopwatch", "Stopwatch"]
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """A performer whose events carry the milliseconds since the run began, where they do not yet."""
+    """A performer that stamps events with the milliseconds since the run began."""
 
     performer: Performer
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
     def where_wanted(cls, performer: Performer, state: State) -> Performer:
-        """The performer, timed if the plan limits time; a run that goes on has its time so far behind it."""
+        """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
         if state.plan.config.max_wall_ms is None:
             return performer
         return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
 
     def perform(self, effect: Wanted) -> Event | None:
-        """Perform the effect, and say when its answer came."""
+        """Perform the effect, and stamp the event with the time."""
         return _stamped(self.performer.perform(effect), self.started)
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncStopwatch:
-    """The same as :class:`Stopwatch`, awaited."""
+    """The async version of :class:`Stopwatch`."""
 
     performer: AsyncPerformer
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
     def where_wanted(cls, performer: AsyncPerformer, state: State) -> AsyncPerformer:
-        """The performer, timed if the plan limits time; a run that goes on has its time so far behind it."""
+        """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
         if state.plan.config.max_wall_ms is None:
             return performer
         return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """Perform the effect, and say when its answer came."""
+        """Perform the effect, and stamp the event with the time."""
         return _stamped(await self.performer.perform(effect), self.started)
 
 
 def _stamped(event: Event | None, started: float) -> Event | None:
+    # An event that has a time comes from a recording, and keeps it.
     if event is None or isinstance(event, (RunStarted, CancelRequested)) or event.at_ms is not None:
         return event
     return replace(event, at_ms=round((time.monotonic() - started) * 1000))

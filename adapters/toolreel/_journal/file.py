@@ -1,8 +1,8 @@
-"""A journal on disk, a line at a time, so that a killed run loses at most what was under way.
+"""Journals on disk, written line by line, so that a killed run loses only the effects in progress.
 
-Lines go to ``<path>.part``, which one process holds, and which gets its name when the journal is closed.
-A line is with the system before the run goes on: it outlives the process, however that is killed. With
-``durable`` it is on the disk, and outlives the machine's power, at the price of an ``fsync`` an event.
+Lines go to ``<path>.part``, locked by one process and renamed to ``<path>`` when the journal is closed. Each
+line is flushed to the operating system before the run continues, so it survives a killed process. With
+``durable``, it also survives a power loss, at the cost of one ``fsync`` per event.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from toolreel_core._protocol.events import Event
 __all__ = ["FileJournal", "ReopenedJournal"]
 
 _CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
+"""Windows cannot rename an open file."""
 
 
 class _Lines:
-    """What is written to a journal's file, and read back from it."""
+    """The file of a journal."""
 
     def __init__(self, path: Path, secrets: Mapping[str, str] | None, *, durable: bool) -> None:
         self.path = path
@@ -47,14 +48,15 @@ class _Lines:
         self._file: IO[bytes]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event and the effect that it answered.
+        """Write an event and the effect that it answers.
 
-        :raises SecretFound: if the line holds a secret; it is not written
+        :raises SecretFound: if the line contains a secret; it is not written
+        :raises JournalError: if the file cannot be written
         """
         self._write(self._checked(event_line(self._written, effect, event)))
 
     def close(self) -> None:
-        """Give the journal its name; what was recorded so far is whole."""
+        """Sync the file to disk and rename it from ``<path>.part`` to ``<path>``."""
         if self._file.closed:
             return
         with _writing(self.path):
@@ -62,19 +64,19 @@ class _Lines:
                 self._file.flush()
                 os.fsync(self._file.fileno())
                 if _CAN_RENAME_OPEN_FILES:
-                    self._part.replace(self.path)  # so that nobody takes it in between
+                    self._part.replace(self.path)  # while it is locked, so that no other process can take it
             if not _CAN_RENAME_OPEN_FILES:
                 self._part.replace(self.path)
 
     def discard(self) -> None:
-        """Give up what was recorded; a journal that stood there before stays."""
+        """Delete what was recorded; an older journal at ``path`` stays."""
         if self._file.closed:
             return
         with _writing(self.path), self._file:
             self._part.unlink()
 
     def _take(self, mode: str) -> None:
-        """Open the file, which nobody else may write from now on."""
+        """Open the file and lock it for this process."""
         with _writing(self.path):
             self._file = self._part.open(mode)
         if not taken(self._file) or not self._is_of_this_name():
@@ -84,7 +86,7 @@ class _Lines:
             )
 
     def _is_of_this_name(self) -> bool:
-        """Whether it was not renamed, by who has just closed it, between opening and taking it."""
+        """Whether the open file still has this name; its last writer may rename it before we get the lock."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), self._part.stat())
         except FileNotFoundError:
@@ -112,13 +114,16 @@ class _Lines:
 
 
 class FileJournal(_Lines):
-    """The journal of a run that begins.
+    """A journal file for a new run; use it in a ``with`` block, and pass it to ``run``.
 
-    :param known_secrets: values by name that must not be written
-    :param durable: whether each line is on the disk before the run goes on
-    :raises JournalError: if the file, or what a killed run has left of it, exists and ``overwrite`` is
-        not given, if another process is writing it, or if it cannot be written; so for all methods
-    :raises SecretFound: if the plan holds a secret; nothing is written
+    :param path: the file, conventionally ``<name>.journal.jsonl``; during the run it is ``<path>.part``
+    :param plan: the plan of the run, written as the first line
+    :param known_secrets: secret values by name, which must not be written
+    :param overwrite: whether to replace an existing file
+    :param durable: whether each line is synced to disk (one ``fsync`` per event) before the run continues
+    :raises JournalError: if the file, or the ``.part`` of a killed run, exists and ``overwrite`` is not set,
+        if another process is writing it, or if it cannot be written (all methods)
+    :raises SecretFound: if the plan contains a secret; nothing is written
     """
 
     def __init__(
@@ -157,28 +162,27 @@ class FileJournal(_Lines):
 
 
 class ReopenedJournal(_Lines):
-    """The journal of a run that was killed or rests, and now goes on; lines are appended to it.
+    """The journal of a killed or paused run, reopened to append to it.
 
-    A last line that was cut is taken away, and kept in ``<path>.cut``; one that lacks nothing but its
-    end stands.
+    A truncated last line is moved to ``<path>.cut``; one that lacks only its line end is kept.
 
-    :param path: of the journal, whether it has its name yet or not
-    :raises JournalError: if there is none, if it cannot be read or gone on with, or if another process
-        is writing it
+    :param path: the journal, without ``.part``
+    :raises JournalError: if it is missing, unreadable or of an older version, or another process is writing
+        it
     """
 
     recorded: Recorded
-    """What stood in it."""
+    """The content so far."""
     cut: Path | None = None
-    """Where the last line was put, if it was cut."""
+    """The file with the truncated last line, if there was one."""
 
     def __init__(
         self, path: Path, *, known_secrets: Mapping[str, str] | None = None, durable: bool = False
     ) -> None:
         super().__init__(path, known_secrets, durable=durable)
         if not self._part.exists():
-            read_journal(path)  # says what is wrong with it before anything is touched
-            with _writing(path), suppress(FileNotFoundError):  # somebody else was faster, and holds it
+            read_journal(path)  # raises a clear error before anything is changed
+            with _writing(path), suppress(FileNotFoundError):  # another process was faster, and has the lock
                 path.replace(self._part)
         self._take("r+b")
         try:
@@ -219,7 +223,7 @@ class ReopenedJournal(_Lines):
         return recorded
 
     def _set_aside(self, last: bytes) -> Path:
-        """Keep what is about to be cut away, which may tell of a tool that has run."""
+        """Keep the truncated line, since it may show that a tool has run."""
         path = self.path.with_name(f"{self.path.name}.cut")
         with path.open("ab") as file:
             file.write(last + b"\n")
@@ -229,7 +233,7 @@ class ReopenedJournal(_Lines):
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring a new file's name to the disk, where a system has it that way."""
+    """Sync the folder, so that the new name survives a power loss; Windows has no such call."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -240,7 +244,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Generator[None]:
-    """What the file system refuses is the journal's error."""
+    """Convert ``OSError`` to ``JournalError``."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A file that one process holds: the system lets go of it when the process ends, however it ends."""
+"""A file lock for one process; the operating system releases it when the process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if sys.platform == "win32":
     import msvcrt
 
     _FAR_BEYOND = 2**40
-    """Windows locks bytes, which nobody else can then read; these are never written."""
+    """Windows locks byte ranges, which others then cannot read; so we lock one that is never written."""
 
     def taken(file: IO[bytes]) -> bool:
-        """Take a file for this process until it is closed, unless another one holds it."""
+        """Lock a file until it is closed; returns False if another process has the lock."""
         at = file.tell()
         file.seek(_FAR_BEYOND)
         try:
@@ -28,7 +28,7 @@ else:
     import fcntl
 
     def taken(file: IO[bytes]) -> bool:
-        """Take a file for this process until it is closed, unless another one holds it."""
+        """Lock a file until it is closed; returns False if another process has the lock."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,7 +1,7 @@
-"""Reading what an older toolreel wrote: every version of a format is brought to the next, up to the newest.
+"""Versions of a file format, and the migrations from each version to the next.
 
-A format that changes gets one function more, from the JSON of the version before to that of the new one,
-and a recording of the version before, which is read for ever after (``tests/versions/``).
+When a format changes, add one migration (from the JSON of the old version to the new one) and a recording of
+the old version to ``tests/versions/``, so that it stays readable.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Versions(Generic[_Document]):
     """The versions of a format, counted from 1."""
 
     name: str
-    """What is written in it, for messages."""
+    """The name of the format, for messages."""
     error: type[AdapterError]
-    """What is raised for a version that is not known."""
+    """Raised for an unknown version."""
     migrations: tuple[Callable[[_Document], _Document], ...] = ()
-    """The first brings version 1 to version 2, and so on; pure, they leave what they get as it is."""
+    """The first converts version 1 to 2, and so on. Pure functions: they do not change their argument."""
 
     @property
     def newest(self) -> int:
@@ -36,8 +36,9 @@ class Versions(Generic[_Document]):
     def newest_of(self, document: _Document, found: object, place: str) -> _Document:
         """A document in the newest version.
 
-        :param found: the version that it says it has
-        :raises AdapterError: if no toolreel wrote such a version, or only a newer one; names the remedy
+        :param found: the version number in the document
+        :param place: file and line, for messages
+        :raises AdapterError: if the version is invalid or newer than this toolreel; says what to do
         """
         if not isinstance(found, int) or isinstance(found, bool) or found < 1:
             raise self.error(f"{place}: {found!r} is no version of a {self.name}; record it again")

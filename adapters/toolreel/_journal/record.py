@@ -1,9 +1,9 @@
 """The journal: the complete, portable record of a run, as JSON lines.
 
-The first line is a header with versions, plan and digest; then comes one line an event:
-``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` name the effect that was answered, ``fp`` by
-its fingerprint. Request bodies are not stored: the reducer makes them again, and the fingerprint
-proves that they are the same.
+The first line is a header with versions, plan and digest; each other line is an event:
+``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
+answers. Request bodies are not stored: the reducer computes them again, and the fingerprint proves that they
+are the same.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ class Record:
     n: int
     """Counted from 1."""
     kind: str
-    """Kind of the effect that was answered, or of an event that nobody asked for."""
+    """Kind of the effect that it answers, or of the event if it answers none."""
     fp: str | None
-    """Fingerprint of that effect."""
+    """Fingerprint of that effect; ``None`` if the event answers none."""
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A journal that was read back."""
+    """A journal that was read from a file or a text."""
 
     plan: Plan
     records: tuple[Record, ...]
     text: str = field(repr=False)
-    """The journal as it stands in the file; one of an older version as it would stand there now."""
+    """The content of the file; for an older version, migrated to the newest."""
     source: str
     """Where it was read from, for messages."""
     version: int = VERSIONS.newest
@@ -82,23 +82,26 @@ class Recorded:
 
 
 class MemoryJournal:
-    """A journal in memory."""
+    """A journal in memory; ``text`` is what a file would contain.
+
+    :param plan: the plan of the run
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.lines = [header_line(plan)]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        """Keep an event and the effect that it answered."""
+        """Record an event and the effect that it answers."""
         self.lines.append(event_line(len(self.lines), effect, event))
 
     @property
     def text(self) -> str:
-        """The journal as a file would hold it."""
+        """The journal as the content of a file."""
         return "".join(line + "\n" for line in self.lines)
 
 
 def unfinished(path: Path) -> Path:
-    """Where a journal stands until its run has ended, or rests.
+    """The path of a journal while its run is in progress.
 
     >>> unfinished(Path("chat.journal.jsonl")).name
     'chat.journal.jsonl.part'
@@ -109,7 +112,7 @@ def unfinished(path: Path) -> Path:
 def read_journal(path: Path) -> Recorded:
     """Read a journal from a file.
 
-    :raises JournalError: if it cannot be read; names the line and the remedy
+    :raises JournalError: if it is missing or invalid; names the line and says what to do
     """
     try:
         return parse_journal(path.read_bytes().decode("utf-8"), str(path))
@@ -122,8 +125,8 @@ def read_journal(path: Path) -> Recorded:
 def parse_journal(text: str, source: str = "journal", *, versions: Versions[Lines] = VERSIONS) -> Recorded:
     """Read a journal from its text.
 
-    :param versions: what older versions there are, and how they become the newest
-    :raises JournalError: if it cannot be read; names the line and the remedy
+    :param versions: the known versions with their migrations
+    :raises JournalError: if it is missing or invalid; names the line and says what to do
     """
     if not text.strip():
         raise JournalError(f"{source}: the journal is empty; record it again")
@@ -131,12 +134,16 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
         raise JournalError(
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
         )
-    first, *rest = text.split("\n")[:-1]  # not splitlines: U+2028 and its like stand in texts as they are
+    first, *rest = text.split("\n")[
+        :-1
+    ]  # not splitlines, which also splits at U+2028 and others, unescaped in JSON
     place, header = f"{source}, line 1", _object(first, f"{source}, line 1")
     if "toolreel_journal" not in header:
         raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
     found = header["toolreel_journal"]
-    lines = versions.newest_of([header], found, place)  # complains of an unknown version before all else
+    lines = versions.newest_of(
+        [header], found, place
+    )  # checks the version before the other lines, which may have another form
     if rest:
         trees = [_object(line, f"{source}, line {number}") for number, line in enumerate(rest, 2)]
         lines = versions.newest_of([header, *trees], found, place)
@@ -151,14 +158,14 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
 
 
 def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
-    """The first line of a journal, without its end."""
+    """The first line of a journal, without a line break."""
     return canonical(
         {"toolreel_journal": versions.newest, "codec": VERSION, "digest": plan.digest, "plan": encode(plan)}
     )
 
 
 def event_line(n: int, effect: Wanted | None, event: Event) -> str:
-    """The line of an event, without its end.
+    """The line of an event, without a line break.
 
     :param n: its number, counted from 1
     """

@@ -1,8 +1,8 @@
-"""Carrying recorded answers over to another run, as far as it asks for what the record answers.
+"""Answers another run from recorded events, as far as they fit.
 
-A request is answered by the next recorded reply, whatever stands in it; a tool call by the recorded
-result of the same call, name and arguments; a question for approval likewise; a wait by a wait. The
-events come in their recorded order, since each of them was given in the light of those before it.
+The next recorded reply answers a request, whatever its content. A recorded tool result or approval answers
+only a call with the same name and arguments; a wait answers a wait. The recorded order is kept, since each
+event depends on those before it.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ __all__ = ["Stop", "carry", "ending"]
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where a record does not carry a run any further."""
+    """The place where a record no longer answers a run."""
 
     n: int
-    """Number of the recorded event that answers nothing that the run wants; one more than there are where
-    the record is used up."""
+    """Number of the recorded event that answers no pending effect; one more than the number of events if the
+    record has ended."""
     why: str
 
 
 def carry(run: Underway, events: Iterable[Traced]) -> Stop | None:
-    """Answer a run from recorded events, until one answers nothing that the run wants, or the run has ended.
+    """Answer a run from recorded events, until one answers no pending effect, or the run has ended.
 
-    The events keep all that they say; only their ``ref`` is that of the effect they answer now.
+    The events stay the same except for ``ref``, which names the effect that they answer now.
     """
     for traced in events:
         if _has_ended_early(run, traced):
@@ -61,14 +61,14 @@ def carry(run: Underway, events: Iterable[Traced]) -> Stop | None:
 
 
 def ending(run: Underway, events: int) -> Stop | None:
-    """Where a record of so many events is used up, while the run still wants something."""
+    """The stop after the last event of a record; ``None`` if the run has ended."""
     if isinstance(run.state.phase, Settled):
         return None
     return Stop(events + 1, f"the record has no event {events + 1}; {_now(run)}")
 
 
 def _has_ended_early(run: Underway, traced: Traced) -> bool:
-    """Whether a run is over that was not when the event came; late answers are recorded after the end."""
+    """Whether this run has ended earlier than the recorded one; late answers come after both ends."""
     return isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled)
 
 
@@ -82,7 +82,7 @@ def _now(run: Underway) -> str:
 
 
 def _same(then: Wanted | None, wanted: Iterable[Wanted]) -> Wanted | None:
-    """The effect that asks for the same; of several, the one with the same ``ref``."""
+    """The pending effect that is equivalent to the recorded one, preferably the one with its ``ref``."""
     fitting = [effect for effect in wanted if _asks_for_the_same(effect, then)]
     same_ref = (effect for effect in fitting if then and effect.ref == then.ref)
     return next(same_ref, fitting[0] if fitting else None)

@@ -1,4 +1,4 @@
-"""What a fork changes: parts of the plan by name, and one tool's result."""
+"""``Changes``: what a fork changes in the plan, and in one tool result."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _NO_PRESET: Final = Preset()
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """One or more changes to a recorded run; what is not given stays as it was recorded."""
+    """Changes to a recorded run, for ``fork``; what you do not give stays as recorded."""
 
     model: str | None = None
     prompt: str | None = None
-    """Stands for the last user message of the plan."""
+    """Replaces the last user message of the plan."""
     system: str | None = None
-    """Stands for the first system message of the plan, or before all messages where there is none."""
+    """Replaces the first system message of the plan; without one, it is put before all messages."""
     preset: Preset = _NO_PRESET
-    """Goes over all that was recorded, for example ``shipped().merged(["qwen2_5_coder"])``."""
+    """A preset that overrides recorded settings, for example ``shipped().merged(["qwen2_5_coder"])``."""
     config: Mapping[str, Json] = field(default_factory=dict)
-    """Settings of :class:`~toolreel_core._settings.config.LoopConfig`, over the preset."""
+    """Settings of :class:`~toolreel_core._settings.config.LoopConfig`, which override the preset."""
     provider: Mapping[str, Json] = field(default_factory=dict)
     """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
     options: Mapping[str, Json] = field(default_factory=dict)
     """Options of the request, such as ``temperature``."""
     overrides: Mapping[str, Json] = field(default_factory=dict)
-    """Keys that go over the body of the request, merged deeply into the recorded ones."""
+    """Keys of the request body that override all others, merged deeply with the recorded ones."""
     tools: ToolSurface | None = None
     seed: int | None = None
-    """Another seed gives later calls other idempotency keys, so that tools which know the recorded run act
-    once more."""
+    """Another seed gives later calls new idempotency keys, so that tools act again even if they remember the
+    recorded run."""
     tool_result: str | None = None
-    """In the place of the recorded output, where the last event that is kept is the result of a tool."""
+    """Replaces the recorded output of a tool; the last kept event must be a tool result."""
 
     def plan(self, was: Plan) -> Plan:
         """The plan with these changes.
@@ -56,7 +56,7 @@ class Changes:
         >>> now.model, now.options, now.config.max_turns
         ('other', '{"temperature":0}', 3)
 
-        :raises ToolreelError: if the parts do not make a plan, or a message is not there to be changed
+        :raises ToolreelError: if a setting is invalid, or there is no user message to replace
         """
         provider = self._provider(was.provider)
         options = {**merged(_tree(was.options), self._preset_options(was, provider)), **self.options}
@@ -82,7 +82,7 @@ class Changes:
         return Provider.of({**was.changes(), **self.preset.changes()["provider"], **self.provider})
 
     def _preset_options(self, was: Plan, provider: Provider) -> Tree:
-        """What the preset asks for, as far as the provider takes it."""
+        """The options of the preset that the provider supports."""
         traits = {setting.name: getattr(provider, setting.name) for setting in fields(provider)}
         tools = was.tools if self.tools is None else self.tools
         plan = self.preset.plan(model=was.model, messages=was.messages, tools=tools, settings=traits)
@@ -95,19 +95,19 @@ NOTHING_CHANGED: Final = Changes()
 def _messages(was: tuple[Message, ...], prompt: str | None, system: str | None) -> tuple[Message, ...]:
     messages = [*was]
     if prompt is not None:
-        asked = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
-        if not asked:
-            raise ForkError("prompt: the recorded plan has no user message that it could stand for")
-        messages[asked[-1]] = UserMessage(prompt)
+        user = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
+        if not user:
+            raise ForkError("prompt: the recorded plan has no user message to replace")
+        messages[user[-1]] = UserMessage(prompt)
     if system is not None:
-        told = [at for at, message in enumerate(messages) if isinstance(message, SystemMessage)]
-        at, end = (told[0], told[0] + 1) if told else (0, 0)
+        found = [at for at, message in enumerate(messages) if isinstance(message, SystemMessage)]
+        at, end = (found[0], found[0] + 1) if found else (0, 0)
         messages[at:end] = [SystemMessage(system)]
     return tuple(messages)
 
 
 def _patched(part: str, was: JsonText, now: Mapping[str, Json]) -> JsonText:
-    """The text of an object, which stays as it is where nothing has changed."""
+    """The text of an object; unchanged if nothing differs, so that the plan keeps its digest."""
     return was if now == _tree(was) else json_text(now, part)
 
 

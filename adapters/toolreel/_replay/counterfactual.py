@@ -1,4 +1,4 @@
-"""Counterfactual replay: what the recorded answers of a run come to under another configuration."""
+"""Counterfactual replay: the outcome of recorded answers under another configuration."""
 
 from __future__ import annotations
 
@@ -16,34 +16,33 @@ __all__ = ["Counterfactual", "counterfactual"]
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """What the recorded answers come to under another configuration."""
+    """The result of a counterfactual replay."""
 
     forked: Forked
     was: Outcome | None
-    """How the recorded run ended; ``None`` if it has not."""
+    """The outcome of the recorded run; ``None`` if it has not ended."""
 
     @property
     def now(self) -> Outcome | None:
-        """How it ends under the other configuration; ``None`` where the record does not carry that far."""
+        """The outcome under the other configuration; ``None`` if the record does not fit to the end."""
         return self.forked.outcome
 
     @property
     def carried(self) -> int:
-        """How many of the recorded events were used."""
+        """The number of recorded events that were used."""
         return len(self.forked.answered)
 
     @property
     def stop(self) -> Stop | None:
-        """Where the record did not carry on, and why; ``None`` if the run ended."""
+        """Where the record no longer fitted, and why; ``None`` if the run ended."""
         return self.forked.stop
 
 
 def counterfactual(source: Source, changes: Changes) -> Counterfactual:
-    """The recorded answers of a run under another configuration, as far as they carry.
+    """Run the recorded answers under another configuration, as far as they fit; nothing is performed.
 
-    The recorded replies answer the requests in their order, and recorded results the calls that are the
-    same. It stops where the run asks for something else than the record answers, and ends early where
-    the run ends before the record does.
+    The recorded replies answer the requests in order, and the recorded results answer equal calls. The run
+    stops where it needs an answer that the record does not have, and may end before the record does.
 
     >>> from toolreel.demo._session import demo_cassette
     >>> told = counterfactual(demo_cassette(), Changes(config={"max_turns": 1}))

@@ -1,4 +1,4 @@
-"""Going on with a recorded run: its journal answers as far as it goes, and the live side after that."""
+"""Performers that replay a journal to its end, then continue live."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AsyncExtending", "Extending", "uncancelled"]
 
 
 class Extending:
-    """A performer that rehearses a journal and hands what is wanted after its last line to another."""
+    """A performer that answers from a journal; after its last line, another performer answers."""
 
     def __init__(self, rehearsal: Rehearsal, live: Performer) -> None:
         self._rehearsal = rehearsal
@@ -23,13 +23,13 @@ class Extending:
     def perform(self, effect: Wanted) -> Event | None:
         """The recorded event, or a new one.
 
-        :raises toolreel.ReplayMismatch: if another effect was wanted when the run was recorded
+        :raises toolreel.ReplayMismatch: if the recorded effect was another one
         """
         return (self._live if self._rehearsal.over else self._rehearsal).perform(effect)
 
 
 class AsyncExtending:
-    """The same as :class:`Extending`, awaited."""
+    """The async version of :class:`Extending`."""
 
     def __init__(self, rehearsal: AsyncRehearsal, live: AsyncPerformer) -> None:
         self._rehearsal = rehearsal
@@ -38,13 +38,13 @@ class AsyncExtending:
     async def perform(self, effect: Wanted) -> Event | None:
         """The recorded event, or a new one.
 
-        :raises toolreel.ReplayMismatch: if another effect was wanted when the run was recorded
+        :raises toolreel.ReplayMismatch: if the recorded effect was another one
         """
         return await (self._live if self._rehearsal.over else self._rehearsal).perform(effect)
 
 
 def uncancelled(recorded: Recorded) -> Recorded:
-    """A journal up to where somebody stopped its run, which can go on from there."""
+    """A journal without its cancellation and what follows, so that the run can continue."""
 
     def went_on(record: Record) -> bool:
         return not isinstance(record.event, CancelRequested)

@@ -1,17 +1,16 @@
-"""Forking a recorded run: how it would have gone on if one thing had been different.
+"""``fork``: continue a recorded run from one of its events, with something changed.
 
-A fork keeps the first events of a record and goes on from there. Since a run is a fold of its plan
-and its events, two things can be changed, alone or together:
+A fork keeps the first events of a record and continues from there. Since a run is a fold of its plan and its
+events, you can change two things, alone or together:
 
-- **the plan** (model, prompt, preset, limit, option, tools). The events that are kept stand as they
-  were recorded: the replies and the results of tools are the recorded ones, although the requests
-  that they answer are now others. What follows from them is worked out anew under the changed plan.
-- **one tool's result**: that of the last event which is kept. All before it is as it was.
+- **the plan** (model, prompt, preset, limit, option, tools). The kept events stay as they were recorded,
+  although the requests that they answer are different now; the state is computed under the changed plan.
+- **one tool result**: that of the last kept event.
 
-Everything after the kept events is new: performed live, by a script, taken from another record, or
-answered by the record itself as far as that carries (:mod:`toolreel._replay.carry_over`). The journal
-of a fork begins with its own plan and holds all events, the kept ones with the fingerprints of the
-effects that they answer now, so it is a record like any other: it replays, and can be forked again.
+The events after the kept ones are new: performed live or by a script, taken from another record, or answered
+by the record itself as far as it fits (:mod:`toolreel._replay.carry_over`). The journal of a fork has its own
+plan and all events, with the fingerprints of the effects that they answer now, so it can be replayed and
+forked again.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ __all__ = ["Beginning", "Forked", "beginning", "fork"]
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a fork keeps, from which any driver can go on: ``go_on(begun.state, performer)``."""
+    """The kept part of a fork; any driver continues it with ``go_on(begun.state, performer)``."""
 
     source: Recorded
     answered: tuple[Answered, ...]
-    """The events that are kept, and what they answer under the changed plan."""
+    """The kept events, each with the effect that it answers under the changed plan."""
     state: State
-    """The run after them."""
+    """The state after the kept events."""
 
     @property
     def plan(self) -> Plan:
@@ -58,29 +57,29 @@ class Beginning:
 
     @property
     def kept(self) -> int:
-        """How many events are kept."""
+        """The number of kept events."""
         return len(self.answered)
 
 
 @dataclass(frozen=True, slots=True)
 class Forked:
-    """A fork that has gone on as far as it could."""
+    """The result of a fork."""
 
     begun: Beginning
     answered: tuple[Answered, ...]
     """All events, the kept ones first."""
     run: Run
     stop: Stop | None = None
-    """Where the record that answers does not carry on; ``None`` for a run that ended, or has a performer."""
+    """Where the answering record no longer fits; ``None`` if the run ended, or a performer answered."""
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the run ended; ``None`` if it has not."""
+        """The outcome of the run; ``None`` if it has not ended."""
         return outcome_of(self.run)
 
     @property
     def recorded(self) -> Recorded:
-        """The fork as a record of its own; its text is what a journal's file would hold."""
+        """The fork as a record; its ``text`` is the content of a journal file."""
         journal = MemoryJournal(self.begun.plan)
         for effect, event in self.answered:
             journal.record(effect, event)
@@ -90,11 +89,12 @@ class Forked:
 def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED) -> Beginning:
     """Keep the first events of a recorded run under a changed plan.
 
-    :param at: how many events are kept, from 0 to all of them; or the id of a tool call, whose result is
-        then the last of them
-    :raises ForkError: if there is no such event, or no tool's result there to be changed; lists the events
-    :raises toolreel.ReplayMismatch: if a kept event answers nothing that the run wants under the changed
-        plan; names the event and the phase
+    :param source: a record, or the path of its journal or cassette
+    :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
+    :param changes: what to change
+    :raises ForkError: if there is no such event, or no tool result to change; lists the events
+    :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
+        event and the phase
     """
     trace = retrace(opened(source))
     kept = [*_kept(trace, at)]
@@ -117,7 +117,7 @@ def fork(
     journal: Callable[[Plan], Journal] | None = None,
     observe: Observer | None = None,
 ) -> Forked:
-    """Go on from an event of a recorded run with something changed.
+    """Continue a recorded run from one of its events, with something changed.
 
     >>> from toolreel.demo._session import demo_cassette
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
@@ -125,38 +125,44 @@ def fork(
     (4, MaxTurns(limit=2))
 
     :param source: a record, or the path of its journal or cassette
-    :param at: how many events are kept, or the id of the tool call whose result is the last of them
-    :param performer: performs what is wanted after them, such as :class:`~toolreel._driver.performer.Ports`
-    :param answers: another record, whose events after that many answer as far as they carry; without it and
-        without a performer, ``source`` itself does
-    :param journal: makes a journal of the fork's plan, which is then told every event, the kept ones first
-    :param observe: is shown what the last of the kept events led to, and what a performer leads to
-    :raises ForkError: as :func:`beginning` does, which also says what else is raised
+    :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
+    :param changes: what to change; the rest stays as recorded
+    :param performer: performs the effects after the kept events, such as
+        :class:`~toolreel._driver.performer.Ports`
+    :param answers: another record, whose events after the kept ones answer as far as they fit; by default and
+        without a performer, those of ``source``
+    :param journal: makes a journal for the fork's plan; it then gets all events, the kept ones first
+    :param observe: called with the notes after the last kept event, if there is a performer
+    :returns: the fork with all its events; ``outcome`` is ``None`` if the answering record did not fit to the
+        end
+    :raises ForkError: if there is no such event, or nothing there to change; lists the events
+    :raises AdapterError: if a record cannot be read
+    :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
     begun = beginning(source, at, changes)
-    heard = _Heard(journal(begun.plan) if journal else None)
+    collected = _Collector(journal(begun.plan) if journal else None)
     for effect, event in begun.answered:
-        heard.record(effect, event)
+        collected.record(effect, event)
     if performer is not None:
-        tell(observe, fold(begun.plan, heard.events).notes)
-        go_on(begun.state, performer, journal=heard, observe=observe)
-        return Forked(begun, tuple(heard.answered), retold(begun.plan, heard.events))
+        tell(observe, fold(begun.plan, collected.events).notes)
+        go_on(begun.state, performer, journal=collected, observe=observe)
+        return Forked(begun, tuple(collected.answered), retold(begun.plan, collected.events))
     run = Underway(begun.plan)
     for effect, event in begun.answered:
         run.take(effect, event)
     other = retrace(begun.source if answers is None else opened(answers))
     stop = carry(run, other.events[begun.kept :]) or ending(run, len(other.events))
     for effect, event in run.answered[begun.kept :]:
-        heard.record(effect, event)
+        collected.record(effect, event)
     return Forked(begun, tuple(run.answered), run.run, stop)
 
 
-class _Heard:
-    """A journal that keeps what it is told, and hands it on."""
+class _Collector:
+    """A journal that keeps the events, and passes them to another one."""
 
-    def __init__(self, beyond: Journal | None) -> None:
+    def __init__(self, inner: Journal | None) -> None:
         self.answered: list[Answered] = []
-        self._beyond = beyond
+        self._inner = inner
 
     @property
     def events(self) -> list[Event]:
@@ -164,8 +170,8 @@ class _Heard:
 
     def record(self, effect: Wanted | None, event: Event) -> None:
         self.answered.append(Answered(effect, event))
-        if self._beyond is not None:
-            self._beyond.record(effect, event)
+        if self._inner is not None:
+            self._inner.record(effect, event)
 
 
 def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:

@@ -1,4 +1,4 @@
-"""Replaying a recorded run on any driver, and proving that it is the same run."""
+"""``replay``: run a recorded run again on any driver, and check that it is byte-identical."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
 
 Toolset: TypeAlias = Callable[[], Iterable[ToolLike]]
-"""Makes the tools of a run anew, since tools may keep state."""
+"""Makes new tools for a replay, since tools may keep state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A replay that agreed with its record to the byte."""
+    """The result of a replay that was byte-identical to its record."""
 
     run: Run
     recorded: Recorded
     cassette: Path | None
-    """The cassette that answered the requests; without one, the journal did."""
+    """The cassette that answered the requests; ``None`` if the journal did."""
     driver: Driver
 
     @property
     def proof(self) -> str:
-        """What was shown, in one line."""
+        """The result in one line: driver, number of events, digest of the journal."""
         count = len(self.recorded.records)
         events = "1 event" if count == 1 else f"{count} events"
         return f"identical on {self.driver}: {events}, journal {self.recorded.digest[:16]}"
 
 
 def companion(cassette: Path) -> Path:
-    """The journal of a cassette.
+    """The path of the journal that belongs to a cassette.
 
     >>> companion(Path("cassettes/chat/local--m.yaml")).name
     'local--m.journal.jsonl'
@@ -76,12 +76,14 @@ def companion(cassette: Path) -> Path:
 
 
 def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
-    """Replay a cassette with its journal, or a journal alone; there is no network.
+    """Replay a recorded run, without a network, and check that it makes the same journal again.
 
-    :param path: ``<name>.yaml`` or ``<name>``, with ``<name>.journal.jsonl`` beside it, or the latter alone
-    :param tools: runs the tools for real; without it, the journal answers for them
-    :raises toolreel.ReplayMismatch: if anything differs from the record
-    :raises AdapterError: if a file cannot be read, or an extra is missing
+    :param path: a cassette, ``<name>.yaml`` or ``<name>``, with its journal ``<name>.journal.jsonl`` in the
+        same folder; or a journal alone
+    :param driver: ``sync``, ``asyncio`` or ``trio``
+    :param tools: a function that returns the tools, which then run; by default, the journal has their results
+    :raises toolreel.ReplayMismatch: if anything differs from the record; names the line and the difference
+    :raises AdapterError: if a file is missing or unreadable, or an extra is not installed
     """
     cassette, journal_path = recording_files(path)
     recorded = read_journal(journal_path)
@@ -102,9 +104,9 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
 
 
 def recording_files(path: Path) -> tuple[Path | None, Path]:
-    """The cassette, if there is one, and the journal that a path means.
+    """The cassette (if there is one) and the journal for a path.
 
-    :raises AdapterError: if there is no such recording, or it lacks its journal
+    :raises AdapterError: if the recording or its journal is missing
     """
     if path.is_dir():
         raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
@@ -181,7 +183,7 @@ def load_trio() -> ModuleType:
 
 
 def check_surface(recorded: Recorded, given: ToolSurface) -> None:
-    """Fail unless the tools are still what the model was shown; others may have come to them.
+    """Check that every recorded tool is unchanged; additional tools are allowed.
 
     :raises toolreel.ReplayMismatch: names the tool and its first change
     """

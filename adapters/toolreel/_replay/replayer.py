@@ -1,10 +1,10 @@
-"""Answering a run from its record.
+"""Performers that answer a run from its journal.
 
-A rehearsal follows the journal line by line: requests are answered by an endpoint (a cassette)
-or from the journal itself, tools are run for real or answered from the journal, and a run that
-was cancelled is cancelled again at the same place. Whatever the reducer wants must be what it
-wanted when it was recorded; a cassette is asked first, since it can say what is different, and
-a tool last, so that none is run for another call than the recorded one.
+A rehearsal follows the journal line by line. Requests are answered by an endpoint (a cassette) or the
+journal, tool calls by real tools or the journal, and a cancelled run is cancelled again at the same place.
+Each effect must be the recorded one. The order of the checks matters: a cassette is asked before the journal,
+since its error shows the difference; a tool runs after the check, so that no tool runs for another call than
+the recorded one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["CHAT", "AsyncRehearsal", "Breaks", "Rehearsal", "breaks_in", "came_whole", "shown"]
 
 Breaks: TypeAlias = Callable[[SendRequest], bool]
-"""Whether a cassette holds, as the next answer to a request, an exchange that broke off."""
+"""Whether the next answer of a cassette to a request is a failed exchange."""
 
 
 def breaks_in(tape: Recording | None) -> Breaks:
-    """The answer for a cassette, or for none, which holds nothing."""
+    """The check for a cassette; without one, the answer is always no."""
 
     def breaks(effect: SendRequest) -> bool:
         return tape is not None and tape.breaks("POST", CHAT, *effect.request.pieces())
@@ -45,12 +45,12 @@ _NEVER: Final = breaks_in(None)
 
 
 class Rehearsal:
-    """A performer that replays a journal; nobody is asked again, and no time passes.
+    """A performer that replays a journal; approvals are not asked for again, and waits take no time.
 
-    :param endpoint: answers requests in the journal's stead
-    :param breaks: whether what the endpoint has for a request is an exchange that broke off; older
-        cassettes hold none of these, and the journal answers for them
-    :param tools: runs tools in the journal's stead
+    :param endpoint: answers requests instead of the journal
+    :param breaks: whether the endpoint has a failed exchange for a request; older cassettes do not store
+        failures, so the journal answers for them
+    :param tools: runs tools instead of the journal
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class Rehearsal:
         self._tools = tools
 
     def perform(self, effect: Wanted) -> Event | None:
-        """The event that followed when the run was recorded; ``None`` where the record of a resting run ends.
+        """The recorded event; ``None`` at the end of the record of a paused run.
 
-        :raises toolreel.ReplayMismatch: if another effect was wanted then, or none
+        :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
         reached = self._script.next(effect)
         if reached is None:
@@ -80,8 +80,8 @@ class Rehearsal:
         match effect:
             case SendRequest():
                 by_wire = came_whole(record.event) or self._breaks(effect)
-                told = self._endpoint.send(effect) if self._endpoint and by_wire else None
-                return self._script.answer(effect, reached, told)
+                reply = self._endpoint.send(effect) if self._endpoint and by_wire else None
+                return self._script.answer(effect, reached, reply)
             case RunTool():
                 answer = self._script.answer(effect, reached)
                 return _timed(self._tools.run(effect), record) if self._tools else answer
@@ -92,16 +92,19 @@ class Rehearsal:
 
     @property
     def over(self) -> bool:
-        """Whether every line of the journal has been reached."""
+        """Whether every line of the journal has been used."""
         return self._script.over
 
     def finish(self) -> None:
-        """Fail if a line of the journal was never reached."""
+        """Check that every line of the journal was used.
+
+        :raises toolreel.ReplayMismatch: if one was not
+        """
         self._script.finish()
 
 
 class AsyncRehearsal:
-    """The same as :class:`Rehearsal`, awaited."""
+    """The async version of :class:`Rehearsal`."""
 
     def __init__(
         self,
@@ -117,9 +120,9 @@ class AsyncRehearsal:
         self._tools = tools
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """The event that followed when the run was recorded; ``None`` where the record of a resting run ends.
+        """The recorded event; ``None`` at the end of the record of a paused run.
 
-        :raises toolreel.ReplayMismatch: if another effect was wanted then, or none
+        :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
         reached = self._script.next(effect)
         if reached is None:
@@ -130,8 +133,8 @@ class AsyncRehearsal:
         match effect:
             case SendRequest():
                 by_wire = came_whole(record.event) or self._breaks(effect)
-                told = await self._endpoint.send(effect) if self._endpoint and by_wire else None
-                return self._script.answer(effect, reached, told)
+                reply = await self._endpoint.send(effect) if self._endpoint and by_wire else None
+                return self._script.answer(effect, reached, reply)
             case RunTool():
                 answer = self._script.answer(effect, reached)
                 return _timed(await self._tools.run(effect), record) if self._tools else answer
@@ -142,30 +145,33 @@ class AsyncRehearsal:
 
     @property
     def over(self) -> bool:
-        """Whether every line of the journal has been reached."""
+        """Whether every line of the journal has been used."""
         return self._script.over
 
     def finish(self) -> None:
-        """Fail if a line of the journal was never reached."""
+        """Check that every line of the journal was used.
+
+        :raises toolreel.ReplayMismatch: if one was not
+        """
         self._script.finish()
 
 
 def came_whole(event: Event) -> bool:
-    """Whether the event tells of a response, which every cassette holds."""
+    """Whether there was a complete response, which every cassette stores (older ones store no failures)."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
 
 
-def _timed(told: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
-    """What was told now, at the time at which it was told when the run was recorded."""
+def _timed(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
+    """The new event with the recorded time, so that limits on time decide the same."""
     match record.event:
         case ReplyReceived() | RequestFailed() | ToolReturned():
-            return replace(told, at_ms=record.event.at_ms)
+            return replace(event, at_ms=record.event.at_ms)
         case _:
-            return told
+            return event
 
 
 class _Reached(NamedTuple):
-    """A line of a journal, and what was wanted when it was reached."""
+    """A line of a journal, and the effect for which it was used."""
 
     record: Record
     wanted: str
@@ -173,7 +179,7 @@ class _Reached(NamedTuple):
 
 
 class _Script:
-    """The lines of a journal, each of which is reached once."""
+    """The lines of a journal; each is used once. Thread-safe, since effects run concurrently."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
@@ -186,7 +192,11 @@ class _Script:
             return not self._left
 
     def next(self, effect: Wanted) -> _Reached | None:
-        """The line that answers the effect, else the first that was not reached; ``None`` after the last."""
+        """The line that answers the effect, else the first unused one; ``None`` after the last.
+
+        Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
+        unused line serves for the error message, and for a recorded cancellation.
+        """
         wanted = fingerprint(effect)
         with self._lock:
             first = place = next(iter(self._left), None)
@@ -200,28 +210,28 @@ class _Script:
         raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {shown(effect)}")
 
     def answer(
-        self, effect: Wanted, reached: _Reached, told: ReplyReceived | RequestFailed | None = None
+        self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None
     ) -> Event:
-        """What was told now, or the recorded event, if that answered just this effect."""
+        """The new reply or the recorded event, if the line answers this very effect."""
         record = reached.record
         if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
             raise ReplayMismatch(
                 f"{self._recorded.source}, line {record.n + 1}: the run wants {shown(effect)}, but that is "
                 f"not the {record.kind} recorded here; the plan, a tool or toolreel has changed: record again"
             )
-        return record.event if told is None else _timed(told, record)
+        return record.event if reply is None else _timed(reply, record)
 
     def finish(self) -> None:
-        """Fail if a line is left."""
-        if left := list(self._left.values()):
+        """Check that no line is left."""
+        if unused := list(self._left.values()):
             raise ReplayMismatch(
-                f"{self._recorded.source}: the run ended, but {len(left)} recorded events are left, "
-                f"from line {left[0].n + 1} ({left[0].kind}) on"
+                f"{self._recorded.source}: the run ended, but {len(unused)} recorded events are left, "
+                f"from line {unused[0].n + 1} ({unused[0].kind}) on"
             )
 
 
 def shown(effect: Wanted) -> str:
-    """An effect, in words."""
+    """A short description of an effect, for messages."""
     match effect:
         case SendRequest():
             return f"a request with {len(effect.request.messages.texts)} messages"

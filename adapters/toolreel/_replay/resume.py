@@ -1,10 +1,10 @@
-"""Going on with a run that was killed, or that rests, from its journal.
+"""``resume``: continue a killed or paused run from its journal.
 
-The events in it are folded, which says what the run still waits for; just that is performed, and the
-answers go to the same journal, which ends as it would have without the interruption. Nothing whose
-event was written is done again. What was under way when the process died is: a tool is told the same
-idempotency key as the first time (:func:`~toolreel.tools._call_context.current_call`), and one that
-makes no use of it may act twice.
+Folding the recorded events gives the state and the pending effects; those are performed, and their events are
+appended to the same journal, which ends as it would have without the interruption. Effects with a recorded
+event are not repeated. Effects in progress when the process died are: the tool gets the same idempotency key
+as the first time (:func:`~toolreel.tools._call_context.current_call`), and may act twice if it ignores the
+key.
 """
 
 from __future__ import annotations
@@ -30,15 +30,20 @@ def resume(
     durable: bool = False,
     observe: Observer | None = None,
 ) -> Run:
-    """Take a run to its end, or to where it has to rest; one that has ended is given back as it is.
+    """Continue a recorded run until it ends or pauses; a run that has ended is returned as it is.
 
-    :param path: of its journal, with or without the ``.part`` that a killed run leaves it with
-    :param performer: performs what the run still waits for, and all that follows
-    :param known_secrets: values by name that must not be written
-    :param durable: whether each event is on the disk before the run goes on
-    :param observe: is shown what is decided from now on
-    :raises JournalError: if the journal cannot be read or gone on with, or another process does so
-    :raises toolreel.ReplayMismatch: if an event answers something else than it did; names its line
+    A tool that was running when the process died runs again, with the same idempotency key.
+
+    :param path: the journal, with or without the ``.part`` that a killed run leaves
+    :param performer: performs the pending effects and all that follow
+    :param known_secrets: secret values by name, which must not be written
+    :param durable: whether each event is synced to disk (one ``fsync`` per event) before the run continues
+    :param observe: called with each new note
+    :returns: the final state and the notes of the whole run
+    :raises JournalError: if the journal is missing, unreadable or of an older version, or another process is
+        writing it
+    :raises SecretFound: if an event contains a secret; it is not written
+    :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line
     """
     with ReopenedJournal(_named(path), known_secrets=known_secrets, durable=durable) as journal:
         begun = retrace(journal.recorded).run
@@ -56,7 +61,7 @@ async def aresume(
     durable: bool = False,
     observe: Observer | None = None,
 ) -> Run:
-    """The same as :func:`resume`, awaited."""
+    """The async version of :func:`resume`, with the same parameters and errors."""
     with ReopenedJournal(_named(path), known_secrets=known_secrets, durable=durable) as journal:
         begun = retrace(journal.recorded).run
         if outcome_of(begun) is not None:

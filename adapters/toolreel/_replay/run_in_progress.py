@@ -1,4 +1,4 @@
-"""A run under way, taken further one answer at a time, by whoever has the answers."""
+"""``Underway``: a run in progress that the caller feeds with events."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ __all__ = ["Answered", "Underway"]
 
 
 class Answered(NamedTuple):
-    """An event of a run, and what it answered."""
+    """An event of a run, and the effect that it answers."""
 
     effect: Wanted | None
-    """``None`` for an event that nobody asked for."""
+    """``None`` for an event that answers none, such as a cancellation."""
     event: Event
 
 
 class Underway:
-    """A run from its plan on: what it still wants, and everything that it was told."""
+    """A run in progress: its state, its pending effects and its events."""
 
     def __init__(self, plan: Plan) -> None:
         at = start(plan)
         self.state = at.state
         self.wanted: dict[int, Wanted] = {}
-        """What was not answered yet, by ``ref``; what a run that has ended had wanted counts, too."""
+        """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
         self.answered: list[Answered] = []
         self._notes = [*at.notes]
         self._want(at)
 
     def take(self, effect: Wanted | None, event: Event) -> None:
-        """Go on with an event that answers one of the effects, or with one that nobody asked for.
+        """Feed an event that answers one of the pending effects, or none.
 
-        :raises toolreel.ProtocolError: if the run cannot take it
+        :raises toolreel.ProtocolError: if the event does not fit the state
         """
         at = step(self.state, event)
         self.answered.append(Answered(effect, event))
@@ -50,7 +50,7 @@ class Underway:
 
     @property
     def run(self) -> Run:
-        """The run as far as it has come."""
+        """The run so far."""
         return Run(self.state, tuple(self._notes))
 
     def _want(self, at: Step) -> None:

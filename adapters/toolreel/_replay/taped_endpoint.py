@@ -1,7 +1,7 @@
-"""The endpoint from a cassette, with no HTTP library in between: the events are those that one would give.
+"""An endpoint that answers from a cassette without an HTTP library; its events are those of ``HttpEndpoint``.
 
-For replaying many runs, and for drivers of your own. On an async driver it is an
-:class:`~toolreel._driver.sync_as_async.ImmediateEndpoint`, since it never waits.
+For replaying many runs, and for your own drivers. For an async driver, wrap it in
+:class:`~toolreel._driver.sync_as_async.ImmediateEndpoint`, since it never blocks.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _KINDS: Final[dict[str, FailureKind]] = {
     "TimeoutException": "timeout",
     "WriteTimeout": "timeout",
 }
-"""What exceptions of httpx are to a run; every other one is ``broken``."""
+"""The failure kind for each httpx exception; all others are ``broken``."""
 
 
 class TapedEndpoint:
-    """Answers requests from a recording.
+    """An endpoint that answers from a recording.
 
-    :param max_response_bytes: as in the run that was recorded
-    :param on_delta: is shown each piece of a reply
+    :param recording: the cassette in use, from ``toolreel.cassette.replaying``
+    :param max_response_bytes: maximum size of a response body, in bytes; give the value of the recorded run
+    :param on_delta: callback for each piece of a reply
     """
 
     def __init__(
@@ -48,14 +49,16 @@ class TapedEndpoint:
         on_delta: Listener | None = None,
     ) -> None:
         self._recording = recording
-        self._intake = Intake(max_response_bytes, float("inf"), on_delta, float)  # on which no time passes
+        self._intake = Intake(
+            max_response_bytes, float("inf"), on_delta, float
+        )  # float() is 0.0: a clock that stands still
         self._at_once = -1 if on_delta else max_response_bytes
-        """Bytes up to which a body need not be taken in piece by piece, if nobody listens."""
+        """Bodies up to this many bytes need not be read in pieces; none if there is a listener."""
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """What came of the request when it was recorded.
+        """The recorded answer to the request.
 
-        :raises toolreel.ReplayMismatch: if it was not
+        :raises toolreel.ReplayMismatch: if the request is not in the recording
         """
         stored = self._recording.play("POST", CHAT, *effect.request.pieces())
         return _broke(effect.ref, stored) if isinstance(stored, Break) else self._read(effect, stored)
@@ -79,12 +82,12 @@ class TapedEndpoint:
 
 
 def _headers(stored: StoredResponse) -> dict[str, str]:
-    told: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in stored.headers:
-        told[name] = f"{told[name]}, {value}" if name in told else value
-    return told
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 def _broke(ref: int, broke: Break) -> RequestFailed:
-    told = f"{broke.kind}: {broke.message}" if broke.message else broke.kind
-    return RequestFailed(ref, _KINDS.get(broke.kind, "broken"), told)
+    message = f"{broke.kind}: {broke.message}" if broke.message else broke.kind
+    return RequestFailed(ref, _KINDS.get(broke.kind, "broken"), message)

@@ -1,4 +1,4 @@
-"""A recorded run, gone through event by event: what each one answered, and where the run was then."""
+"""``retrace``: the events of a recorded run, each with the effect that it answers and the state before it."""
 
 from __future__ import annotations
 
@@ -45,16 +45,13 @@ class Traced:
 
     record: Record
     effect: Wanted | None
-    """What it answered; ``None`` for an event that nobody asked for."""
+    """The effect that it answers; ``None`` for an event that answers none."""
     before: State
-    """The run as it was when the event came."""
+    """The state before the event."""
 
     @property
     def told(self) -> str:
-        """The event in one line.
-
-        A tool's result begins with the call, a reply tells its calls, or its text.
-        """
+        """The event in one line: the call and its result, or the calls or text of a reply."""
         return cut(_told(self.record.event, self.effect, self.before))
 
 
@@ -65,7 +62,7 @@ class Trace:
     recorded: Recorded
     events: tuple[Traced, ...]
     run: Run
-    """What it amounts to."""
+    """The state after all events, and all notes."""
 
     @property
     def told(self) -> str:
@@ -74,9 +71,9 @@ class Trace:
 
 
 def opened(source: Source) -> Recorded:
-    """A recorded run; a path may be that of a cassette, which has its journal beside it.
+    """Open a recorded run; the path of a cassette stands for the journal next to it.
 
-    :raises AdapterError: if it cannot be read
+    :raises AdapterError: if the record is missing or unreadable
     """
     match source:
         case Recorded():
@@ -88,7 +85,7 @@ def opened(source: Source) -> Recorded:
 
 
 def retrace(recorded: Recorded) -> Trace:
-    """Go through a record, and check that every event still answers what it answered then.
+    """Fold a record event by event, and check that every event answers the recorded effect.
 
     :raises toolreel.ReplayMismatch: if one does not; names its line
     """
@@ -104,7 +101,7 @@ def retrace(recorded: Recorded) -> Trace:
 
 
 def cut(text: str, length: int = _LINE) -> str:
-    """The text in one line of at most that many characters.
+    """The text in one line, shortened to ``length`` characters.
 
     >>> cut("to be or not to be", 10)
     'to be or …'

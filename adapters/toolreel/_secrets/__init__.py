@@ -1,1 +1,1 @@
-"""Secrets are found before anything is written."""
+"""Scans cassettes and journals for secrets before they are written."""

@@ -1,8 +1,8 @@
-"""Request bodies of a conversation, read without what the body before them said already.
+"""Removes from request bodies the messages that the previous body had already.
 
-Each request of a conversation repeats its history, so that reading all bodies of a file whole costs
-the square of its length. What two canonical bodies have in common up to the end of a message is the
-same in both; without it, a body is still JSON, of which only the new messages are left.
+Each request of a conversation repeats its history, so scanning all bodies completely takes quadratic time.
+Two canonical bodies with a common prefix have the same messages in it; without them, a body is still JSON,
+with the new messages only.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ __all__ = ["SharedBeginnings"]
 
 
 class SharedBeginnings:
-    """Knows the last body of a conversation, and what the next one has in common with it."""
+    """Remembers the last body of a conversation, and finds the common prefix of the next one."""
 
     def __init__(self) -> None:
         self._last = b""
-        """From its beginning to the end of its last message."""
+        """The last body up to the end of its last message."""
         self._start = 0
-        """Where its first message begins."""
+        """Offset of its first message."""
         self._ends: list[int] = []
-        """Where each of its messages ends."""
+        """Offsets of the ends of its messages."""
 
     def without(self, body: bytes) -> tuple[bytes, int]:
-        """The body without its first messages, as far as the last one had them, and how many they are.
+        """The body without the messages that it shares with the last one, and their number.
 
-        If it is canonical JSON, the whole body is; if not, neither is the whole body.
+        The result is canonical JSON if and only if the whole body is.
         """
         same = self._in_common(body)
         end = self._ends[same - 1] if same else 0
         after = body[end : end + 1]
+        # Any other byte means that the prefix ends inside a message.
         if not same or after not in {b",", b"]"}:
             return body, 0
         return body[: self._start] + body[end + (after == b",") :], same
 
     def learn(self, body: bytes, same: int, tree: Mapping[str, Json], new: list[Json]) -> None:
-        """Go on from a body that is canonical JSON.
+        """Remember a body that is canonical JSON.
 
-        :param same: how many messages were left out of ``tree``, as :meth:`without` said
-        :param tree: what it says without them
-        :param new: the messages in it
+        :param same: number of messages that :meth:`without` removed
+        :param tree: the body without them, parsed
+        :param new: the messages in ``tree``
         """
         if not same:
             self._start = _start(tree)
@@ -56,15 +57,16 @@ class SharedBeginnings:
         self._last = body[: self._ends[-1]]
 
     def _in_common(self, body: bytes) -> int:
-        """How many messages of the last body are the first of this one, too."""
+        """The number of messages at the beginning that both bodies share."""
         ends, last = self._ends, self._last
         if body.startswith(last):
             return len(ends)
+        # Bisection: if the first n messages agree, so do all fewer.
         return bisect_left(range(len(ends)), True, key=lambda n: body[: ends[n]] != last[: ends[n]])
 
 
 def _start(tree: Mapping[str, Json]) -> int:
-    """Where the first message stands in the canonical text of a tree, in bytes."""
+    """The offset of the first message in the canonical text of a tree, in bytes."""
     before = 1
     for key, value in tree.items():
         if key == "messages":

@@ -1,4 +1,4 @@
-"""What tells a secret from words: proofs of what only looks like one, and the names of secrets."""
+"""Checks that tell secrets from ordinary text, and the names under which secrets occur."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ __all__ = [
 ]
 
 LOGIN_NAMES: Final = r"password|passwd|passphrase|pwd"
-"""Names under which people's passwords stand, as an alternative of regular expressions."""
+"""Names of passwords, as a regular expression without a group."""
 KEY_NAMES: Final = (
     r"(?:api|access|secret|private|account|subscription|signing|encryption|master|service|app)[_-]?key"
     r"|secret[_-]?access[_-]?key|secret|token|credentials?"
 )
-"""Names under which the keys of machines stand, likewise."""
+"""Names of API keys and tokens, likewise."""
 _NAME: Final = re.compile(rf"(?i)(?:{LOGIN_NAMES}|{KEY_NAMES})$")
 _NO_SECRET_TOKEN: Final = re.compile(
     r"(?i)(?:page|paging|pagination|next|prev|previous|continuation|continue|cursor|sync|resume|change|stop"
     r"|pad|bos|eos|unk|mask|sep)[_.-]?$"
 )
-"""What stands before ``token`` where it is no secret: places in a list, and words of a model."""
+"""Prefixes of names such as ``next_page_token`` and ``pad_token``, which are not secret: list cursors, and
+special tokens of models."""
 
 PLACEHOLDER: Final = re.compile(
     r"(?i)redacted|example|your|placeholder|dummy|changeme|sample|\.\.\.|…|\*\*\*|xxxx|^[$%<{]|^os\.|^env|^process\."
 )
-"""What stands where somebody should put a secret."""
-_STAND_IN: Final = re.compile(r"(?i)redacted|example|placeholder|x{6}")
-"""The same in a text that is otherwise like a key, where a short word may come by chance."""
-_PLACE: Final = re.compile(r"^(?:[./~]|[A-Za-z]:\\|file:)")
+"""Placeholders in examples, and references to environment variables in code."""
+_SURE_PLACEHOLDER: Final = re.compile(r"(?i)redacted|example|placeholder|x{6}")
+"""Unmistakable placeholders: in a random key, short words such as ``your`` may occur by chance."""
+_PATH: Final = re.compile(r"^(?:[./~]|[A-Za-z]:\\|file:)")
 _PLAIN_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether what stands under this name may be a secret, if it looks like one.
+    """Whether a value with this name may be a secret.
 
     >>> names_a_secret("OPENAI_API_KEY"), names_a_secret("max_tokens"), names_a_secret("next_page_token")
     (True, False, False)
@@ -59,7 +60,7 @@ def names_a_secret(name: str) -> bool:
 
 
 def part(match: re.Match[str]) -> str | int:
-    """The group of a match that is the secret."""
+    """The group of a match that contains the secret."""
     return "secret" if "secret" in match.re.groupindex else 0
 
 
@@ -69,55 +70,57 @@ def _secret(match: re.Match[str]) -> str:
 
 
 def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
-    """Something that words do not have, and a run of letters and digits that is long enough."""
+    """A check for a digit, mixed case or padding, and a run of at least ``run`` letters and digits."""
     long = re.compile(rf"[A-Za-z0-9]{{{run}}}")
 
     def proof(match: re.Match[str]) -> bool:
         text = _secret(match)
-        return bool(re.search(r"\d|=$|[a-z][A-Z]", text) and long.search(text) and not _STAND_IN.search(text))
+        return bool(
+            re.search(r"\d|=$|[a-z][A-Z]", text) and long.search(text) and not _SURE_PLACEHOLDER.search(text)
+        )
 
     return proof
 
 
 def has_a_digit(match: re.Match[str]) -> bool:
-    """Keys nearly always have one, and names hardly ever."""
+    """Whether there is a digit: nearly all keys have one, few names do."""
     return bool(re.search(r"\d", _secret(match)))
 
 
 def is_a_password(match: re.Match[str]) -> bool:
-    """Letters and digits, and neither a path nor a placeholder."""
+    """Whether a value has letters and digits, and is neither a path nor a placeholder."""
     text = _secret(match)
-    told = re.search(r"\d", text) and re.search(r"[^\W\d]", text)
-    return bool(told) and not PLACEHOLDER.search(text) and not _PLACE.search(text)
+    mixed = re.search(r"\d", text) and re.search(r"[^\W\d]", text)
+    return bool(mixed) and not PLACEHOLDER.search(text) and not _PATH.search(text)
 
 
 def is_a_key(match: re.Match[str]) -> bool:
-    """Letters and digits without order, and neither a path, a placeholder nor a place in a list."""
+    """Whether a value looks random, and is neither a path, a placeholder nor a list cursor."""
     text = _secret(match)
     before = match.string[max(0, match.start() - 20) : match.start()]
-    if _NO_SECRET_TOKEN.search(before) or PLACEHOLDER.search(text) or _PLACE.search(text):
+    if _NO_SECRET_TOKEN.search(before) or PLACEHOLDER.search(text) or _PATH.search(text):
         return False
     mixed = re.search(r"\d", text) and re.search(r"[A-Za-z]", text) and re.search(r"[A-Za-z0-9]{12}", text)
-    return bool(mixed) and _entropy(text) >= 3
+    return bool(mixed) and _entropy(text) >= 3  # random keys usually have more than 3.5
 
 
 def _entropy(text: str) -> float:
-    """Bits a character, as often as each of them stands in the text."""
+    """The Shannon entropy of a text, in bits per character."""
     shares = [count / len(text) for count in Counter(text).values()]
     return -sum(share * math.log2(share) for share in shares)
 
 
 def are_credentials(match: re.Match[str]) -> bool:
-    """Base64 of a name and a password."""
+    """Whether a text is the Base64 of ``name:password``."""
     text = _secret(match)
     try:
-        said = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
-        return ":" in said.decode() and said.decode().isprintable()
+        decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
+        return ":" in decoded.decode() and decoded.decode().isprintable()
     except (binascii.Error, UnicodeDecodeError):
         return False
 
 
 def is_userinfo(match: re.Match[str]) -> bool:
-    """A password in a URL that is no word from a manual."""
+    """Whether the password in a URL is real, not a word from an example."""
     text = _secret(match)
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)

@@ -1,4 +1,4 @@
-"""Secrets that are known by value: those of this process's environment, and those that a client sends."""
+"""Secrets known by value: those in environment variables, and those that a client sends."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from toolreel._secrets.urls import is_secret_parameter
 __all__ = ["known_secrets", "secrets_sent", "spellings"]
 
 _SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
-_NAME_OF_A_PLACE: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
+_PATH_NAME: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
 _PLACE: Final = re.compile(r"[./~]|[A-Za-z]:\\")
 _SECRET_HEADER: Final = re.compile(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
 _SCHEME: Final = re.compile(r"(?i)(?:bearer|basic|token|apikey)\s+")
-_SHORTEST: Final = 8
-_FEWEST: Final = 5
-"""Different characters of a secret; a value with fewer is a mask such as ``xxxxxxxx``."""
-_SENT: Final = 12
+_MIN_LENGTH: Final = 8
+_MIN_DISTINCT: Final = 5
+"""Minimum of distinct characters; a value with fewer is a mask such as ``xxxxxxxx``."""
+_MIN_SENT_LENGTH: Final = 12
 
 
 def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) -> dict[str, str]:
-    """The values in an environment that are secret: by their names, and passwords in URLs.
+    """The secret values in an environment: those with the name of a secret, and passwords in URLs.
 
     >>> known_secrets({"OPENAI_API_KEY": "abcdefgh12", "HOME": "/home/somebody", "PIN_TOKEN": "1234"})
     {'OPENAI_API_KEY': 'abcdefgh12'}
 
-    :param rules: name further variables; those in the file that the environment names by default
+    :param rules: may name more variables; by default, those in the file named by ``TOOLREEL_SECRETS``
     """
     further = (rules_in(environ) if rules is None else rules).variables
     found: dict[str, str] = {}
@@ -47,7 +47,7 @@ def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) 
 
 
 def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """What a client sends to say who it is, by where it stood; none of it may come back in a body.
+    """The credentials in a request, by their location; a server may echo them in a body.
 
     >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
     {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
@@ -61,12 +61,12 @@ def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
         if is_secret_parameter(name):
             sent[f"the parameter {name}"] = value
     sent["the URL"] = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return {place: value for place, value in sent.items() if _is_told_apart(value)}
+    return {place: value for place, value in sent.items() if _is_distinctive(value)}
 
 
 @lru_cache(maxsize=256)
 def spellings(value: str) -> tuple[str, ...]:
-    """How a value may stand in a text: as it is, in JSON, in JSON in JSON, in a URL, in base64, in hex."""
+    """The encodings of a value in a text: plain, JSON, JSON in JSON, URL, Base64 and hex; longest first."""
     in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     in_json |= {spelling.replace("/", "\\/") for spelling in in_json}
     twice = {json.dumps(spelling)[1:-1] for spelling in in_json}
@@ -77,7 +77,11 @@ def spellings(value: str) -> tuple[str, ...]:
 
 
 def _in_base64(data: bytes) -> Iterator[str]:
-    """What base64 and hex always have where these bytes stand in a longer text, at each of three places."""
+    """The Base64 and hex of bytes inside a longer text.
+
+    Base64 encodes groups of three bytes, so it depends on the offset modulo 3; characters at both ends also
+    depend on the neighbours, and are cut off.
+    """
     for before in range(3):
         whole = bytes(before) + data
         first, last = -(-before * 4 // 3), len(whole) * 4 // 3
@@ -89,11 +93,11 @@ def _in_base64(data: bytes) -> Iterator[str]:
 
 
 def _is_long(value: str) -> bool:
-    return len(value.strip()) >= _SHORTEST and len(set(value)) >= _FEWEST
+    return len(value.strip()) >= _MIN_LENGTH and len(set(value)) >= _MIN_DISTINCT
 
 
 def _is_place(name: str, value: str) -> bool:
-    return bool(_NAME_OF_A_PLACE.search(name) and _PLACE.match(value))
+    return bool(_PATH_NAME.search(name) and _PLACE.match(value))
 
 
 def _password(value: str) -> str:
@@ -107,6 +111,8 @@ def _password(value: str) -> str:
     return unquote(password) if _is_long(password) else ""
 
 
-def _is_told_apart(value: str) -> bool:
-    """Whether a value is so long and mixed that no text has it by chance, as ``not-needed`` would be."""
-    return len(value) >= _SENT and bool(re.search(r"\d", value)) and len(set(value)) >= _FEWEST
+def _is_distinctive(value: str) -> bool:
+    """Whether a value is too long and mixed to occur by chance; ``not-needed``, a usual dummy key, is not."""
+    return (
+        len(value) >= _MIN_SENT_LENGTH and bool(re.search(r"\d", value)) and len(set(value)) >= _MIN_DISTINCT
+    )

@@ -1,8 +1,7 @@
-"""The texts in a record in which a secret could stand, each with the name of its place.
+"""The texts in a record that are scanned for secrets, each with its location.
 
-What is looked at is what a reader will see: the strings of a JSON body without their escapes, JSON that
-stands in a string of other JSON (as the arguments of calls do), a stream put together, a gzipped body
-unpacked. A value under a secret's name is looked at together with that name.
+Texts are decoded first: JSON strings without escapes, JSON inside JSON strings (such as arguments of calls),
+the concatenated text of a stream, gzipped bodies. A value named like a secret is scanned with its name.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ __all__ = ["body_texts", "interaction_texts", "leaks_at", "line_texts", "refuse_
 _GZIP: Final = b"\x1f\x8b"
 _UNPACKED: Final = 64 * 2**20
 _NESTED: Final = 4
-"""How often JSON is looked for in strings of JSON."""
+"""Maximum levels of JSON in JSON strings."""
 
 
 def interaction_texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
-    """The texts of an interaction in vcrpy's form whose bodies are bytes.
+    """The texts of an interaction in vcrpy's form, with bodies as bytes.
 
-    :param beginnings: of the requests that were looked at before; what they said is not looked at again
+    :param beginnings: of the requests scanned before; messages that they share are not scanned again
     """
     yield "request.uri", entry["request"]["uri"]
     yield "response.status.message", entry["response"]["status"]["message"]
@@ -48,17 +47,17 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     [('body (a key)', 'a'), ('body.a[0]', 'hi')]
     """
     text = _unpacked(body).decode("utf-8", "replace")
-    for said in spoken(text):
-        yield f"{place}, put together", said
+    for content in spoken(text):
+        yield f"{place}, put together", content
     yield from _text(place, text)
 
 
 def line_texts(line: str) -> Iterator[tuple[str, str]]:
-    """The texts of a journal's line."""
+    """The texts of a line of a journal."""
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
-            for said in spoken(body):
-                yield "event.body, put together", said
+            for content in spoken(body):
+                yield "event.body, put together", content
         case _:
             pass
     yield from _text("", line)
@@ -70,9 +69,9 @@ def leaks_at(
     rules: SecretRules | None = None,
     seen: set[str] | None = None,
 ) -> Iterator[tuple[str, Leak]]:
-    """The leaks in texts, each with its place.
+    """The leaks in texts, each with its location.
 
-    :param seen: texts that were looked at before, which are passed over; these are added
+    :param seen: texts scanned before, which are skipped; new ones are added
     """
     for place, text in unseen(texts, set() if seen is None else seen):
         for leak in leaks(text, known, rules):
@@ -80,9 +79,9 @@ def leaks_at(
 
 
 def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
-    """The texts that were not looked at before, and those in them, where they are JSON themselves.
+    """The texts that were not scanned before, and the strings in those that are JSON.
 
-    A conversation repeats its messages with every request, so this is where its length counts.
+    A conversation repeats its messages with each request; without this, scanning takes quadratic time.
     """
     for place, text in texts:
         if text in seen:
@@ -95,10 +94,10 @@ def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[s
 
 
 def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> None:
-    """Fail if a journal's line holds a secret.
+    """Reject a line of a journal that contains a secret.
 
-    :param where: the file and the line
-    :raises SecretFound: says where and of which kind, never what
+    :param where: file and line, for the message
+    :raises SecretFound: names location and kind, never the secret itself
     """
     for place, leak in leaks_at(line_texts(line), known):
         raise SecretFound(
@@ -134,9 +133,9 @@ def _unpacked(body: bytes) -> bytes:
 
 
 def _text(place: str, text: str, nested: int = 1) -> Iterator[tuple[str, str]]:
-    """The strings of JSON, and the text itself unless it has nothing beside them.
+    """The strings in JSON text, and the text itself unless it is canonical JSON.
 
-    :param nested: how often JSON is looked for in a string
+    :param nested: levels of JSON in JSON strings
     """
     value: Json = None
     if nested and text.lstrip()[:1] in {"{", "[", '"'}:  # such JSON is never null, so None is: not JSON
@@ -144,7 +143,7 @@ def _text(place: str, text: str, nested: int = 1) -> Iterator[tuple[str, str]]:
     if value is not None:
         yield from _leaves(place, value, nested - 1)
     if value is None or canonical(value) != text:
-        yield place, text  # parsing hides what a repeated key had before
+        yield place, text  # parsing drops the earlier values of a duplicate key
 
 
 def _leaves(place: str, value: Json, nested: int) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
-r"""What secrets look like: the forms of keys that providers hand out, and the places in which others stand.
+r"""Regular expressions for secrets: the formats of known API keys, and values with the name of a secret.
 
-Every shape works on JSON-escaped text too, where a line break before a key is the letters ``\n`` and a
-slash may be ``\/``, and takes linear time on any text. A shape that ordinary words could have as well is
-only a suspicion, which its proof confirms or drops.
+All of them also work on JSON-escaped text, where a line break is ``\n`` and a slash may be ``\/``, and take
+linear time on any text: repetitions are bounded or possessive. If ordinary text can match too, ``proof``
+confirms or rejects the match.
 """
 
 from __future__ import annotations
@@ -28,33 +28,34 @@ from toolreel._secrets.heuristics import (
 __all__ = ["EMAIL", "SHAPES", "Shape", "shaped"]
 
 _START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
-"""Where a key may begin: not inside of a word, unless the word's last letter belongs to an escape."""
+"""Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
+part of a word."""
 
 _COLON: Final = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
-"""What stands between a name and its value, in HTTP, JSON, Python, YAML and shells."""
+"""Between a name and its value, in HTTP, JSON (also escaped), Python, YAML and shells."""
 
 _WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
-"""What a value without quotes is made of."""
+"""A character of an unquoted value."""
 
 _BLOB: Final = re.compile(r"[A-Za-z0-9+/]{256,}")
-"""Base64 of a picture or a sound, in which any short shape turns up by chance."""
+"""Base64 of an image or audio, in which short patterns match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one kind of secret looks like."""
+    """The pattern of one kind of secret."""
 
     kind: str
     pattern: re.Pattern[str]
-    """The secret itself is the group ``secret``, else all of it."""
+    """The secret is the group ``secret``, or the whole match."""
     hints: tuple[str, ...]
-    """Small letters of which some stand wherever the pattern fits, so that most texts are passed over."""
+    """Lower-case texts, one of which every match contains: a fast check that skips most texts."""
     proof: Callable[[re.Match[str]], bool] = bool
-    """Whether what fits is more than words."""
+    """Whether a match is a secret and not ordinary text."""
 
 
 def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int, str]]:
-    """What has one of these shapes: start and end of all of it, start of the secret in it, and the kind."""
+    """The matches of shapes in a text: start and end, start of the secret in it, and the kind."""
     lowered = text.lower()
     blobs = [match.span() for match in _BLOB.finditer(text)] if len(text) > 256 else []
     for shape in shapes:
@@ -110,7 +111,7 @@ SHAPES: Final = (
         "AWS access key",
         r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
         "akia asia",
-        lambda match: not match[0].endswith("EXAMPLE"),  # the one in the manuals
+        lambda match: not match[0].endswith("EXAMPLE"),  # the key in the AWS documentation
     ),
     _shape("Google API key", r"AIza[0-9A-Za-z_-]{35,}", "aiza"),
     _shape("Google OAuth secret", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_-]{20,}", "ya29. gocspx-"),
@@ -191,7 +192,7 @@ SHAPES: Final = (
         whole=True,
     ),
 )
-"""The kinds of secrets that are looked for, the most telling first."""
+"""All kinds of secrets; specific ones first, since the first of overlapping matches names the kind."""
 
 EMAIL: Final = Shape(
     "e-mail address",
@@ -200,4 +201,4 @@ EMAIL: Final = Shape(
     ),
     ("@",),
 )
-"""No secret unless somebody says that it is."""
+"""Searched only if the project's rules say so."""

@@ -1,4 +1,4 @@
-"""What a project itself says about secrets: a TOML file that the environment or an option names.
+"""A project's rules for secrets: a TOML file, named by ``TOOLREEL_SECRETS`` or an option.
 
 ::
 
@@ -28,32 +28,32 @@ from toolreel_core._internal.globs import fits
 __all__ = ["VARIABLE", "SecretRules", "read_rules", "rules_in"]
 
 VARIABLE: Final = "TOOLREEL_SECRETS"
-"""The environment variable with the path of the file."""
+"""The environment variable with the path of the rules file."""
 
 _KEYS: Final = ("allow", "emails", "patterns", "variables")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretRules:
-    """What is a secret beside what always is, and what is none."""
+    """What else is a secret in a project, and what is not."""
 
     allowed: tuple[str, ...] = ()
-    """Texts that are no secrets, with ``*`` for any text."""
+    """Texts that are not secrets, with ``*`` as a wildcard."""
     variables: tuple[str, ...] = ()
-    """Environment variables whose values are secret, whatever they are called."""
+    """More environment variables with secret values."""
     shapes: tuple[Shape, ...] = SHAPES
-    """All that is looked for by its shape."""
+    """The patterns to search for."""
 
     def allows(self, secret: str) -> bool:
-        """Whether this is no secret after all."""
+        """Whether the rules allow this text."""
         return any(fits(pattern, secret) for pattern in self.allowed)
 
 
 def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
-    """The rules in the file that an environment names; without one, the usual ones.
+    """The rules in the file named by ``TOOLREEL_SECRETS``; without it, the default rules.
 
-    :param environ: this process's own by default
-    :raises SecretRulesError: if the file cannot be read or used
+    :param environ: by default, the environment of this process
+    :raises SecretRulesError: if the file is missing or invalid
     """
     named = (os.environ if environ is None else environ).get(VARIABLE, "")
     if not named:
@@ -62,7 +62,7 @@ def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
         changed = Path(named).stat().st_mtime_ns
     except OSError as error:
         raise SecretRulesError(f"{named} (named by {VARIABLE}): {error.strerror}") from None
-    return _read(named, changed)
+    return _read(named, changed)  # the time of change makes the cache read an edited file again
 
 
 @lru_cache(maxsize=8)

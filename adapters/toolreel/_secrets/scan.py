@@ -1,9 +1,8 @@
-r"""Looking for secrets in a text that is about to be written.
+"""Searches a text for secrets.
 
-Two sources: the shapes of keys that providers hand out (:mod:`toolreel._secrets.patterns`), and
-values that are known (:mod:`toolreel._secrets.known_values`). What is found is reported with its line
-and a redacted excerpt; the secret itself is never shown. What a project's own rules allow is no secret
-(:mod:`toolreel._secrets.rules`).
+Secrets are found by patterns (:mod:`toolreel._secrets.patterns`) and by known values
+(:mod:`toolreel._secrets.known_values`), unless the project allows them (:mod:`toolreel._secrets.rules`).
+A report has the line and a redacted excerpt, never the secret itself.
 """
 
 from __future__ import annotations
@@ -27,39 +26,39 @@ class Leak:
     """A secret in a text."""
 
     kind: str
-    """What it is: the name of a shape, or ``value of NAME`` for one that is known."""
+    """The name of a pattern, or ``value of NAME`` for a known value."""
     line: int
-    """The line in which it begins, from 1."""
+    """The line in which it starts, counted from 1."""
     excerpt: str
-    """A little of what stands before it in that line, with every secret struck out."""
+    """The text before it in that line, shortened, with all secrets redacted."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Where a secret stands."""
+    """The position of a secret."""
 
     start: int
     end: int
     secret: int
-    """Where the secret itself begins, behind what gives it away, such as ``Bearer``."""
+    """Start of the secret itself, after a marker such as ``Bearer``."""
     kind: str
 
 
 def spoken(body: str) -> tuple[str, ...]:
-    """What a streamed reply says when it is put together: in its frames, a secret stands in pieces."""
+    """The texts of a streamed reply, concatenated: its events may split a secret."""
     deltas = deltas_in(body, whole=False)
     kinds = dict.fromkeys(delta.kind for delta in deltas)
     return tuple("".join(delta.text for delta in deltas if delta.kind == kind) for kind in kinds)
 
 
 def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> tuple[Leak, ...]:
-    """Every secret in a text, in the order in which they stand in it.
+    """All secrets in a text, in order.
 
     >>> leaks("key: sk-abcdefghij0123456789", {})
     (Leak(kind='API key', line=1, excerpt='key: [API key]'),)
 
     :param known: secret values by their names, as from :func:`known_secrets`
-    :param rules: those in the file that the environment names, by default
+    :param rules: by default, those in the file named by ``TOOLREEL_SECRETS``
     """
     return tuple(_reported(text, _spans(text, known, rules)))
 
@@ -67,17 +66,17 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
 def secrets_in(
     text: str, known: Mapping[str, str], rules: SecretRules | None = None
 ) -> Iterator[tuple[str, str]]:
-    """The secrets themselves, for whoever takes them out: the kind of each, and its text."""
+    """The kind and the text of each secret, in order to redact them."""
     for span in _spans(text, known, rules):
         yield span.kind, text[span.secret : span.end]
 
 
 def _spans(text: str, known: Mapping[str, str], rules: SecretRules | None) -> list[_Span]:
-    """Where secrets stand; those that overlap are one, of the kind that is named first."""
+    """The positions of secrets; overlapping ones are merged under the kind of the first."""
     rules = rules_in() if rules is None else rules
     every = [*(_Span(*found) for found in shaped(text, rules.shapes)), *_known(text, known)]
     found = [span for span in every if not rules.allows(text[span.secret : span.end])]
-    found.sort(key=lambda span: span.start)  # stable: the most telling shape comes first
+    found.sort(key=lambda span: span.start)  # stable, so the most specific pattern comes first
     return _merged(found)
 
 

@@ -1,6 +1,7 @@
 """Cassettes: record and replay the HTTP traffic of a session.
 
-``use_cassette`` works with any client of httpx or httpx2; the transports are what it is made of.
+Start with ``use_cassette``, which works with any client of httpx or httpx2. The transports are its building
+blocks.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Going on with a recording: the tape is replayed, and the network answers once it is played out."""
+"""Transports for mode ``extend``: replay a recording, then record what follows over the network."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ __all__ = ["AsyncExtendTransport", "ExtendTransport"]
 
 
 class ExtendTransport(httpx.BaseTransport):
-    """Answers from a recording until all of it has been played, then records what another transport answers.
+    """An httpx transport that replays a recording to its end, then sends requests and records the responses.
 
-    :param recording: from :meth:`Recording.extended`
-    :param limit: the largest response body, in bytes, decoded
+    :param recording: the cassette in use, such as ``Session.of(path, "extend").recording``
+    :param inner: sends the requests that follow, for example ``httpx.HTTPTransport()``
+    :param limit: maximum size of a response body, in bytes, decoded
     """
 
     def __init__(self, recording: Recording, inner: httpx.BaseTransport, *, limit: int = BODY_LIMIT) -> None:
@@ -26,20 +27,20 @@ class ExtendTransport(httpx.BaseTransport):
         self._live = RecordTransport(recording, inner, limit=limit)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response or, where nothing is left to be played, a new one.
+        """The stored response, or a new one if all interactions have been played.
 
-        :raises toolreel.ReplayMismatch: if something is left, and is not this request
+        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
         """
         stored = self._recording.play_on(request.method, str(request.url), request.read())
         return replayed(stored, self._recording.path) if stored else self._live.handle_request(request)
 
     def close(self) -> None:
-        """Close the transport behind this one."""
+        """Close the inner transport."""
         self._live.close()
 
 
 class AsyncExtendTransport(httpx.AsyncBaseTransport):
-    """The same as :class:`ExtendTransport`, awaited."""
+    """The async version of :class:`ExtendTransport`."""
 
     def __init__(
         self, recording: Recording, inner: httpx.AsyncBaseTransport, *, limit: int = BODY_LIMIT
@@ -48,9 +49,9 @@ class AsyncExtendTransport(httpx.AsyncBaseTransport):
         self._live = AsyncRecordTransport(recording, inner, limit=limit)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response or, where nothing is left to be played, a new one.
+        """The stored response, or a new one if all interactions have been played.
 
-        :raises toolreel.ReplayMismatch: if something is left, and is not this request
+        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
         """
         stored = self._recording.play_on(request.method, str(request.url), await request.aread())
         if stored:
@@ -58,5 +59,5 @@ class AsyncExtendTransport(httpx.AsyncBaseTransport):
         return await self._live.handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close the transport behind this one."""
+        """Close the inner transport."""
         await self._live.aclose()

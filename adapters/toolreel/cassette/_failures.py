@@ -1,8 +1,8 @@
-"""Exchanges that broke off, as a cassette holds them: which of httpx's exceptions ended them, and its text.
+"""Failed exchanges in a cassette: the name and text of the httpx exception.
 
-Beside the request stands ``error: {kind, message}``, and under ``response`` what had come of a streamed
-body by then; an exchange that never got that far has no ``response`` at all. vcrpy knows nothing of this:
-it is shown a response with the status :data:`NO_RESPONSE` in such a place.
+The interaction has a key ``error: {kind, message}``. Its ``response`` holds the part of a streamed body that
+had arrived; without any response, the key is missing. vcrpy does not know failed exchanges: for them, its
+dictionary has a response with status :data:`NO_RESPONSE`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ KINDS: Final = (
     "WriteError",
     "WriteTimeout",
 )
-"""What may end an exchange: the names of ``httpx.TransportError`` and everything under it."""
+"""The names of ``httpx.TransportError`` and its subclasses."""
 
 NO_RESPONSE: Final = 599
-"""The status that stock vcrpy is shown where there was no response; no server sends it."""
+"""The status that vcrpy gets for an exchange without a response; not a registered HTTP status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """How an exchange broke off."""
+    """The exception that ended an exchange."""
 
     kind: str
     """The exception's name, one of :data:`KINDS`."""
@@ -48,28 +48,28 @@ class Break:
 
     @classmethod
     def of(cls, error: Exception) -> Self:
-        """What a cassette keeps of an exception of httpx: its nearest public class, and its text."""
+        """The stored form of an httpx exception: its nearest public class, and its text."""
         bases = (base for base in type(error).__mro__ if base.__module__ == "httpx")
         return cls(next(base.__name__ for base in bases if base.__name__ in KINDS), str(error))
 
     @classmethod
     def found_in(cls, response: Mapping[str, Any]) -> Self | None:
-        """How the exchange broke off that stands in a cassette; ``None`` if it did not."""
+        """The exception in a response dictionary; ``None`` if the exchange did not fail."""
         error = response.get("error")
         return cls(error["kind"], error["message"]) if error else None
 
     @property
     def stored(self) -> dict[str, str]:
-        """What stands under ``error``."""
+        """The value of ``error`` in the file."""
         return {"kind": self.kind, "message": self.message}
 
 
 def unanswered(error: Mapping[str, str]) -> dict[str, Any]:
-    """What vcrpy is shown of an exchange without a response."""
+    """The response dictionary of an exchange without a response, for vcrpy."""
     status = {"code": NO_RESPONSE, "message": error["kind"]}
     return {"status": status, "headers": {}, "body": {"string": b""}, "error": dict(error)}
 
 
 def is_unanswered(response: Mapping[str, Any]) -> bool:
-    """Whether this is what vcrpy is shown of an exchange without a response."""
+    """Whether a response dictionary is that of an exchange without a response."""
     return "error" in response and response == unanswered(response["error"])

@@ -1,12 +1,11 @@
-"""Any transport of httpx, offered to clients of httpx2, which the openai SDK and pydantic-ai are built on.
+"""Adapts httpx transports to clients of httpx2, which the openai SDK and pydantic-ai use.
 
 >>> import httpx
 >>> def session(tape):  # doctest: +SKIP
 ...     client = httpx2.Client(transport=Httpx2Transport(ReplayTransport(tape)))
 ...     return openai.OpenAI(http_client=client)
 
-httpx2 has the shapes of httpx and classes of its own, so requests, responses and errors are put
-into the other's words; what they hold stays the same.
+httpx2 has the same API as httpx but its own classes, so requests, responses and exceptions are converted.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ __all__ = ["AsyncHttpx2Transport", "Httpx2Transport"]
 
 
 class Httpx2Transport(httpx2.BaseTransport):
-    """A transport of httpx that carries the requests of an ``httpx2.Client``."""
+    """Offers an httpx transport to an ``httpx2.Client``."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         self._inner = inner
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The inner transport's response; its errors become those of httpx2 with the same names."""
+        """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         request.read()
         with _errors_of_httpx2():
             response = self._inner.handle_request(_request(request))
@@ -49,13 +48,13 @@ class Httpx2Transport(httpx2.BaseTransport):
 
 
 class AsyncHttpx2Transport(httpx2.AsyncBaseTransport):
-    """A transport of httpx that carries the requests of an ``httpx2.AsyncClient``."""
+    """Offers an httpx transport to an ``httpx2.AsyncClient``."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The inner transport's response; its errors become those of httpx2 with the same names."""
+        """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         await request.aread()
         with _errors_of_httpx2():
             response = await self._inner.handle_async_request(_request(request))
@@ -67,7 +66,7 @@ class AsyncHttpx2Transport(httpx2.AsyncBaseTransport):
 
 
 class _Stream(httpx2.SyncByteStream):
-    """The body of a response, as it comes."""
+    """The body of a response, as it arrives."""
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
@@ -81,7 +80,7 @@ class _Stream(httpx2.SyncByteStream):
 
 
 class _AsyncStream(httpx2.AsyncByteStream):
-    """The same as :class:`_Stream`, awaited."""
+    """The async version of :class:`_Stream`."""
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
@@ -116,7 +115,7 @@ def _response(response: httpx.Response, stream: _Stream | _AsyncStream) -> httpx
 
 @contextmanager
 def _errors_of_httpx2() -> Generator[None]:
-    """What httpx raises, as httpx2 would; everything else passes through, a stale cassette above all."""
+    """Convert exceptions of httpx to httpx2; others, such as ``ReplayMismatch``, pass through."""
     try:
         yield
     except httpx.HTTPError as error:

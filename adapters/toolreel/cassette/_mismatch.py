@@ -1,4 +1,4 @@
-"""What to say when a request is not in the recording: how the nearest one that is differs from it."""
+"""The error message for a request that is not in the recording: how the nearest one differs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["RERECORD", "Asked", "named", "told"]
 RERECORD: Final = "If the change is meant, record the session again"
 
 _COMPARED: Final = 50
-"""How many of the next unplayed interactions are looked at to explain a miss."""
+"""Maximum number of unplayed interactions among which the nearest is searched."""
 
 Interactions: TypeAlias = "Sequence[tuple[Request, object]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that a client makes of a recording."""
+    """A request that a client sends to a recording."""
 
     method: str
     url: str
@@ -33,20 +33,20 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """What it asks for, in a few words."""
+        """Method and endpoint, for messages."""
         return f"{self.method.upper()} {endpoint(self.url)}"
 
 
 def named(request: Request) -> str:
-    """What a recorded request asks for, in a few words."""
+    """Method and endpoint of a recorded request, for messages."""
     return f"{request.method.upper()} {endpoint(request.uri)}"
 
 
 def told(asked: Asked, interactions: Interactions, left: Sequence[int], *, repeated: bool) -> str:
-    """Why a request has no answer.
+    """The message that says why a request has no answer.
 
     :param left: numbers of the interactions that are still unplayed
-    :param repeated: whether the recording has this request, and has given all its answers
+    :param repeated: whether the recording has this request, but all its answers were used
     """
     text = f"{asked.name} is not in the recording"
     if repeated:
@@ -60,6 +60,7 @@ def told(asked: Asked, interactions: Interactions, left: Sequence[int], *, repea
 
 
 def _nearest(asked: Asked, interactions: Interactions, candidates: Sequence[int]) -> int:
+    # Same endpoint first, then the smallest difference of the bodies.
     def likeness(index: int) -> tuple[bool, int]:
         request = interactions[index][0]
         return named(request) == asked.name, -difference(canonical_body(_body(request)), asked.body)

@@ -1,4 +1,4 @@
-"""How a request differs from the one that was recorded, told so that the cause is seen at once."""
+"""The differences between a request and the recorded one: changed places, and a short diff."""
 
 from __future__ import annotations
 
@@ -26,15 +26,21 @@ ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""
 
 _DIFF_LINES: Final = 40
+"""Maximum lines of a diff in a message."""
+
 _DIFF_WINDOW: Final = 400
+"""Lines that are compared, from the first difference on; difflib takes quadratic time or worse."""
+
 _LINE: Final = 160
+"""Maximum characters of a line in a diff."""
+
 _BEFORE: Final = 30
 _AFTER: Final = 70
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A place in which two JSON values differ."""
+    """A difference between two JSON values."""
 
     place: str
     """Where, as in ``messages[2].content``; empty for the whole value."""
@@ -45,7 +51,7 @@ class Change:
 
 
 def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
-    """Every place in which two JSON values differ, reading the new one from its beginning.
+    """All differences between two JSON values, in the order of the new one.
 
     >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
     ['a', 'b[1]']
@@ -59,7 +65,7 @@ def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
 
 
 def first_change(old: Json, new: Json, place: str = "") -> Change | None:
-    """The first of these places.
+    """The first difference between two JSON values; ``None`` if they are equal.
 
     >>> first_change({"messages": [{"content": "a"}]}, {"messages": [{"content": "b"}]})
     Change(place='messages[0].content', old='"a"', new='"b"')
@@ -70,7 +76,7 @@ def first_change(old: Json, new: Json, place: str = "") -> Change | None:
 
 
 def drift(recorded: bytes, request: bytes) -> str:
-    """A few lines on where two bodies differ: the first changed place, then a short diff.
+    """The first difference between two bodies and a short diff, as text.
 
     >>> print(drift(b'{"temperature":0}', b'{"temperature":1}'))
     first change: temperature
@@ -101,11 +107,12 @@ def _json_changes(before: Json, after: Json) -> str:
 
 
 def agreement(one: bytes, other: bytes) -> int:
-    """How many bytes two bodies have in common from their beginning on.
+    """The length of the common prefix of two bodies, in bytes.
 
     >>> agreement(b"abcd", b"abxd")
     2
     """
+    # Bisection with slices: comparing bytes one by one in Python is far slower.
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -117,7 +124,7 @@ def agreement(one: bytes, other: bytes) -> int:
 
 
 def difference(one: bytes, other: bytes) -> int:
-    """How many bytes of two bodies lie between a common beginning and a common end.
+    """The number of bytes between the common prefix and the common suffix of two bodies.
 
     >>> difference(b"abcde", b"abxxde")
     2
@@ -127,7 +134,7 @@ def difference(one: bytes, other: bytes) -> int:
 
 
 def _members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
-    alike = True
+    alike = True  # the order of keys is reported only where nothing else differs
     for key in [*new, *(key for key in old if key not in new)]:
         where = f"{place}.{key}" if place else key
         if key not in old or key not in new:
@@ -156,7 +163,8 @@ def _items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
 
 
 def clipped(old: str, new: str) -> tuple[str, str]:
-    """Two texts, each cut to a line's worth around the first place in which they differ."""
+    """Two texts, each shortened to a line around their first difference."""
+    # UTF-32 has four bytes for every character, so that bytes convert to characters.
     start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
     return _around(old, start), _around(new, start)
 
@@ -167,7 +175,7 @@ def _sides(place: str, old: str, new: str) -> list[str]:
 
 
 def _around(text: str, start: int) -> str:
-    """A stretch of the text, long enough to recognise the place."""
+    """The part of the text around a place, in one line."""
     end = start + _BEFORE + _AFTER
     return ("…" if start else "") + text[start:end].replace("\n", "\\n") + ("…" if end < len(text) else "")
 
@@ -177,14 +185,14 @@ def _pretty(value: Json) -> list[str]:
 
 
 def _diff(old: list[str], new: list[str]) -> Iterator[str]:
-    """A unified diff from a little before the first difference, cut to a screenful."""
+    """A unified diff from the first difference on, shortened to a screen."""
     first = next((n for n, (a, b) in enumerate(zip_longest(old, new)) if a != b), 0)
     start = max(0, first - 3)
     window = slice(start, start + _DIFF_WINDOW)
     lines = unified_diff(old[window], new[window], "recorded", "request", lineterm="")
     for line in islice(lines, _DIFF_LINES):
         if line.startswith("@@"):
-            yield "@@"  # its numbers would count from the window's beginning
+            yield "@@"  # without line numbers, which would count from the start of the window
         else:
             yield line if len(line) <= _LINE else line[:_LINE] + "…"
     if next(lines, None) is not None:

@@ -1,9 +1,8 @@
-"""What makes two requests the same to a cassette.
+"""The key by which a cassette finds a request.
 
-The same are: the method, the endpoint with its query, and the body, where JSON is compared as
-canonical text (white space is no difference; the order of keys is). Scheme, host, port and the
-path above the endpoint are no part of it, so that a session that was recorded from one base URL
-replays under another.
+Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
+canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
+endpoint do not matter, so that a session replays under another base URL.
 """
 
 from __future__ import annotations
@@ -19,18 +18,19 @@ from toolreel_core._jsontext.canonical import canonical, read
 __all__ = ["RequestKey", "canonical_body", "endpoint", "request_key"]
 
 RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
-"""Method and endpoint, and the body as it is compared, in pieces: where it is parted is no difference."""
+"""Method and endpoint, and the canonical body in pieces; how it is split does not matter."""
 
 _CHAT: Final = "/chat/completions"
 _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
+"""A path segment with an API version, such as ``/v1`` or ``/v1beta2``."""
 
 
 @lru_cache(maxsize=64)
 def endpoint(url: str) -> str:
     """The part of a URL that is compared: the path from the endpoint on, and the query.
 
-    The endpoint begins at the last ``/chat/completions``; where there is none, after the first
-    segment that is a version; where there is none either, it is the whole path.
+    The endpoint begins at the last ``/chat/completions``, else after the first segment with a version;
+    else it is the whole path.
 
     >>> endpoint("https://openrouter.ai/api/v1/chat/completions")
     '/chat/completions'
@@ -48,7 +48,7 @@ def endpoint(url: str) -> str:
 
 
 def canonical_body(body: bytes) -> bytes:
-    """The body as it is compared: canonical text where it is JSON, itself otherwise.
+    """The body in the form that is compared: canonical text if it is JSON, else unchanged.
 
     >>> canonical_body(b'{ "a": [1, 2] }')
     b'{"a":[1,2]}'
@@ -61,5 +61,8 @@ def canonical_body(body: bytes) -> bytes:
 
 
 def request_key(method: str, url: str, *body: bytes) -> RequestKey:
-    """The key under which a request is looked up; its body is canonical, and may come in pieces."""
+    """The key of a request.
+
+    :param body: canonical, in one or more pieces
+    """
     return f"{method.upper()} {endpoint(url)}", body

@@ -1,7 +1,7 @@
-"""What a cassette holds of an exchange, as a client of httpx gets it: a response, or an exception.
+"""Converts a stored exchange to what an httpx client gets: a response or an exception.
 
-A stream of events comes event by event, as it did when it was recorded; where the connection broke in the
-middle of it, the exception comes after the last of them.
+An event stream is delivered event by event. If the connection failed in the middle of it, the exception is
+raised after the last event.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ except ImportError as error:
 
 __all__ = ["broken_off", "is_stream", "pieces_of", "refuse_unreadable", "replayed", "response_of"]
 
-# An event ends with an empty line, in whichever of the three line ends the server writes.
+# An event ends with an empty line; the SSE standard allows LF, CRLF and CR as line ends.
 _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 
 
 def replayed(stored: StoredResponse | Break, cassette: Path) -> httpx.Response:
-    """The recorded response, or the exception that the recording client got.
+    """The httpx response for a stored one; a stored failure is raised.
 
-    :param cassette: where it stands, for messages
-    :raises httpx.TransportError: the recorded one, with its text, where there was no response
-    :raises CassetteError: where the body is in an encoding that httpx could not decode here
+    :param cassette: the path of the cassette, for messages
+    :raises httpx.TransportError: the recorded exception, if there was no response
+    :raises CassetteError: if httpx cannot decode the body, since a package is missing
     """
     if isinstance(stored, Break):
         raise broken_off(stored, cassette)
@@ -44,7 +44,7 @@ def replayed(stored: StoredResponse | Break, cassette: Path) -> httpx.Response:
 def response_of(
     stored: StoredResponse, stream: httpx.SyncByteStream | httpx.AsyncByteStream | None = None
 ) -> httpx.Response:
-    """A response of httpx with the headers of a stored one, and its body unless another is given."""
+    """An httpx response with the headers of a stored one, and its body unless a stream is given."""
     return httpx.Response(
         stored.status,
         headers=[(name.encode(), value.encode()) for name, value in stored.headers],
@@ -54,14 +54,14 @@ def response_of(
 
 
 def broken_off(broke: Break, cassette: Path) -> httpx.TransportError:
-    """The exception that ended an exchange, of the class and with the text that it had then."""
+    """The exception that ended an exchange, with its class, its text and a note about the cassette."""
     error: httpx.TransportError = getattr(httpx, broke.kind)(broke.message)
     error.add_note(f"The exchange broke off when it was recorded: this is from {cassette}.")
     return error
 
 
 class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A recorded body, which never makes anybody wait."""
+    """A recorded body for sync and async clients; it never blocks."""
 
     def __init__(self, stored: StoredResponse, cassette: Path) -> None:
         self._stored = stored
@@ -78,22 +78,22 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def is_stream(stored: StoredResponse) -> bool:
-    """Whether a response is a stream of events."""
+    """Whether a response is an event stream, by its content type."""
     kinds = [value for name, value in stored.headers if name == "content-type"]
     return bool(kinds) and kinds[0].lower().startswith("text/event-stream")
 
 
 def pieces_of(stored: StoredResponse) -> Iterator[bytes]:
-    """A stream event by event, as it was recorded; everything else whole."""
+    """The body in pieces: an event stream event by event, any other body as one."""
     if is_stream(stored):
         return (piece for piece in _EVENT_END.split(stored.body) if piece)
     return iter((stored.body,))
 
 
 def refuse_unreadable(stored: StoredResponse, cassette: Path) -> None:
-    """Fail where the body is in an encoding that cannot be decoded here.
+    """Check that the package for the content encoding of a body is installed.
 
-    :raises CassetteError: names the package that does
+    :raises CassetteError: names the missing package
     """
     encodings = [value for name, value in stored.headers if name == "content-encoding"]
     for encoding in ",".join(encodings).lower().split(","):

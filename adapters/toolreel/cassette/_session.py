@@ -1,4 +1,4 @@
-"""A session of any HTTP client, recorded once and replayed ever after.
+"""``use_cassette``: record the session of an HTTP client once, and replay it without a network.
 
 >>> import httpx
 >>> def ask(base_url):  # doctest: +SKIP
@@ -7,15 +7,15 @@
 ...             return client.post(f"{base_url}/chat/completions", json={...}).json()
 
 ==========  ===============================================================================================
-``replay``  the default: from the file alone; what is not in it, or was not asked for, is drift
-``record``  made anew; the old file is replaced when the session has succeeded, and stays whole otherwise
-``auto``    ``replay`` where there is a file, else ``record``
-``extend``  the file is replayed, and when all of it has been played the session goes on live; saved when
-            it has succeeded, with what came to it
+``replay``  the default: answers from the file, no network; a request that is not in the file, or an
+            interaction that was not requested, raises ``ReplayMismatch``
+``record``  records a new session; the old file is replaced only if the session succeeds
+``auto``    ``replay`` if the file exists, else ``record``
+``extend``  replays the file, then continues over the network and records; saved if the session succeeds
 ==========  ===============================================================================================
 
-A session has succeeded when its block was left without an exception. Nothing is patched: sessions in
-threads and tasks have nothing in common but the process, and any number of clients may share one.
+A session succeeds if its block ends without an exception. Nothing is patched: sessions in different threads
+and tasks do not affect each other, and any number of clients may share a session.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 __all__ = ["MODES", "Mode", "Session", "Way", "use_cassette", "way_of"]
 
 Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
-"""What is done with a cassette; see this module."""
+"""How a cassette is used: ``replay``, ``record``, ``auto`` or ``extend``; see :func:`use_cassette`."""
 
 Way: TypeAlias = Literal["replay", "record", "extend"]
-"""What is done with it once it is known whether it is there."""
+"""A mode after ``auto`` has been resolved."""
 
 MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
 
 
 def way_of(mode: Mode, *, there: bool) -> Way:
-    """What a mode comes to.
+    """Resolve ``auto``.
 
     >>> way_of("auto", there=True), way_of("auto", there=False)
     ('replay', 'record')
 
-    :param there: whether something is recorded
+    :param there: whether the cassette exists
     """
     if mode == "auto":
         return "replay" if there else "record"
@@ -68,7 +68,10 @@ def way_of(mode: Mode, *, there: bool) -> Way:
 
 
 class Session:
-    """One cassette in use; gives out transports for HTTP clients of any kind."""
+    """One cassette in use, from :func:`use_cassette`; makes transports for HTTP clients.
+
+    Give each client a transport of its own: ``httpx.Client(transport=session.transport())``.
+    """
 
     def __init__(self, recording: Recording, way: Way) -> None:
         self.recording: Final = recording
@@ -76,9 +79,9 @@ class Session:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], mode: Mode = "replay") -> Session:
-        """The session on a file; nothing is written before :meth:`save`.
+        """Open a session on a file without a ``with`` block; nothing is written before :meth:`save`.
 
-        :raises CassetteError: when there is something to be replayed, and it cannot be read or trusted
+        :raises CassetteError: if the file is to be replayed, and is missing, unreadable or invalid
         """
         way = way_of(mode, there=os.path.lexists(path))
         match way:
@@ -94,7 +97,7 @@ class Session:
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
 
-        :param inner: goes to the network, where that is wanted; httpx's own by default
+        :param inner: the transport to the network, unused in a replay; ``httpx.HTTPTransport()`` by default
         """
         match self.way:
             case "replay":
@@ -119,7 +122,7 @@ class Session:
                 assert_never(self.way)
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
-        """The same as :meth:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
+        """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""
         from toolreel.cassette._httpx2 import Httpx2Transport
 
         return Httpx2Transport(self.transport(inner))
@@ -131,17 +134,18 @@ class Session:
         return AsyncHttpx2Transport(self.async_transport(inner))
 
     def finish(self) -> None:
-        """Say that the session has succeeded; all that was on the tape must have been asked for.
+        """End the session, and check that every recorded interaction was requested.
 
-        :raises toolreel.ReplayMismatch: as :meth:`Recording.finish` does
+        :raises toolreel.ReplayMismatch: if one was not, or a request was not in the recording
         """
         self.recording.finish()
 
     def save(self, known_secrets: Mapping[str, str] | None = None) -> bool:
-        """Write the file, if something has come to it, and say whether.
+        """Write the file if anything was recorded; returns whether it was written.
 
-        :raises SecretFound: when it would hold a secret; then the old file stays
-        :raises CassetteError: when it cannot be written
+        :param known_secrets: as for :func:`use_cassette`
+        :raises SecretFound: if the recording contains a secret; the old file stays
+        :raises CassetteError: if the file cannot be written
         """
         if self.recording.grown:
             self.recording.save(known_secrets)
@@ -152,13 +156,21 @@ class Session:
 def use_cassette(
     path: str | os.PathLike[str], mode: Mode = "replay", *, known_secrets: Mapping[str, str] | None = None
 ) -> Generator[Session]:
-    """A session on a cassette: replayed, recorded, or both; see this module for the modes.
+    """Record or replay the HTTP traffic of a ``with`` block.
 
-    :param known_secrets: values that must not be written, by name; those in this process's environment
-        when none are given
-    :raises CassetteError: when the file cannot be read, trusted or written
-    :raises SecretFound: on leaving, when the file would hold a secret
-    :raises toolreel.ReplayMismatch: on leaving, when the session was not the recorded one
+    ``with use_cassette("question.yaml", "auto") as session:`` gives a :class:`Session`; pass
+    ``session.transport()`` to your HTTP client. If the block raises, nothing is written.
+
+    :param path: the cassette, a YAML file; its folder is made if it is missing
+    :param mode: ``replay`` (the default) answers from the file alone; ``record`` records over the network and
+        replaces the file; ``auto`` replays if the file exists, else records; ``extend`` replays the file,
+        then records what follows
+    :param known_secrets: secret values by name, which must not be written; by default, those in the
+        environment variables of this process
+    :raises CassetteError: if the file is missing, unreadable, invalid or not writable
+    :raises SecretFound: at the end of the block, if the recording contains a secret; nothing is written
+    :raises toolreel.ReplayMismatch: in the block, for a request that is not in the recording; at its end, if
+        there was such a request or an interaction was not requested
     """
     session = Session.of(path, mode)
     yield session

@@ -1,8 +1,8 @@
-"""Recording a streamed response while it is on its way to the client, who sees each piece as it comes.
+"""Records an event stream while the client reads it.
 
-It is recorded once it is whole: at its end, or at its last word where the server keeps the connection
-open. One that breaks off is recorded as far as it came, with what it broke off with; one that the client
-gives up is not recorded.
+The response is recorded when it is complete: at the end of the body, or at ``[DONE]``, since some servers
+keep the connection open. If the connection fails, the part that arrived is recorded with the exception. If
+the client stops reading early, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["AsyncTapedStream", "TapedStream", "Taping"]
 
 
 class Taping:
-    """What is known of a response that is being passed on; made by :meth:`of`."""
+    """Collects a streamed response; made by :meth:`of`."""
 
     def __init__(
         self, response: StoredResponse, decoder: BoundedDecoder, keep: Callable[[StoredResponse], object]
@@ -43,10 +43,10 @@ class Taping:
     def of(
         cls, response: httpx.Response, limit: int, keep: Callable[[StoredResponse], object]
     ) -> Taping | None:
-        """The taping of a response, or ``None`` if it is no stream that can be decoded piece by piece.
+        """The taping of a response; ``None`` if it is not an event stream or its encoding is not supported.
 
-        :param limit: the largest body that is recorded, in bytes, decoded
-        :param keep: is given the whole response, decoded
+        :param limit: maximum size of the body, in bytes, decoded
+        :param keep: called with the complete response, decoded
         """
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             return None
@@ -64,10 +64,10 @@ class Taping:
         return self._response
 
     def take(self, raw: bytes) -> bytes:
-        """The next piece of the body, decoded.
+        """Decode the next chunk of the body.
 
-        :raises TooLarge: when the body is above the limit
-        :raises UndecodableBody: when it does not fit its encoding
+        :raises TooLarge: if the body exceeds the limit
+        :raises UndecodableBody: if the bytes do not fit the encoding
         """
         piece = self._decoder.feed(raw)
         self._stream, _ = self._stream.feed(self._text.decode(piece))
@@ -76,19 +76,19 @@ class Taping:
         return piece
 
     def finish(self) -> None:
-        """The body has come to its end.
+        """Record the response; call it at the end of the body.
 
-        :raises UndecodableBody: when a compressed body was cut off
+        :raises UndecodableBody: if a compressed body is truncated
         """
         if self._open:
             self._record(self._decoder.finish())
 
     def break_off(self, error: httpx.TransportError) -> None:
-        """The connection broke before the body was whole."""
+        """Record the part that arrived, with the exception that ended it."""
         self._record(self._decoder.body, Break.of(error))
 
     def give_up(self) -> None:
-        """The client has seen enough; unless the stream had said that it is over, nothing is recorded."""
+        """The client stopped reading; nothing is recorded unless the stream was complete."""
         self._open = False
 
     def _record(self, body: bytes, broke: Break | None = None) -> None:
@@ -98,7 +98,7 @@ class Taping:
 
 
 class TapedStream(httpx.SyncByteStream):
-    """The body of a response on its way through a recording."""
+    """The body of a response that is being recorded."""
 
     def __init__(self, inner: httpx.SyncByteStream, taping: Taping) -> None:
         self._inner = inner
@@ -114,13 +114,13 @@ class TapedStream(httpx.SyncByteStream):
         self._taping.finish()
 
     def close(self) -> None:
-        """Close the connection's own stream."""
+        """Close the stream of the connection."""
         self._taping.give_up()
         self._inner.close()
 
 
 class AsyncTapedStream(httpx.AsyncByteStream):
-    """The same as :class:`TapedStream`, awaited."""
+    """The async version of :class:`TapedStream`."""
 
     def __init__(self, inner: httpx.AsyncByteStream, taping: Taping) -> None:
         self._inner = inner
@@ -137,12 +137,12 @@ class AsyncTapedStream(httpx.AsyncByteStream):
         except BodyError:
             await self.aclose()
             with suppress(httpx.HTTPError):
-                # Ends the generators under this one, which trio warns of when they are dropped half-way.
+                # Exhausts the inner generators: trio warns about unfinished async generators.
                 [_ async for _ in chunks]
             raise
         self._taping.finish()
 
     async def aclose(self) -> None:
-        """Close the connection's own stream."""
+        """Close the stream of the connection."""
         self._taping.give_up()
         await self._inner.aclose()

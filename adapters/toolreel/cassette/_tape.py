@@ -1,7 +1,6 @@
-"""One cassette in use: what it holds, what of it has been played, and what was added to it.
+"""``Recording``: one cassette in use, with its interactions, played or not, and those added to it.
 
-vcrpy's ``Cassette`` keeps the interactions; looking one up costs the same however many there
-are, and any number of clients may use one :class:`Recording` at once.
+vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and a recording is thread-safe.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ except ImportError as error:
 __all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Exchange", "Recording", "StoredResponse", "scrubbed"]
 
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
-"""The only request headers that a cassette holds."""
+"""The only request headers that a cassette stores."""
 
 RESPONSE_HEADERS: Final = frozenset({"content-encoding", "content-type", "retry-after", "x-request-id"})
-"""The only response headers that a cassette holds, and that a recording or replaying client sees."""
+"""The only response headers that a cassette stores, and that a recording or replaying client sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """A response as it stands in a cassette."""
+    """A response as it is stored in a cassette."""
 
     status: int
     reason: str
@@ -53,15 +52,15 @@ class StoredResponse:
     body: bytes
     """Decoded, unless ``headers`` name a ``content-encoding``."""
     broke: Break | None = None
-    """How the exchange broke off after this much of a streamed body; ``None`` where it came whole."""
+    """The exception that ended a streamed body after this part; ``None`` if it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One interaction of a cassette: what was asked, and what came of it."""
+    """One interaction of a cassette: the request, and the response or failure."""
 
     number: int
-    """Counted from 1, as in messages."""
+    """Counted from 1."""
     method: str
     url: str
     body: bytes
@@ -69,12 +68,12 @@ class Exchange:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"interaction {self.number}"
 
 
 class Recording:
-    """A cassette that is being replayed, recorded, or both in this order.
+    """A cassette that is being replayed, recorded, or first replayed and then extended.
 
     Made by :meth:`load`, :meth:`blank` or :meth:`extended`.
     """
@@ -91,27 +90,29 @@ class Recording:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
-        """The recording in a file, to be replayed.
+        """The recording in a file, for a replay.
 
-        :raises CassetteError: when it cannot be read or trusted
+        :raises CassetteError: if the file is missing, unreadable or invalid
         """
         file = CassetteFile()
         cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
         requests, responses = file.load_cassette(os.fspath(path), cassette_format)
-        cassette.data.extend(zip(requests, responses, strict=True))  # its own loading copies every response
+        cassette.data.extend(
+            zip(requests, responses, strict=True)
+        )  # not Cassette._load(), which copies every response
         return cls(cassette, file, Path(path))
 
     @classmethod
     def blank(cls, path: str | os.PathLike[str]) -> Recording:
-        """A recording without interactions, to be filled and saved; the file is not touched before that."""
+        """An empty recording; the file is not touched before :meth:`save`."""
         file = CassetteFile()
         return cls(Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file)), file, Path(path))
 
     @classmethod
     def extended(cls, path: str | os.PathLike[str]) -> Recording:
-        """The recording in a file, to be replayed first and gone on with after that; blank without a file.
+        """The recording in a file, to be replayed and then extended; empty if there is no file.
 
-        :raises CassetteError: when there is a file and it cannot be read or trusted
+        :raises CassetteError: if the file exists, and is unreadable or invalid
         """
         if not os.path.lexists(path):
             return cls.blank(path)
@@ -122,12 +123,12 @@ class Recording:
 
     @property
     def total(self) -> int:
-        """How many interactions there are."""
+        """The number of interactions."""
         return len(self._cassette.data)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Everything in it, in order; nothing is played."""
+        """All interactions, in order; they do not count as played."""
         return tuple(
             Exchange(n, request.method, request.uri, request.body or b"", _stored(response))
             for n, (request, response) in enumerate(self._cassette.data, 1)
@@ -135,27 +136,27 @@ class Recording:
 
     @property
     def replays(self) -> bool:
-        """Whether this recording is there to be replayed, not to be filled."""
+        """Whether this recording is only replayed."""
         return bool(self._cassette.record_mode == RecordMode.NONE)
 
     @property
     def grown(self) -> bool:
-        """Whether something was added to it."""
+        """Whether interactions were added."""
         return self.total > self._recorded
 
     @property
     def unplayed(self) -> tuple[int, ...]:
-        """What was recorded and has not been played yet, counted from 0; none in a blank recording."""
+        """The numbers of the interactions that have not been played, counted from 0."""
         with self._lock:
             return self._unplayed.left
 
     def play(self, method: str, url: str, *body: bytes) -> StoredResponse | Break:
-        """What stands in the recording for a request, which each interaction gives once.
+        """The recorded answer to a request; each interaction answers once.
 
-        Of several interactions with the same request the first that is unplayed is taken.
+        Of several interactions with the same request, the first unplayed one answers.
 
-        :param body: whole, or in the pieces in which a run has it
-        :raises ReplayMismatch: when there is none; its text shows how the nearest one differs
+        :param body: in one or more pieces
+        :raises ReplayMismatch: if no interaction fits; shows how the nearest one differs
         """
         if not (self._recorded or self.replays):
             raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
@@ -165,9 +166,9 @@ class Recording:
         return _stored(self._cassette.data[index][1])
 
     def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
-        """The same as :meth:`play`; ``None`` once all that was recorded has been played.
+        """The same as :meth:`play`; ``None`` if all interactions have been played.
 
-        :raises ReplayMismatch: when it has not, and this request is not what is left
+        :raises ReplayMismatch: if interactions are left, and none of them is for this request
         """
         index = self._found(method, url, body, take=True)
         if index is not None:
@@ -177,14 +178,14 @@ class Recording:
         return None
 
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
-        """Whether what a request would get is an exchange that broke off; nothing is played."""
+        """Whether the answer to a request would be a failed exchange; it does not count as played."""
         index = self._found(method, url, *body, take=False)
         return index is not None and "error" in self._cassette.data[index][1]
 
     def append(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
     ) -> StoredResponse:
-        """Add an interaction, without anything that a cassette does not hold.
+        """Add an interaction; headers that a cassette does not store are removed.
 
         :returns: the response as a replaying client will get it
         """
@@ -195,14 +196,14 @@ class Recording:
     def append_break(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
     ) -> None:
-        """Add an exchange that broke off before the client saw anything of a response."""
+        """Add an exchange that failed before there was a response."""
         self._add(method, url, headers, body, unanswered(end.stored))
 
     def finish(self) -> None:
-        """Say that the session is over; everything must have been played, and nothing else asked for.
+        """End the session, and check that every interaction was played.
 
-        :raises ReplayMismatch: when a request was not in the recording, though somebody may have
-            swallowed the exception, or when interactions are left; every one of them is named
+        :raises ReplayMismatch: if interactions are left (lists all of them), or if a request was not in the
+            recording, since the client may have caught that exception
         """
         with self._lock:
             left, misses, total = self._unplayed.left, [*self._misses], self._recorded
@@ -219,32 +220,32 @@ class Recording:
     def save(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
     ) -> None:
-        """Write the cassette, all of it or nothing; an old file stays whole until the new one is on disk.
+        """Write the cassette atomically: the old file stays until the new one is on disk.
 
-        Neither may it hold what the client has sent to say who it is, and a server has told back.
+        Besides ``known_secrets``, credentials that the client has sent are searched, since a server may echo
+        them.
 
-        :param known_secrets: values that must not be in it, by name; those in this process's
-            environment when none are given
-        :param secret_rules: what else is a secret, and what is none; by default what the environment names
-        :raises SecretFound: when it would hold a secret
-        :raises CassetteError: when it cannot be written
+        :param known_secrets: secret values by name; by default, those in the environment variables
+        :param secret_rules: the project's rules; by default, those in the file named by ``TOOLREEL_SECRETS``
+        :raises SecretFound: if the recording contains a secret; nothing is written
+        :raises CassetteError: if the file cannot be written
         """
         if self.replays:
             raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
         with self._lock:
-            self._look_for(known_secrets, secret_rules)
+            self._set_secrets(known_secrets, secret_rules)
             self._cassette._save(force=True)
 
     def text(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
     ) -> str:
-        """What :meth:`save` writes, with the same parameters and errors, for who writes it elsewhere."""
+        """The text that :meth:`save` writes, with the same parameters and errors."""
         with self._lock:
-            self._look_for(known_secrets, secret_rules)
+            self._set_secrets(known_secrets, secret_rules)
             cassette = {"requests": self._cassette.requests, "responses": self._cassette.responses}
             return self._file.text(cassette, cassette_format)
 
-    def _look_for(self, known: Mapping[str, str] | None, rules: SecretRules | None) -> None:
+    def _set_secrets(self, known: Mapping[str, str] | None, rules: SecretRules | None) -> None:
         known = known_secrets_of(os.environ) if known is None else known
         self._file.known_secrets = {**known, **self._sent}
         self._file.secret_rules = rules
@@ -261,10 +262,10 @@ class Recording:
             self._cassette.append(request, stored)
 
     def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
-        """The interaction that a request gets, by its key; once it was taken, no other gets it."""
+        """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
         with self._lock:
             index = self._unplayed.find(request_key(method, url, *body))
-            if index is None:  # most bodies are canonical as they come
+            if index is None:  # most bodies are canonical already, so parsing is the fallback
                 index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
             if index is not None and take:
                 self._unplayed.play(index)
@@ -294,7 +295,7 @@ def _response_dict(response: StoredResponse) -> dict[str, Any]:
 
 
 def scrubbed(response: StoredResponse) -> StoredResponse:
-    """The response as a replaying client will get it: without anything that a cassette does not hold."""
+    """The response as a replaying client will get it: without headers that a cassette does not store."""
     return _stored_response(_response_dict(response), response.broke)
 
 

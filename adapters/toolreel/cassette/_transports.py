@@ -1,4 +1,4 @@
-"""Recording and replaying HTTP sessions by httpx transports of our own; nothing is patched.
+"""httpx transports that record and replay HTTP sessions; nothing is patched.
 
 >>> import httpx
 >>> def session(path):  # doctest: +SKIP
@@ -7,11 +7,10 @@
 ...     with replaying(path) as tape:  # ever after, without
 ...         client = httpx.Client(transport=ReplayTransport(tape))
 
-A recording client gets exactly the response that a replaying client will get: the body decoded,
-and only the headers that a cassette holds. Bodies are read whole before the client sees them, but
-for event streams, which it sees as they come (:mod:`toolreel.cassette._stream`). An exchange that
-breaks off, with any ``httpx.TransportError``, is recorded too, and raises the same at replay; every other
-exception passes through and leaves nothing behind.
+A recording client gets exactly the response that a replaying client will get: the decoded body, and only the
+headers that a cassette stores. Bodies are read completely before the client sees them, except for event
+streams, which are passed on as they arrive (:mod:`toolreel.cassette._stream`). An exchange that fails with an
+``httpx.TransportError`` is recorded too, and fails the same way in a replay; other exceptions are not.
 """
 
 from __future__ import annotations
@@ -46,17 +45,19 @@ __all__ = [
 ]
 
 BODY_LIMIT: Final = 64 * 2**20
-"""The largest response body that is recorded unless told otherwise, in bytes, decoded."""
+"""Default maximum size of a recorded response body, in bytes, decoded."""
 
 
 @contextmanager
 def replaying(path: str | os.PathLike[str]) -> Generator[Recording]:
-    """The recording in a file; leaving the block checks that all of it has been played.
+    """Replay a cassette in a ``with`` block; its end checks that every interaction was requested.
 
-    An exception from the block passes through as it is.
+    The check is skipped if the block raises.
 
-    :raises CassetteError: when the cassette cannot be read or trusted
-    :raises ReplayMismatch: on leaving, as :meth:`Recording.finish` does
+    :param path: the cassette, a YAML file
+    :raises CassetteError: if the file is missing, unreadable or invalid
+    :raises ReplayMismatch: at the end of the block, if an interaction was not requested, or a request was not
+        in the recording
     """
     tape = Recording.load(path)
     yield tape
@@ -67,14 +68,16 @@ def replaying(path: str | os.PathLike[str]) -> Generator[Recording]:
 def recording(
     path: str | os.PathLike[str], *, overwrite: bool = False, known_secrets: Mapping[str, str] | None = None
 ) -> Generator[Recording]:
-    """A new recording; leaving the block in whatever way saves it, if anything has happened.
+    """Record a new cassette in a ``with`` block; it is saved at the end, even if the block raises.
 
-    When the block raised and saving fails too, the block's exception goes on with a note on why
-    nothing was saved.
+    If the block raises and saving fails too, the block's exception gets a note that says why.
 
-    :param known_secrets: as for :meth:`Recording.save`
-    :raises CassetteError: when the file exists and ``overwrite`` is not set, or cannot be written
-    :raises SecretFound: when the file would hold a secret
+    :param path: the cassette to write, a YAML file; nothing is written if there was no request
+    :param overwrite: whether to replace an existing file
+    :param known_secrets: secret values by name, which must not be written; by default, those in the
+        environment variables of this process
+    :raises CassetteError: if the file exists and ``overwrite`` is not set, or it cannot be written
+    :raises SecretFound: if the recording contains a secret; nothing is written
     """
     if os.path.lexists(path) and not overwrite:
         raise CassetteError(f"{os.fspath(path)}: exists already: delete it, or record with overwrite=True")
@@ -91,35 +94,46 @@ def recording(
 
 
 class ReplayTransport(httpx.BaseTransport):
-    """Answers from a recording; there is no network behind it."""
+    """An httpx transport that answers from a recording, without a network.
+
+    :param recording: from :func:`replaying`
+    """
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or :class:`~toolreel_core.ReplayMismatch`."""
+        """The stored response.
+
+        :raises toolreel.ReplayMismatch: if the request is not in the recording; shows the nearest one
+        """
         body = request.read()
         tape = self._recording
         return replayed(tape.play(request.method, str(request.url), body), tape.path)
 
 
 class AsyncReplayTransport(httpx.AsyncBaseTransport):
-    """Answers from a recording; there is no network behind it, so it never waits."""
+    """The async version of :class:`ReplayTransport`."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or :class:`~toolreel_core.ReplayMismatch`."""
+        """The stored response.
+
+        :raises toolreel.ReplayMismatch: if the request is not in the recording; shows the nearest one
+        """
         body = await request.aread()
         tape = self._recording
         return replayed(tape.play(request.method, str(request.url), body), tape.path)
 
 
 class RecordTransport(httpx.BaseTransport):
-    """Passes requests on to another transport, and records what comes back.
+    """An httpx transport that sends requests through another one, and records the responses.
 
-    :param limit: the largest response body, in bytes, decoded
+    :param recording: from :func:`recording`
+    :param inner: sends the requests, for example ``httpx.HTTPTransport()``
+    :param limit: maximum size of a response body, in bytes, decoded
     """
 
     def __init__(self, recording: Recording, inner: httpx.BaseTransport, *, limit: int = BODY_LIMIT) -> None:
@@ -128,9 +142,9 @@ class RecordTransport(httpx.BaseTransport):
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The response as a replay will give it, once it has been read whole and recorded.
+        """Send the request; the response is the same as a replay will give.
 
-        :raises TooLarge: when its body is above the limit
+        :raises TooLarge: if the body of the response exceeds the limit
         """
         request.read()
         with _breaks_kept(self._recording, request):
@@ -142,6 +156,7 @@ class RecordTransport(httpx.BaseTransport):
         if taping:
             stream = cast("httpx.SyncByteStream", response.stream)
             return _passed_on(taping, TapedStream(stream, taping))
+        # The raw bytes are limited too; _recorded decompresses them afterwards.
         raw = BoundedDecoder("identity", self._limit)
         try:
             for chunk in cast("httpx.SyncByteStream", response.stream):
@@ -151,14 +166,16 @@ class RecordTransport(httpx.BaseTransport):
         return _recorded(self._recording, request, response, raw.finish(), self._limit)
 
     def close(self) -> None:
-        """Close the transport behind this one."""
+        """Close the inner transport."""
         self._inner.close()
 
 
 class AsyncRecordTransport(httpx.AsyncBaseTransport):
-    """Passes requests on to another transport, and records what comes back.
+    """The async version of :class:`RecordTransport`.
 
-    :param limit: the largest response body, in bytes, decoded
+    :param recording: from :func:`recording`
+    :param inner: sends the requests, for example ``httpx.AsyncHTTPTransport()``
+    :param limit: maximum size of a response body, in bytes, decoded
     """
 
     def __init__(
@@ -169,9 +186,9 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         self._limit = limit
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The response as a replay will give it, once it has been read whole and recorded.
+        """Send the request; the response is the same as a replay will give.
 
-        :raises TooLarge: when its body is above the limit
+        :raises TooLarge: if the body of the response exceeds the limit
         """
         await request.aread()
         with _breaks_kept(self._recording, request):
@@ -183,6 +200,7 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         if taping:
             stream = cast("httpx.AsyncByteStream", response.stream)
             return _passed_on(taping, AsyncTapedStream(stream, taping))
+        # The raw bytes are limited too; _recorded decompresses them afterwards.
         raw = BoundedDecoder("identity", self._limit)
         chunks = aiter(cast("httpx.AsyncByteStream", response.stream))
         try:
@@ -191,7 +209,7 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         except TooLarge:
             await response.aclose()
             with suppress(httpx.HTTPError):
-                # Ends the generators under this one, which trio warns of when they are dropped half-way.
+                # Exhausts the inner generators: trio warns about unfinished async generators.
                 [_ async for _ in chunks]
             raise
         finally:
@@ -199,13 +217,13 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         return _recorded(self._recording, request, response, raw.finish(), self._limit)
 
     async def aclose(self) -> None:
-        """Close the transport behind this one."""
+        """Close the inner transport."""
         await self._inner.aclose()
 
 
 @contextmanager
 def _breaks_kept(tape: Recording, request: httpx.Request) -> Generator[None]:
-    """An exchange that breaks off before the client has a response is recorded, and raised all the same."""
+    """Record an exchange that fails before the client has a response; the exception is raised as well."""
     try:
         yield
     except httpx.TransportError as error:
@@ -233,7 +251,7 @@ def _recorded(
         decoder = BoundedDecoder(response.headers.get("content-encoding", ""), limit)
         decoder.feed(raw)
         body = decoder.finish()
-    except UndecodableBody:
+    except UndecodableBody:  # stored as sent, with its content-encoding, so that the client decides
         body = raw
     else:
         headers = [(name, value) for name, value in headers if name.lower() != "content-encoding"]

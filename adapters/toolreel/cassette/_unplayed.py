@@ -1,9 +1,9 @@
-"""What of a recording is still to be played, and which of it a request gets.
+"""The unplayed interactions of a recording, and the lookup of the one for a request.
 
-Most sessions are asked for in the order in which they were recorded, so the first that is left is looked at
-first, and nothing is hashed for that. A run has its bodies in pieces (``_conversation/blocks.py``),
-whose blocks all requests of a conversation share: one that was found to say the same as a recorded one is
-known by its identity after that, so that only what has joined since is compared.
+Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
+hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
+conversation share: a piece found equal to a recorded one is remembered by its identity, so that each request
+compares only its new pieces. Otherwise comparing a conversation would take quadratic time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolreel.cassette._request_key import RequestKey
 __all__ = ["Unplayed"]
 
 _SHORT: Final = 3
-"""Pieces of a body that shares none with others: what stands before the messages, they, and what follows."""
+"""Pieces of a body that shares none: the part before the messages, the messages, and the part after."""
 
 
 class Unplayed:
@@ -31,16 +31,16 @@ class Unplayed:
         self._played = bytearray(len(keys))
         self._cursor = 0
         self._known: dict[int, tuple[bytes, bytes]] = {}
-        """By ``id``, the pieces of the last request, and the recorded ones that say the same."""
+        """By ``id``: a piece of the last request (held, so that its id stays valid), and the recorded one."""
         self._alike: dict[tuple[str, int], list[int]] | None = None
-        """By endpoint and length of the body, what else could be meant; made when somebody asks for it."""
-        self._told_apart: dict[tuple[str, int], dict[bytes, deque[int]]] = {}
-        """The same by bodies, where several are of one length."""
+        """Interactions by endpoint and length of the body; made when a request comes out of order."""
+        self._by_text: dict[tuple[str, int], dict[bytes, deque[int]]] = {}
+        """Those with the same endpoint and length, by body."""
 
     def find(self, key: RequestKey) -> int | None:
-        """The first interaction with a request that has not been played; ``None`` if there is none."""
+        """The first unplayed interaction for a request; ``None`` if there is none."""
         first = self._first()
-        if first < len(self._keys) and self._is(self._keys[first], key):
+        if first < len(self._keys) and self._matches(self._keys[first], key):
             return first
         waiting = self._waiting(key)
         while waiting and self._played[waiting[0]]:
@@ -48,7 +48,7 @@ class Unplayed:
         return waiting[0] if waiting else None
 
     def play(self, index: int) -> None:
-        """Count an interaction as played."""
+        """Mark an interaction as played."""
         self._played[index] = True
 
     def holds(self, key: RequestKey) -> bool:
@@ -57,7 +57,7 @@ class Unplayed:
 
     @property
     def left(self) -> tuple[int, ...]:
-        """What was not played yet, counted from 0."""
+        """The unplayed interactions, counted from 0."""
         return tuple(n for n in range(self._first(), len(self._keys)) if not self._played[n])
 
     def _first(self) -> int:
@@ -66,18 +66,18 @@ class Unplayed:
             self._cursor = len(self._keys) if following < 0 else following
         return self._cursor
 
-    def _is(self, kept: RequestKey, asked: RequestKey) -> bool:
+    def _matches(self, kept: RequestKey, asked: RequestKey) -> bool:
         name, body = asked
         if self._known:
             body = tuple([self._known[id(piece)][1] if id(piece) in self._known else piece for piece in body])
         if kept != (name, body):
-            return kept[0] == name and _size(kept[1]) == _size(body) and _says(kept[1], b"".join(body))
+            return kept[0] == name and _size(kept[1]) == _size(body) and _starts_with(kept[1], b"".join(body))
         if len(body) > _SHORT:
             self._known = {id(piece): (piece, block) for piece, block in zip(asked[1], kept[1], strict=True)}
         return True
 
     def _waiting(self, key: RequestKey) -> deque[int] | None:
-        """The interactions with a request, but for some that were played; ``None`` if there never was one."""
+        """The interactions for a request, without some that were played; ``None`` if it was not recorded."""
         name, body = key
         if self._alike is None:
             self._alike = {}
@@ -87,22 +87,22 @@ class Unplayed:
         alike = self._alike.get(likeness, [])
         if len(alike) > 1:
             return self._by_body(likeness, alike).get(b"".join(body))
-        return deque(alike) if alike and self._is(self._keys[alike[0]], key) else None
+        return deque(alike) if alike and self._matches(self._keys[alike[0]], key) else None
 
     def _by_body(self, likeness: tuple[str, int], alike: list[int]) -> dict[bytes, deque[int]]:
-        if likeness not in self._told_apart:
-            found = self._told_apart[likeness] = {}
+        if likeness not in self._by_text:
+            found = self._by_text[likeness] = {}
             for index in alike:
                 found.setdefault(b"".join(self._keys[index][1]), deque()).append(index)
-        return self._told_apart[likeness]
+        return self._by_text[likeness]
 
 
 def _size(pieces: Sequence[bytes]) -> int:
     return sum(map(len, pieces))
 
 
-def _says(pieces: Sequence[bytes], whole: bytes) -> bool:
-    """Whether the pieces are the beginning of a body that is no shorter than they are."""
+def _starts_with(pieces: Sequence[bytes], whole: bytes) -> bool:
+    """Whether a body starts with the joined pieces, without joining them."""
     at = 0
     for piece in pieces:
         if not whole.startswith(piece, at):

@@ -1,6 +1,6 @@
-"""Endpoints over HTTP, with httpx: ``HttpEndpoint`` and ``AsyncHttpEndpoint``.
+"""HTTP endpoints over httpx: ``HttpEndpoint`` and ``AsyncHttpEndpoint``.
 
-For thousands of concurrent runs in one process there is ``toolreel.http.fast``.
+For thousands of concurrent runs in one process, use ``toolreel.http.fast``.
 """
 
 from typing import TYPE_CHECKING

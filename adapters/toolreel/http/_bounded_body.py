@@ -1,8 +1,8 @@
-"""Taking in a response body with a cap, safe against decompression bombs.
+"""Decodes a response body up to a size limit, which protects against decompression bombs.
 
-httpx's own ``iter_bytes`` decodes a whole raw chunk at once, so that 64 kB from the wire can
-become 64 MB before anybody has counted. :class:`BoundedDecoder` is fed the raw chunks
-(``Response.iter_raw()`` or ``aiter_raw()``) and stops at the first byte above the cap.
+httpx's ``iter_bytes`` decodes a whole raw chunk at once, so that 64 kB from the wire can become 64 MB
+before you can check the size. Feed :class:`BoundedDecoder` the raw chunks (``Response.iter_raw()`` or
+``aiter_raw()``); it stops at the first byte above the limit.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from toolreel.http._decompression import Inflater, Unfit, Unsupported, inflater
 __all__ = ["ACCEPT_ENCODING", "BodyError", "BoundedDecoder", "Stalled", "TooLarge", "UndecodableBody"]
 
 ACCEPT_ENCODING: Final = "gzip, deflate"
-"""What a request of ours asks for: the encodings that can be decoded everywhere. Those of other clients ask
-for more, and servers send what they like: br and zstd are decoded where their packages are there."""
+"""The ``accept-encoding`` of our requests: the encodings that Python itself can decode. Other clients (in
+recordings) ask for more and servers may send anything, so br and zstd are decoded if their packages exist."""
 
 _PLAIN: Final = frozenset({"", "identity"})
 
 
 class BodyError(AdapterError):
-    """A response body that was not taken in."""
+    """A response body that could not be read."""
 
 
 class TooLarge(BodyError):
-    """A response body whose decoded size is above the cap."""
+    """A response body whose decoded size exceeds the limit."""
 
 
 class UndecodableBody(BodyError):
-    """A response body in an encoding that is not supported, or that its encoding does not fit."""
+    """A response body that is corrupt, truncated or in an unsupported encoding."""
 
 
 class Stalled(BodyError):
-    """A streamed response body that goes on and says nothing."""
+    """A response that missed its deadline, or a stream without data from the model for too long."""
 
 
 class BoundedDecoder:
@@ -48,7 +48,7 @@ class BoundedDecoder:
 
     :param content_encoding: the response's ``content-encoding`` header, empty when it has none
     :param limit: the largest decoded body that is accepted, in bytes
-    :raises UndecodableBody: for every other encoding, and for encodings applied one upon another
+    :raises UndecodableBody: if the encoding is not supported; several encodings in a row are not
     """
 
     __slots__ = ("_began", "_body", "_encoding", "_limit", "_stream")
@@ -73,13 +73,13 @@ class BoundedDecoder:
 
     @property
     def body(self) -> bytes:
-        """What has been decoded so far."""
+        """The decoded bytes so far."""
         return bytes(self._body)
 
     def feed(self, raw: bytes) -> bytes:
-        """Take in the next raw chunk, and give what it decodes to.
+        """Decode the next raw chunk, and return the decoded bytes.
 
-        :raises TooLarge: as soon as the decoded body is above the limit
+        :raises TooLarge: as soon as the decoded body exceeds the limit
         :raises UndecodableBody: when the bytes do not fit the encoding
         """
         self._began = self._began or bool(raw)
@@ -87,6 +87,7 @@ class BoundedDecoder:
             self._keep(raw)
             return raw
         try:
+            # One byte more than allowed, so that _keep sees a body that is too large.
             piece = self._stream.inflate(raw, self._limit - len(self._body) + 1)
         except Unfit as error:
             raise UndecodableBody(f"the {self._encoding} body {error}") from error
@@ -94,11 +95,11 @@ class BoundedDecoder:
         return piece
 
     def finish(self) -> bytes:
-        """The whole decoded body, once the far side has sent everything.
+        """The whole decoded body; call it after the last chunk.
 
-        A body of no bytes at all is empty in every encoding, as for a ``HEAD`` request.
+        A body of zero bytes is valid in every encoding, as in the response to a ``HEAD`` request.
 
-        :raises UndecodableBody: when a compressed body was cut off
+        :raises UndecodableBody: if a compressed body is truncated
         """
         if self._began and self._stream is not None and not self._stream.whole:
             raise UndecodableBody(

@@ -1,7 +1,7 @@
-"""Decompressing a body no further than somebody wants to have it.
+"""Incremental decompression with a limit on the output, for gzip, deflate, br and zstd.
 
-Our own requests ask for gzip and deflate, which come with Python. br and zstd are for recordings of other
-clients, and for servers that send them unasked; they need the package that httpx needs for them.
+Our own requests ask for gzip and deflate, which are part of Python. br and zstd occur in recordings of other
+clients, and some servers send them unasked; they need the same packages as in httpx.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any, Final, Protocol
 __all__ = ["PACKAGES", "Inflater", "Unfit", "Unsupported", "inflater"]
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
-"""Encodings that need a package, and what it is called; any of them will do."""
+"""Encodings that need a package, with the names of the packages; one of them is enough."""
 
 _ZSTD_SLICE: Final = 32
-"""Bytes that zstd is fed at once, as it cannot stop: no 3 of them come out as more than a block, 128 KiB."""
+"""Bytes fed to zstd at once, since it has no output limit: 3 bytes decode to at most a block, 128 KiB."""
 
 _ZSTD_WINDOW: Final = 8 * 2**20
-"""The most memory that a zstd body may ask for (RFC 9659)."""
+"""Maximum window of a zstd body, in bytes (RFC 9659 requires clients to support 8 MB)."""
 
 
 class Unsupported(Exception):
-    """An encoding that cannot be decoded here; says why."""
+    """The encoding cannot be decoded here; the message says why."""
 
 
 class Unfit(Exception):
-    """Bytes that are not in the encoding that was named; says why."""
+    """The bytes do not fit the encoding; the message says why."""
 
 
 class Inflater(Protocol):
-    """One body under decompression."""
+    """Decompresses one body."""
 
     @property
     def whole(self) -> bool:
-        """Whether the body has come to its end."""
+        """Whether the end of the compressed data was reached."""
         ...
 
-    def inflate(self, raw: bytes, enough: int) -> bytes:
-        """All that the next raw bytes come out as, or as soon as it is ``enough`` bytes, no more.
+    def inflate(self, raw: bytes, max_length: int) -> bytes:
+        """Decompress the next raw bytes; stop at about ``max_length`` decoded bytes.
 
         :raises Unfit: when the bytes do not fit the encoding
         """
@@ -49,9 +49,9 @@ class Inflater(Protocol):
 
 
 def inflater(encoding: str) -> Inflater:
-    """The inflater for a content coding, in small letters.
+    """The decompressor for a content coding, given in lower case.
 
-    :raises Unsupported: when there is none, or the package that it needs is not there
+    :raises Unsupported: if the coding is unknown or its package is not installed
     """
     match encoding:
         case "gzip" | "x-gzip" | "deflate":
@@ -67,20 +67,21 @@ def inflater(encoding: str) -> Inflater:
 class _Zlib:
     def __init__(self, encoding: str) -> None:
         self._head = b""
+        # 16 makes zlib expect a gzip header. For "deflate", the first two bytes decide: see _deflate_wbits.
         self._stream = None if encoding == "deflate" else zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     @property
     def whole(self) -> bool:
         return self._stream is not None and self._stream.eof
 
-    def inflate(self, raw: bytes, enough: int) -> bytes:
+    def inflate(self, raw: bytes, max_length: int) -> bytes:
         if self._stream is None:
             self._head += raw
             if len(self._head) < 2:
                 return b""
-            self._stream, raw = zlib.decompressobj(_deflated(self._head)), self._head
+            self._stream, raw = zlib.decompressobj(_deflate_wbits(self._head)), self._head
         try:
-            piece = self._stream.decompress(raw, enough)
+            piece = self._stream.decompress(raw, max_length)
         except zlib.error as error:
             raise Unfit(f"is corrupt: {error}") from error
         if self._stream.unused_data:
@@ -90,7 +91,7 @@ class _Zlib:
 
 class _Brotli:
     def __init__(self, brotli: ModuleType) -> None:
-        if not hasattr(brotli.Decompressor, "can_accept_more_data"):
+        if not hasattr(brotli.Decompressor, "can_accept_more_data"):  # older ones ignore the output limit
             raise Unsupported(f"needs {brotli.__name__} 1.2 or newer, which can stop in the middle")
         self._stream: Any = brotli.Decompressor()
         self._error: type[Exception] = brotli.error
@@ -99,15 +100,15 @@ class _Brotli:
     def whole(self) -> bool:
         return bool(self._stream.is_finished())
 
-    def inflate(self, raw: bytes, enough: int) -> bytes:
+    def inflate(self, raw: bytes, max_length: int) -> bytes:
         try:
-            return bytes(self._stream.process(raw, output_buffer_limit=enough)) if raw else b""
+            return bytes(self._stream.process(raw, output_buffer_limit=max_length)) if raw else b""
         except self._error as error:
             raise Unfit(f"is corrupt: {error}") from error
 
 
 class _Zstd:
-    """One frame after another, as RFC 8878 has it."""
+    """A zstd body is a sequence of frames (RFC 8878, section 3), and each needs a decompressor of its own."""
 
     def __init__(self, zstandard: ModuleType) -> None:
         self._zstandard = zstandard
@@ -117,18 +118,18 @@ class _Zstd:
     def whole(self) -> bool:
         return bool(self._stream.eof)
 
-    def inflate(self, raw: bytes, enough: int) -> bytes:
+    def inflate(self, raw: bytes, max_length: int) -> bytes:
         piece = bytearray()
         for start in range(0, len(raw), _ZSTD_SLICE):
-            left = raw[start : start + _ZSTD_SLICE]
-            while left and len(piece) < enough:
+            remaining = raw[start : start + _ZSTD_SLICE]
+            while remaining and len(piece) < max_length:
                 if self._stream.eof:
                     self._stream = self._frame()
                 try:
-                    piece += self._stream.decompress(left)
+                    piece += self._stream.decompress(remaining)
                 except self._zstandard.ZstdError as error:
                     raise Unfit(f"is corrupt: {error}") from error
-                left = self._stream.unused_data
+                remaining = self._stream.unused_data
         return bytes(piece)
 
     def _frame(self) -> Any:  # noqa: ANN401 - the package has no public name for it
@@ -145,7 +146,8 @@ def _package(encoding: str) -> ModuleType:
     raise Unsupported(f"needs the package {names[0]}: pip install {names[0]}")
 
 
-def _deflated(head: bytes) -> int:
-    """How zlib takes what servers call deflate: RFC 9110 means zlib's own header, and some send none."""
+def _deflate_wbits(head: bytes) -> int:
+    """The ``wbits`` for a deflate body: RFC 9110, 8.4.1.2, requires a zlib header; some servers omit it."""
+    # RFC 1950, 2.2: the low four bits name the method, and the first two bytes are a multiple of 31.
     has_header = head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0
     return zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS

@@ -1,4 +1,4 @@
-"""The endpoint over HTTP, with httpx. Its twin is :mod:`toolreel.http._async_endpoint`."""
+"""The sync HTTP endpoint, over httpx. Change :mod:`toolreel.http._async_endpoint` likewise."""
 
 from __future__ import annotations
 
@@ -27,27 +27,34 @@ __all__ = ["HttpEndpoint"]
 
 
 class HttpEndpoint:
-    """Any server that speaks chat completions.
+    """An endpoint for any server with an OpenAI-compatible chat completions API, over httpx.
 
-    :param base_url: with or without ``/v1``
-    :param api_key_env: name of the environment variable that holds the key; the key is sent as a
-        bearer token and stands in no record
-    :param timeout: httpx's timeouts, in seconds
-    :param max_response_bytes: decoded bytes after which a response is given up as ``too_large``
-    :param stall_timeout: seconds after which a stream is given up in which the model says nothing,
-        however often the server says that it is still there
-    :param deadline: seconds after which a response is given up, even if more of it comes
-    :param on_delta: is shown each piece of a reply as it comes
-    :param now: a clock that never goes back, in seconds
-    :param transport: an httpx transport, for example a cassette, or an httpx client with its hooks, auth and
-        proxies, used as is; the endpoint closes the transport, you close the client. The default is a client
-        over httpx's own transports
-    :param proxy: URL of a proxy, for the default transport; else the one that the environment names
-    :param http2: whether to speak HTTP/2 where the server does; needs the extra ``http2``
+    Failures of the server or the network do not raise: they become events, so that the run can retry or end.
+
+    :param base_url: base URL of the API, with or without ``/v1``, for example ``http://127.0.0.1:8080``
+    :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
+        token and is never recorded. ``None`` sends no key
+    :param timeout: httpx timeouts, in seconds; a number sets all four of them
+    :param max_response_bytes: maximum size of a response body in bytes, decompressed; a larger one fails as
+        ``too_large``
+    :param stall_timeout: seconds without text or tool calls from the model after which a stream fails as
+        ``timeout``; keep-alive comments of the server do not count
+    :param deadline: seconds after which a response that is still arriving fails as ``timeout``
+    :param on_delta: callback for each piece of a reply, as it arrives
+    :param now: monotonic clock, in seconds
+    :param transport: an httpx transport (for example one of a cassette) or an httpx client (with your hooks,
+        auth and proxies), used as is; the endpoint closes a transport, but not a client. By default the
+        endpoint makes its own client
+    :param proxy: URL of a proxy for the default transport; by default, the proxy that the environment
+        variables name
+    :param http2: whether the default transport offers HTTP/2; needs the extra ``http2``
     :param connections: maximum number of concurrent requests; further requests wait
+    :param environ: environment in which ``api_key_env`` is looked up
+    :raises EndpointConfigError: if the URL or the proxy is not usable, or the key's variable is not set
+    :raises MissingExtra: if ``http2`` is set and its package is not installed
     """
 
-    def __init__(  # noqa: PLR0913 - every setting of an endpoint has its name
+    def __init__(  # noqa: PLR0913 - settings are keyword arguments
         self,
         base_url: str,
         *,
@@ -73,7 +80,7 @@ class HttpEndpoint:
         self._requests = Requests(self._client, self.address, timeout, stall_timeout, ours=self._ours)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request and wait for the whole reply; every transport error becomes an event."""
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         try:
             response = self._client.send(self._requests.of(effect.request), stream=True)
             try:
@@ -82,23 +89,24 @@ class HttpEndpoint:
                 response.close()
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
-        except TooLarge as error:  # from a transport that records, which reads the body itself
+        except TooLarge as error:  # raised by a recording transport, which reads the body itself
             return broken(effect.ref, None, error)
 
     def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
+        # Raw bytes, since httpx decompresses without a limit. A hook or mock may have read the body already.
         chunks = response.iter_bytes() if response.is_stream_consumed else response.iter_raw()
         try:
             incoming = self._intake.of(effect, response.status_code, headers_of(response))
             for chunk in chunks:
                 incoming.take(chunk)
-                if incoming.over:
+                if incoming.over:  # some servers keep the connection open after [DONE]
                     break
             return incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
             return broken(effect.ref, response.status_code, error)
 
     def close(self) -> None:
-        """Close the connections; a client of yours stays open."""
+        """Close the connections; a client that you passed stays open."""
         if self._ours:
             self._client.close()
 

@@ -1,7 +1,6 @@
-"""One exchange with a chat-completions endpoint, without the I/O: what goes out, what came back.
+"""The parts of an HTTP exchange that need no I/O: URL, headers and body blocks; events for responses.
 
-Shared by all endpoints, whatever library carries their requests: ``http``, ``ahttp``, ``fast``, ``afast`` and
-``taped``.
+Shared by all endpoints: the httpx ones, ``toolreel.http.fast`` and the endpoint of cassettes.
 """
 
 from __future__ import annotations
@@ -33,30 +32,34 @@ __all__ = [
 ]
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
-"""Decoded bytes of a response that are taken in; a chat completion has a thousandth of that."""
+"""Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
 
 DEADLINE: Final = 3_600.0
-"""Seconds after which a response is given up even if more of it comes: every blank that a server sends resets
-the timeouts of a client."""
+"""Default maximum duration of a response, in seconds. Needed since every byte that a server sends (such as a
+blank) resets the read timeout of an HTTP client."""
 
 STALL_TIMEOUT: Final = 120.0
-"""Seconds after which a stream that says nothing is given up; thinking in silence takes a model that long
+"""Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
 (future-os#431)."""
 
 AT_ONCE: Final = 131_072
-"""Bytes up to which a request's body is joined and sent in one write; a longer one is never copied as a
-whole."""
+"""Request bodies up to this many bytes are joined and sent in one write. Longer ones are sent in blocks,
+so that a long conversation is not copied as a whole at each turn."""
 
 _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
-"""The part of a URL in which user and password stand, even where the scheme was forgotten."""
+"""The authority of a URL (user, password, host). The scheme is optional, so that a password in
+``user:password@host`` is recognized and rejected without being quoted in an error."""
 
 _VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
-_SHOWN: Final = 300
+"""A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
+
+_QUOTED: Final = 300
+"""Maximum characters of a provider's error message that an event quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where requests go, and with which key; the key never leaves this class but in a header."""
+    """The URL and headers of an endpoint; ``repr`` hides the headers, which hold the API key."""
 
     url: str
     headers: Mapping[str, str]
@@ -68,13 +71,13 @@ class Address:
     def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str]) -> Address:
         """The address for a base URL and the name of the variable that holds the key.
 
-        :raises EndpointConfigError: if the URL is none, or the variable is not set
+        :raises EndpointConfigError: if the URL is invalid, or the variable is not set
         """
         return cls(chat_url(base_url), request_headers(api_key_env, environ))
 
 
 def chat_url(base_url: str) -> str:
-    """Where chat completions are, for a base URL with or without its version.
+    """The URL of chat completions for a base URL, which may lack the version or be complete.
 
     >>> chat_url("http://127.0.0.1:8080")
     'http://127.0.0.1:8080/v1/chat/completions'
@@ -86,7 +89,7 @@ def chat_url(base_url: str) -> str:
     authority = _AUTHORITY.match(base_url)
     if authority and "@" in authority[1]:
         raise EndpointConfigError(
-            "base URL: leave user and password out of it, name a key's variable instead"
+            "base URL: leave user and password out of it; name the variable of an API key instead"
         )
     parts = _split(base_url.strip())
     path = parts.path.rstrip("/")
@@ -104,32 +107,35 @@ def _split(url: str) -> SplitResult:
     except ValueError as error:
         raise EndpointConfigError(f"base URL {url!r}: {error}") from None
     if not url.isprintable() or " " in url:
-        why = "it holds a space, or a character that is not printed"
+        why = "it contains a space or a non-printable character"
     if why:
         raise EndpointConfigError(f"base URL {url!r}: {why}")
     return parts
 
 
 def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
-    """A body in blocks that are worth a write each; a long one is never copied as a whole.
+    """Join the pieces of a body into blocks of at least 128 KiB, without copying a long body as a whole.
 
     >>> [*blocks((b"[", b"1", b"]"))]
     [b'[1]']
     """
-    held: list[bytes] = []
+    block: list[bytes] = []
     size = 0
     for piece in pieces:
-        held.append(piece)
+        block.append(piece)
         size += len(piece)
         if size >= AT_ONCE:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
+            yield b"".join(block)
+            block, size = [], 0
+    if block:
+        yield b"".join(block)
 
 
 def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """The headers of every request."""
+    """The headers of every request.
+
+    :raises EndpointConfigError: if the variable is not set, or no header can carry its value
+    """
     headers = {
         "content-type": "application/json",
         "accept": "application/json",
@@ -145,44 +151,44 @@ def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict
         )
     if not (key.isascii() and key.isprintable()):
         raise EndpointConfigError(
-            f"the environment variable {api_key_env} holds a line break or another character that no "
-            "header can carry; put the API key into it, and nothing else"
+            f"the environment variable {api_key_env} contains a line break or another character that an "
+            "HTTP header cannot carry; put the API key into it, and nothing else"
         )
     return {**headers, "authorization": f"Bearer {key}"}
 
 
 def answered(ref: int, status: int, headers: Mapping[str, str], body: bytes) -> ReplyReceived | RequestFailed:
-    """The event for a response that came whole.
+    """The event for a complete response.
 
-    A status outside 2xx is a failure, and its message is the provider's own where it gives one.
+    A status outside 2xx is a failure; its message is the provider's, if the body has one.
     """
     text = body.decode("utf-8", "replace")
     if 200 <= status < 300:
         return ReplyReceived(ref, status, text)
-    told = f"HTTP {status}: {_complaint(text)}"
-    return RequestFailed(ref, "status", told, status, text, retry_after_ms(headers))
+    message = f"HTTP {status}: {_error_message(text)}"
+    return RequestFailed(ref, "status", message, status, text, retry_after_ms(headers))
 
 
 def retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """How long the server asks to be left alone, as seconds or as a date (RFC 9110, 10.2.3).
+    """The server's ``retry-after`` in milliseconds, given as seconds or as a date (RFC 9110, 10.2.3).
 
-    A date counts from the server's own ``date``; without that it says nothing, since clocks differ.
+    A date is relative to the server's own ``date`` header; without one it is ignored, since clocks differ.
 
     >>> retry_after_ms({"retry-after": "1.5"})
     1500
     """
-    told = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", told):
-        return round(float(told) * 1000)
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", value):  # fractions are not in the RFC, but some providers send them
+        return round(float(value) * 1000)
     try:
-        then, now = parsedate_to_datetime(told), parsedate_to_datetime(headers.get("date", ""))
+        then, now = parsedate_to_datetime(value), parsedate_to_datetime(headers.get("date", ""))
         return max(0, round((then - now).total_seconds() * 1000))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError):  # TypeError: only one of the dates has a time zone
         return None
 
 
 def broken(ref: int, status: int | None, error: Stalled | TooLarge | UndecodableBody) -> RequestFailed:
-    """The event for a response whose body was not taken in."""
+    """The event for a response whose body could not be read."""
     match error:
         case Stalled():
             return RequestFailed(ref, "timeout", str(error), status)
@@ -194,11 +200,12 @@ def broken(ref: int, status: int | None, error: Stalled | TooLarge | Undecodable
             assert_never(error)
 
 
-def _complaint(text: str) -> str:
+def _error_message(text: str) -> str:
+    """The provider's error message in a body: OpenAI's form, its common variants, else the text itself."""
     match read(text).value_or(None):
         case {"error": {"message": str() as message}} | {"error": str() as message}:
-            return message[:_SHOWN] or "no text"
+            return message[:_QUOTED] or "no text"
         case {"message": str() as message} | {"detail": str() as message}:
-            return message[:_SHOWN] or "no text"
+            return message[:_QUOTED] or "no text"
         case _:
-            return text.strip()[:_SHOWN] or "no text"
+            return text.strip()[:_QUOTED] or "no text"

@@ -1,4 +1,4 @@
-"""One exchange over httpx: the request, how long it may take, and what its failures are to a run."""
+"""One exchange over httpx: building the request, timeouts, and events for httpx exceptions."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ except ImportError:
 __all__ = ["TIMEOUT", "AsyncStateless", "Requests", "Stateless", "headers_of", "lost", "while_streaming"]
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
-"""Seconds. Reading is patient: nothing comes from a server that does not stream until it is done."""
+"""Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 
 
 class _NoCookies(httpx.Cookies):
-    """A jar that stays empty."""
+    """A cookie jar that stays empty."""
 
     def extract_cookies(self, response: httpx.Response) -> None:
-        """Keep none. httpx would build a request of urllib's for it, which takes a tenth of an exchange."""
+        """Do nothing. httpx would build a urllib request here, which takes a tenth of an exchange."""
 
 
 _NO_COOKIES: Final = _NoCookies()
 
 
 class Stateless(httpx.Client):
-    """A client that forgets cookies: a reply to one run is no part of another."""
+    """An httpx client without cookies, so that the reply to one run cannot affect another."""
 
     @property
     def cookies(self) -> httpx.Cookies:
-        """None, ever."""
+        """Always empty."""
         return _NO_COOKIES
 
     @cookies.setter
     def cookies(self, cookies: object) -> None:
-        """Keep none."""
+        """Ignore cookies (httpx's constructor sets them)."""
 
 
 class AsyncStateless(httpx.AsyncClient):
@@ -50,19 +50,19 @@ class AsyncStateless(httpx.AsyncClient):
 
     @property
     def cookies(self) -> httpx.Cookies:
-        """None, ever."""
+        """Always empty."""
         return _NO_COOKIES
 
     @cookies.setter
     def cookies(self, cookies: object) -> None:
-        """Keep none."""
+        """Ignore cookies (httpx's constructor sets them)."""
 
 
 class Requests:
     """Builds the requests of one endpoint.
 
-    :param ours: whether nobody else changes the client; then its headers are merged with ours only once,
-        since that takes httpx a tenth of an exchange
+    :param ours: whether the endpoint made the client, so that nothing else changes it; its headers are then
+        merged with ours only once, since that takes httpx a tenth of an exchange
     :raises EndpointConfigError: if httpx cannot use the address
     """
 
@@ -87,7 +87,7 @@ class Requests:
         self._template = merged if ours else None
 
     def of(self, request: Request) -> httpx.Request:
-        """The request that goes out for one of a run."""
+        """The httpx request for a request of the core."""
         merged, pieces = self._template or self._merged(), request.pieces()
         size = sum(map(len, pieces))
         at_once = size <= AT_ONCE
@@ -95,21 +95,22 @@ class Requests:
             "POST",
             merged.url,
             headers=merged.headers,
+            # Not content=, which would need the body as one object, however long it is.
             stream=httpx.ByteStream(b"".join(pieces)) if at_once else _Blocks(pieces),
             extensions={**merged.extensions, "timeout": self._timeouts[request.streamed]},
         )
         built.headers["content-length"] = str(size)
         if at_once:
-            built.read()  # so that hooks find its content
+            built.read()  # so that event hooks can use request.content
         return built
 
     def _merged(self) -> httpx.Request:
-        """A request without a body, with what the client adds of its own: headers, cookies, parameters."""
+        """A request without a body, with the headers, cookies and parameters of the client."""
         return self._client.build_request("POST", self._address.url, headers=self._address.headers)
 
 
 class _Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body that goes out in blocks."""
+    """A request body that is sent in blocks."""
 
     def __init__(self, pieces: tuple[bytes, ...]) -> None:
         self._pieces = pieces
@@ -122,22 +123,22 @@ class _Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class _Awaited:
-    """Blocks in a row, awaited; no generator, of which trio warns where it is dropped half-way."""
+    """An async iterator of blocks. Not a generator, since trio warns about unfinished async generators."""
 
-    def __init__(self, left: Iterator[bytes]) -> None:
-        self._left = left
+    def __init__(self, remaining: Iterator[bytes]) -> None:
+        self._remaining = remaining
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        for block in self._left:
+        for block in self._remaining:
             return block
         raise StopAsyncIteration
 
 
 def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
-    """The timeouts of a request that is answered piece by piece: a silence is no longer than a stall.
+    """The timeouts of a streamed request: the read timeout is at most the stall timeout.
 
     >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
     Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
@@ -147,17 +148,17 @@ def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeo
 
 
 def headers_of(response: httpx.Response) -> httpx.Headers:
-    """The headers that go with what there is to read: a body that somebody has read is decoded already."""
+    """The headers that fit the readable body; one that a hook or mock has read is decoded already."""
     if not response.is_stream_consumed:
         return response.headers
     return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
 
 
 def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
-    """The event for an exchange that httpx gave up.
+    """The event for an httpx exception.
 
-    ``httpx.HTTPError`` is all that becomes an event: a stale cassette raises something else, so
-    that it can never look like a provider's failure.
+    Only ``httpx.HTTPError`` becomes an event. A stale cassette raises another class, so that it cannot look
+    like a failure of the provider.
     """
     kind: FailureKind = "broken"
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):

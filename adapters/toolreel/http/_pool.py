@@ -1,8 +1,8 @@
-"""Pools of httpx's own transports: one connection each, one transport for each concurrent request.
+"""A pool of httpx transports with one connection each, for many concurrent requests.
 
-httpx's transport has a pool inside, which looks at all of its connections for every request: at a thousand
-concurrent requests, that takes most of the CPU. A transport with one connection has nothing to look at.
-Whatever watches or mocks ``httpx.HTTPTransport`` or httpcore sees each request.
+The pool inside httpx's transport (of httpcore) scans all of its connections for every request: at a thousand
+concurrent requests, that takes most of the CPU. A transport with one connection has nothing to scan.
+Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
 """
 
 from __future__ import annotations
@@ -27,120 +27,122 @@ KEPT: Final = 100
 """Maximum number of idle connections."""
 
 EXPIRY: Final = 60.0
-"""Seconds after which an idle connection is closed: a tool may take its time, and a new connection costs a
-handshake."""
+"""Seconds after which an idle connection is closed. Longer than httpx's 5 s, since tools run between two
+requests, and a new connection costs a handshake."""
 
 _Transport = TypeVar("_Transport")
 
 
 class Pool(httpx.BaseTransport):
-    """A transport that passes each request to one of its own.
+    """A transport that sends each request over a transport of its pool.
 
-    :param make: makes a transport for one connection, which connects at its first request
+    :param make: makes a transport for one connection; it connects at its first request
     :param connections: maximum number of concurrent requests; further requests wait
     """
 
     def __init__(self, make: Callable[[], httpx.BaseTransport], connections: int) -> None:
         self._make = make
-        self._room = Semaphore(connections)
+        self._slots = Semaphore(connections)
         self._idle = _Idle[httpx.BaseTransport]()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The response of a transport that is in use until the response is closed."""
-        self._room.acquire()
-        transport = self._idle.taken() or self._make()
+        """Send the request; its transport is in use until the response is closed."""
+        self._slots.acquire()
+        transport = self._idle.take() or self._make()
         try:
             response = transport.handle_request(request)
-        except BaseException:
-            self._room.release()
+        except BaseException:  # the connection may be half-used, so it is not kept
+            self._slots.release()
             transport.close()
             raise
-        stream = _Lent(cast("httpx.SyncByteStream", response.stream), lambda: self._give_back(transport))
-        if response.is_closed:  # a mock's, whose body has been read, so that nobody closes it
+        stream = _PooledStream(
+            cast("httpx.SyncByteStream", response.stream), lambda: self._give_back(transport)
+        )
+        if response.is_closed:  # from a mock that has read the body; it is not closed again
             stream.give_back()
         response.stream = stream
         return response
 
     def _give_back(self, transport: httpx.BaseTransport) -> None:
-        spent = self._idle.kept(transport)
-        self._room.release()
+        spent = self._idle.keep(transport)
+        self._slots.release()
         for each in spent:
             each.close()
 
     def close(self) -> None:
-        """Close the connections; those that are in use, when their responses are closed."""
-        for each in self._idle.closed():
+        """Close idle connections now, and those in use when their responses are closed."""
+        for each in self._idle.close():
             each.close()
 
 
 class AsyncPool(httpx.AsyncBaseTransport):
-    """The same as :class:`Pool`, awaited."""
+    """The async version of :class:`Pool`."""
 
     def __init__(self, make: Callable[[], httpx.AsyncBaseTransport], connections: int) -> None:
         self._make = make
-        self._room = anyio.Semaphore(connections)
+        self._slots = anyio.Semaphore(connections)
         self._idle = _Idle[httpx.AsyncBaseTransport]()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The response of a transport that is in use until the response is closed."""
+        """Send the request; its transport is in use until the response is closed."""
         try:
-            self._room.acquire_nowait()  # which does not let other tasks run
+            self._slots.acquire_nowait()  # unlike acquire(), no checkpoint: it does not yield to other tasks
         except anyio.WouldBlock:
-            await self._room.acquire()
-        transport = self._idle.taken() or self._make()
+            await self._slots.acquire()
+        transport = self._idle.take() or self._make()
         try:
             response = await transport.handle_async_request(request)
         except BaseException:
-            self._room.release()
+            self._slots.release()
             with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind
                 await transport.aclose()
             raise
-        stream = _AsyncLent(
+        stream = _AsyncPooledStream(
             cast("httpx.AsyncByteStream", response.stream), lambda: self._give_back(transport)
         )
-        if response.is_closed:  # a mock's, whose body has been read, so that nobody closes it
+        if response.is_closed:  # from a mock that has read the body; it is not closed again
             await stream.give_back()
         response.stream = stream
         return response
 
     async def _give_back(self, transport: httpx.AsyncBaseTransport) -> None:
-        spent = self._idle.kept(transport)
-        self._room.release()
+        spent = self._idle.keep(transport)
+        self._slots.release()
         for each in spent:
             await each.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections; those that are in use, when their responses are closed."""
-        for each in self._idle.closed():
+        """Close idle connections now, and those in use when their responses are closed."""
+        for each in self._idle.close():
             await each.aclose()
 
 
 class _Idle(Generic[_Transport]):
-    """Transports without a request. The one used last is taken first, so that the others can expire."""
+    """Idle transports. The one used last is taken first, so that the others can expire."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._since: deque[tuple[float, _Transport]] = deque()
         self._closed = False
 
-    def taken(self) -> _Transport | None:
-        """The one used last, if there is one."""
+    def take(self) -> _Transport | None:
+        """The transport used last, if any is idle."""
         with self._lock:
             return self._since.pop()[1] if self._since else None
 
-    def kept(self, transport: _Transport) -> list[_Transport]:
-        """Keep a transport; gives those that are to be closed: expired, or too many."""
+    def keep(self, transport: _Transport) -> list[_Transport]:
+        """Keep a transport; returns those to close: expired, or more than ``KEPT``."""
         now = time.monotonic()
         with self._lock:
             self._since.append((now, transport))
-            most = 0 if self._closed else KEPT
+            max_idle = 0 if self._closed else KEPT
             spent = []
-            while self._since and (len(self._since) > most or now - self._since[0][0] > EXPIRY):
+            while self._since and (len(self._since) > max_idle or now - self._since[0][0] > EXPIRY):
                 spent.append(self._since.popleft()[1])
         return spent
 
-    def closed(self) -> list[_Transport]:
-        """Keep none from now on; gives those that are to be closed."""
+    def close(self) -> list[_Transport]:
+        """Keep none from now on; returns those to close."""
         with self._lock:
             self._closed = True
             spent = [transport for _, transport in self._since]
@@ -148,8 +150,8 @@ class _Idle(Generic[_Transport]):
         return spent
 
 
-class _Lent(httpx.SyncByteStream):
-    """The body of a response, which gives its transport back when it is closed."""
+class _PooledStream(httpx.SyncByteStream):
+    """The body of a response; closing it returns its transport to the pool."""
 
     def __init__(self, inner: httpx.SyncByteStream, back: Callable[[], None]) -> None:
         self._inner = inner
@@ -165,13 +167,13 @@ class _Lent(httpx.SyncByteStream):
             self.give_back()
 
     def give_back(self) -> None:
-        back, self._back = self._back, None  # once, however often somebody closes the response
+        back, self._back = self._back, None  # only once, even if the response is closed twice
         if back is not None:
             back()
 
 
-class _AsyncLent(httpx.AsyncByteStream):
-    """The same as :class:`_Lent`, awaited."""
+class _AsyncPooledStream(httpx.AsyncByteStream):
+    """The same as :class:`_PooledStream`, awaited."""
 
     def __init__(self, inner: httpx.AsyncByteStream, back: Callable[[], Awaitable[None]]) -> None:
         self._inner = inner

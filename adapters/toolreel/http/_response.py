@@ -1,8 +1,7 @@
-"""A response as it comes in: decoded within its bound, shown piece by piece, and watched.
+"""Reads a response chunk by chunk: size limit, deadline, stall timeout, and deltas for a listener.
 
-Shared by all endpoints. Whether a body is a stream
-is told by the body itself: some servers ignore ``stream``, some stream unasked, and either may name
-the wrong content type (llm_wiki#619).
+Shared by all endpoints. The body itself shows whether it is a stream: some servers ignore ``stream``, some
+stream unasked, and both kinds may send the wrong content type (llm_wiki#619).
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ _BLANK: Final = Stream()
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How responses are taken in."""
+    """Limits and listener for the responses of an endpoint."""
 
     limit: int
-    """Decoded bytes after which a response is given up."""
+    """Maximum decoded size of a body, in bytes."""
     stall_timeout: float
-    """Seconds after which a stream is given up in which the model says nothing."""
+    """Maximum seconds in a stream without data from the model."""
     on_delta: Listener | None
     now: Callable[[], float]
-    """Seconds on a clock that never goes back."""
+    """Monotonic clock, in seconds."""
     deadline: float = DEADLINE
-    """Seconds after which a response is given up, whatever comes."""
+    """Maximum seconds for the whole response."""
 
     def of(self, effect: SendRequest, status: int, headers: Mapping[str, str]) -> Incoming:
-        """What comes in for a request.
+        """The reader for the response to a request.
 
-        :param headers: of the response; they are asked for in lower case
+        :param headers: of the response; looked up in lower case
         :raises UndecodableBody: if the encoding of the response is not supported
         """
         return Incoming(self, effect, status, headers)
 
 
 class Incoming:
-    """One response that is being taken in, made by :meth:`Intake.of`."""
+    """Reads one response; made by :meth:`Intake.of`."""
 
     def __init__(self, intake: Intake, effect: SendRequest, status: int, headers: Mapping[str, str]) -> None:
         self._intake = intake
@@ -59,31 +58,30 @@ class Incoming:
         self._headers = headers
         self._decoder = BoundedDecoder(headers.get("content-encoding", ""), intake.limit)
         self._text = _UTF8("replace")
-        self._promised = headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._declared_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._stream = _BLANK
-        self._listening = 200 <= status < 300
-        """Whether what comes may be a stream."""
-        self._began = self._heard_at = intake.now()
+        self._may_be_stream = 200 <= status < 300
+        self._began = self._progressed_at = intake.now()
 
     @property
     def over(self) -> bool:
-        """Whether all that matters has come, though the server may keep the connection open."""
+        """Whether the stream is complete, though the server may keep the connection open."""
         return self._stream.done
 
     def take(self, raw: bytes) -> None:
-        """Take in the next raw chunk.
+        """Read the next raw chunk.
 
-        :raises Stalled: at the deadline, or if the model has not said anything for too long
-        :raises TooLarge: as soon as the decoded body is above the limit
-        :raises UndecodableBody: when the bytes do not fit the encoding
+        :raises Stalled: after the deadline, or if the model has sent nothing for too long
+        :raises TooLarge: as soon as the decoded body exceeds the limit
+        :raises UndecodableBody: if the bytes do not fit the encoding
         """
         now = self._intake.now()
         if now - self._began > self._intake.deadline:
             raise Stalled(f"the response was not complete after {self._intake.deadline:g} s, its deadline")
         piece = self._decoder.feed(raw)
         if self._stream is _BLANK and piece[:1] == b"{":
-            self._listening = False  # no stream begins as a JSON object does
-        if not self._listening:
+            self._may_be_stream = False  # a stream of events cannot start with "{", so this is plain JSON
+        if not self._may_be_stream:
             return
         before = self._stream.progress
         self._stream, deltas = self._stream.feed(self._text.decode(piece))
@@ -91,28 +89,30 @@ class Incoming:
         self._watch(now, progressed=self._stream.progress > before)
 
     def answered(self) -> ReplyReceived | RequestFailed:
-        """The event for the whole response, once no more comes or matters.
+        """The event for the whole response, after its last chunk or once it is :attr:`over`.
 
-        :raises UndecodableBody: when a compressed body was cut off
+        :raises UndecodableBody: if a compressed body is truncated
         """
+        # A stream that is over may lack the end of its compression, which finish() would reject.
         body = self._decoder.body if self.over else self._decoder.finish()
         event = answered(self._effect.ref, self._status, self._headers, body)
         if isinstance(event, ReplyReceived) and not self.over:
-            self._tell_rest(event.body)
+            self._emit_rest(event.body)
         return event
 
     def _watch(self, now: float, *, progressed: bool) -> None:
         if progressed:
-            self._heard_at = now
-        streams = self._promised if self._stream.streamed is None else self._stream.streamed
-        if streams and not self.over and now - self._heard_at > self._intake.stall_timeout:
+            self._progressed_at = now
+        # Before the first line is complete, only the content type says whether this is a stream.
+        streams = self._declared_stream if self._stream.streamed is None else self._stream.streamed
+        if streams and not self.over and now - self._progressed_at > self._intake.stall_timeout:
             raise Stalled(
                 f"no meaningful data for {self._intake.stall_timeout:g} s, though the connection was alive; "
                 "a longer stall_timeout gives the model more time"
             )
 
-    def _tell_rest(self, body: str) -> None:
-        """Show what was not shown while it came: a last line without an end, or a reply that came whole."""
+    def _emit_rest(self, body: str) -> None:
+        """Emit the missing deltas: of an unterminated last line, or of a reply that was not streamed."""
         if self._stream.streamed:
             tell(self._intake.on_delta, self._stream.close()[1])
         elif self._effect.request.streamed:

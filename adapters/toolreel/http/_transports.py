@@ -1,4 +1,4 @@
-"""How httpx's transports are made for an endpoint: with the certificates and the proxy of the environment."""
+"""Makes the default httpx transports, with the certificates and the proxy that the environment names."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class _Settings(TypedDict):
 def sync_transport(url: str, *, proxy: AnyProxy | None, http2: bool, connections: int) -> httpx.BaseTransport:
     """The transport for all requests to a URL.
 
-    With HTTP/2, one connection carries many requests, so one transport of httpx is enough.
+    With HTTP/2, one connection carries many requests, so one httpx transport is enough.
 
-    :param proxy: goes before the one that the environment names
-    :raises EndpointConfigError: if the proxy or the number of connections cannot be used
-    :raises MissingExtra: if HTTP/2 is wanted without the package that speaks it
+    :param proxy: overrides the proxy that the environment names
+    :raises EndpointConfigError: if the proxy or the number of connections is invalid
+    :raises MissingExtra: if HTTP/2 is requested and its package is not installed
     """
     settings = _settings(url, proxy, connections, http2=http2)
     if http2:
@@ -77,10 +77,10 @@ def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool
 
 @cache
 def _tls(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """The SSL context of a process: making one takes 20 ms.
+    """A shared SSL context: making one takes 20 ms.
 
-    There is one for each version of HTTP, since connections tell it what they offer, and one for what the
-    environment says of certificates, which httpx itself looks up.
+    The parameters are only cache keys. There is one context for each version of HTTP, since httpcore sets the
+    offered protocols (ALPN) on the context, and one for each certificate setting, which httpx reads itself.
     """
     return httpx.create_ssl_context()
 
@@ -88,26 +88,26 @@ def _tls(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext
 def _explicit_proxy(proxy: AnyProxy) -> httpx.Proxy:
     try:
         return proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
-    except (ValueError, httpx.InvalidURL):  # its text may hold a password
-        raise EndpointConfigError(f"the proxy cannot be used: {_EXPECTED}") from None
+    except (ValueError, httpx.InvalidURL):  # not quoted: its text may contain a password
+        raise EndpointConfigError(f"invalid proxy: {_EXPECTED}") from None
 
 
 def _proxy_of_environment(url: str) -> httpx.Proxy | None:
-    """The proxy that the environment names for an address.
+    """The proxy that the environment variables name for a URL.
 
-    httpx looks this up only for a client without a transport of its own, by a private function; the standard
-    library reads the same variables. An endpoint has one address, so one proxy is all that it needs.
+    httpx does this only for clients without a transport, in a private function; the standard library reads
+    the same variables. An endpoint has one URL, so it needs one proxy at most.
     """
     parts = urlsplit(url)
     proxies = getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all")
-    if not named or proxy_bypass(parts.netloc):
+    if not named or proxy_bypass(parts.netloc):  # no_proxy
         return None
     try:
         return httpx.Proxy(named if "://" in named else f"http://{named}")
     except (ValueError, httpx.InvalidURL):
         raise EndpointConfigError(
-            f"the proxy that the environment names for {parts.scheme} cannot be used: {_EXPECTED}"
+            f"the environment names an invalid proxy for {parts.scheme}: {_EXPECTED}"
         ) from None
 
 

@@ -40,6 +40,6 @@ def test_a_run_that_is_not_over_has_no_outcome(events: int, phase: str) -> None:
     journal = MemoryJournal(PLAN)
     run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
     unfinished = retold(PLAN, parse_journal(journal.text).events[:events])
-    told = f"the run is not over, it is in phase {phase}"
-    assert complaint(ProtocolError, lambda: unfinished.outcome) == told
-    assert complaint(ProtocolError, lambda: unfinished.completed) == told
+    message = f"the run has not ended, it is in phase {phase}"
+    assert complaint(ProtocolError, lambda: unfinished.outcome) == message
+    assert complaint(ProtocolError, lambda: unfinished.completed) == message

@@ -64,7 +64,7 @@ def test_what_is_no_base_url_is_refused_with_an_example(base_url: str) -> None:
         ("http://[::1/v1", "Invalid IPv6 URL"),
         ("http://host:eighty/v1", "Port could not be cast to integer value as 'eighty'"),
         ("http://host:99999/v1", "Port out of range 0-65535"),
-        ("http://host/\x7f", "it holds a space, or a character that is not printed"),
+        ("http://host/\x7f", "it contains a space or a non-printable character"),
     ],
 )
 def test_a_broken_base_url_is_refused_before_anything_is_sent(base_url: str, why: str) -> None:
@@ -82,7 +82,7 @@ def test_a_broken_base_url_is_refused_before_anything_is_sent(base_url: str, why
 )
 def test_user_and_password_are_refused_and_not_repeated(base_url: str) -> None:
     assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == (
-        "base URL: leave user and password out of it, name a key's variable instead"
+        "base URL: leave user and password out of it; name the variable of an API key instead"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_missing_key_is_named_by_its_variable(environ: dict[str, str]) -> None
 @pytest.mark.parametrize("key", [f"{KEY}\nsecond line", f"{KEY}\0", f"“{KEY}”"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
     told = complaint(EndpointConfigError, lambda: request_headers("API_KEY", {"API_KEY": key}))
-    assert told.startswith("the environment variable API_KEY holds a line break or another character")
+    assert told.startswith("the environment variable API_KEY contains a line break or another character")
     assert KEY not in told
 
 

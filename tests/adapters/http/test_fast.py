@@ -132,13 +132,13 @@ def test_an_address_that_is_none_is_refused(kind: type[FastEndpoint] | type[Asyn
 @pytest.mark.parametrize("settings", [{"connections": 0}, {"timeout": -1.0}, {"connect_timeout": -1.0}])
 def test_a_setting_that_cannot_be_used_is_refused(settings: dict[str, Any]) -> None:
     told = complaint(EndpointConfigError, lambda: FastEndpoint("http://127.0.0.1", **settings))
-    assert told.startswith("the endpoint's settings cannot be used: ")
+    assert told.startswith("invalid settings of the endpoint: ")
 
 
 def test_on_trio_the_endpoint_that_runs_there_is_named() -> None:
     async def ask() -> None:
         endpoint = AsyncFastEndpoint("http://127.0.0.1")
-        with pytest.raises(EndpointConfigError, match="on trio, take AsyncHttpEndpoint"):
+        with pytest.raises(EndpointConfigError, match="on trio, use AsyncHttpEndpoint"):
             await endpoint.send(asking())
 
     trio.run(ask)

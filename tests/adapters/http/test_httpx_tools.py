@@ -118,7 +118,7 @@ def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable
 @pytest.mark.parametrize("proxy", ["gopher://me:not-a-real-key@proxy.test", "http://[me:not-a-real-key@::1"])
 def test_an_explicit_proxy_that_cannot_be_used_is_refused_and_not_repeated(ask: Ask, proxy: str) -> None:
     assert complaint(EndpointConfigError, lambda: ask(proxy=proxy)) == (
-        "the proxy cannot be used: expected http://, https:// or socks5:// and a host"
+        "invalid proxy: expected http://, https:// or socks5:// and a host"
     )
 
 

@@ -148,8 +148,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_and_not_repeated(monkeypatch: py
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "gopher://me:not-a-real-key@proxy.test")
     assert complaint(EndpointConfigError, lambda: HttpEndpoint("https://models.test/v1")) == (
-        "the proxy that the environment names for https cannot be used: expected http://, https:// or "
-        "socks5:// and a host"
+        "the environment names an invalid proxy for https: expected http://, https:// or socks5:// and a host"
     )
 
 

@@ -1,4 +1,4 @@
-"""Endpoints on pyreqwest, an HTTP client in Rust, for thousands of concurrent runs: extra ``fast``."""
+"""HTTP endpoints over pyreqwest, a client in Rust, for thousands of concurrent runs (extra ``fast``)."""
 
 from typing import TYPE_CHECKING
 

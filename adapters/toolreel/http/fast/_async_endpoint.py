@@ -1,4 +1,4 @@
-"""The endpoint over HTTP, with pyreqwest, for asyncio: :mod:`toolreel.http.fast._endpoint`, awaited."""
+"""The endpoint over pyreqwest for asyncio: the async version of :mod:`toolreel.http.fast._endpoint`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from toolreel.http.fast._exchange import (
     AsyncFastClients,
     FastSettings,
     PyreqwestError,
+    content_length,
     lost,
     target,
-    told_length,
 )
 from toolreel.http.fast._waiting import on_asyncio
 from toolreel_core._protocol.effects import SendRequest
@@ -35,26 +35,29 @@ __all__ = ["AsyncFastEndpoint"]
 
 
 class AsyncFastEndpoint:
-    """Any server that speaks chat completions, asked by a client in Rust, on asyncio.
+    """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust (asyncio only).
 
-    It cannot be recorded, and the pytest plugin, which lets no replayed test out, does not see it.
+    Its traffic cannot be recorded, and the pytest plugin cannot block it in tests that replay.
 
-    :param base_url: with or without ``/v1``
-    :param api_key_env: name of the environment variable that holds the key; the key is sent as a
-        bearer token and stands in no record
-    :param timeout: seconds of silence after which a reply is given up
-    :param connect_timeout: seconds after which a server is given up that does not answer at all
-    :param max_response_bytes: decoded bytes after which a response is given up as ``too_large``
-    :param stall_timeout: seconds after which a stream is given up in which the model says nothing,
-        however often the server says that it is still there
-    :param deadline: seconds after which a response is given up, even if more of it comes
-    :param on_delta: is shown each piece of a reply as it comes
-    :param now: a clock that never goes back, in seconds
-    :param http2: whether to speak HTTP/2 where the server does
-    :param connections: how many requests may be under way at once; others wait for their turn
+    :param base_url: base URL of the API, with or without ``/v1``, for example ``http://127.0.0.1:8080``
+    :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
+        token and is never recorded. ``None`` sends no key
+    :param timeout: read timeout, in seconds
+    :param connect_timeout: connect timeout, in seconds
+    :param max_response_bytes: maximum size of a response body in bytes, decompressed; a larger one fails as
+        ``too_large``
+    :param stall_timeout: seconds without text or tool calls from the model after which a stream fails as
+        ``timeout``; keep-alive comments of the server do not count
+    :param deadline: seconds after which a response that is still arriving fails as ``timeout``
+    :param on_delta: callback for each piece of a reply, as it arrives
+    :param now: monotonic clock, in seconds
+    :param http2: whether to offer HTTP/2
+    :param connections: maximum number of concurrent requests; further requests wait
+    :param environ: environment in which ``api_key_env`` is looked up
+    :raises EndpointConfigError: if the URL or a setting is invalid, or the key's variable is not set
     """
 
-    def __init__(  # noqa: PLR0913 - every setting of an endpoint has its name
+    def __init__(  # noqa: PLR0913 - settings are keyword arguments
         self,
         base_url: str,
         *,
@@ -79,10 +82,10 @@ class AsyncFastEndpoint:
 
     @on_asyncio
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request and wait for the whole reply; every transport error becomes an event."""
-        client = self.clients.asking(streamed=effect.request.streamed)
-        asked = client.post(self._url).body_bytes(effect.request.body.encode())
-        request = asked.streamed_read_buffer_limit(PIECE).build_streamed()
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        client = self.clients.get(streamed=effect.request.streamed)
+        builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        request = builder.streamed_read_buffer_limit(PIECE).build_streamed()
         try:
             async with request as response:
                 return await self._read(effect, response)
@@ -93,13 +96,14 @@ class AsyncFastEndpoint:
         reader = response.body_reader
         try:
             incoming = self._intake.of(effect, response.status, response.headers)
-            lacking = told_length(response)
-            while lacking and not incoming.over:
+            # Waiting for the end of a body that is complete would cost another switch of threads.
+            remaining = content_length(response)
+            while remaining and not incoming.over:
                 chunk = await reader.read_chunk()
                 if chunk is None:
                     break
                 incoming.take(chunk.to_bytes())
-                lacking -= len(chunk)
+                remaining -= len(chunk)
             return incoming.answered()
         except (Stalled, TooLarge, UndecodableBody) as error:
             return broken(effect.ref, response.status, error)

@@ -1,4 +1,4 @@
-"""One exchange over pyreqwest, a client in Rust: how it is set up, and what its failures are to a run."""
+"""One exchange over pyreqwest: building the clients, and events for pyreqwest exceptions."""
 
 from __future__ import annotations
 
@@ -32,28 +32,30 @@ __all__ = [
     "FastClients",
     "FastSettings",
     "PyreqwestError",
+    "content_length",
     "lost",
     "target",
-    "told_length",
 ]
 
 _Builder = TypeVar("_Builder", bound="BaseClientBuilder")
 
 CONNECTIONS: Final = 1_000
-"""How many requests an endpoint has under way at once; more wait for their turn."""
+"""Default maximum number of concurrent requests; further requests wait."""
 
 CONNECT_TIMEOUT: Final = 10.0
-"""Seconds."""
+"""Default connect timeout, in seconds."""
 
 TIMEOUT: Final = 300.0
-"""Seconds of silence. It is patient: nothing comes from a server that does not stream until it is done."""
+"""Default read timeout, in seconds; without streaming, nothing arrives before the reply is done."""
 
 PIECE: Final = 1
-"""Bytes of a body that are waited for at once: its first piece comes with the head of the response, since
-every wait is for another thread; and no piece of a stream waits for the next."""
+"""Bytes of a body to read ahead. With 1, the first chunk arrives together with the headers, which saves a
+switch of threads, and no chunk of a stream waits for the next."""
 
 _CONNECTING: Final = "client error (Connect)"
-_SAID: Final[dict[FailureKind, str]] = {
+"""The cause by which hyper-util, under reqwest, marks a failed connection."""
+
+_MESSAGES: Final[dict[FailureKind, str]] = {
     "connect": "could not connect",
     "timeout": "timed out",
     "broken": "the exchange broke off",
@@ -62,7 +64,7 @@ _SAID: Final[dict[FailureKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FastSettings:
-    """How clients are made. Bodies come as they are sent: who takes them in decodes them within a bound."""
+    """Settings of the clients. They do not decompress, since pyreqwest would do it without a limit."""
 
     address: Address
     timeout: float
@@ -72,43 +74,43 @@ class FastSettings:
     http2: bool
 
     def set_on(self, builder: _Builder, *, streamed: bool) -> _Builder:
-        """The builder, told all of it; who asks for a stream waits no longer than a stall.
+        """The builder with these settings; when streaming, the read timeout is at most the stall timeout.
 
-        :raises EndpointConfigError: if a setting cannot be used
+        :raises EndpointConfigError: if a setting is invalid
         """
-        patience = min(self.timeout, self.stall_timeout) if streamed else self.timeout
+        read_timeout = min(self.timeout, self.stall_timeout) if streamed else self.timeout
         try:
-            builder.read_timeout(timedelta(seconds=patience))
+            builder.read_timeout(timedelta(seconds=read_timeout))
             builder.connect_timeout(timedelta(seconds=self.connect_timeout))
             builder.max_connections(self.connections)
             builder.default_headers(dict(self.address.headers))
         except ValueError as error:
-            raise EndpointConfigError(f"the endpoint's settings cannot be used: {error}") from None
+            raise EndpointConfigError(f"invalid settings of the endpoint: {error}") from None
         builder.gzip(False).brotli(False).zstd(False).deflate(False)
         return builder.follow_redirects(False).referer(False).http2(self.http2)
 
 
 class FastClients:
-    """The clients of one endpoint, made when they are needed: one asks for streams, one does not."""
+    """The clients of one endpoint: one for streamed requests and one for others, as their timeouts differ."""
 
     def __init__(self, settings: FastSettings) -> None:
         self._settings = settings
-        self._made: dict[bool, SyncClient] = {}
+        self._clients: dict[bool, SyncClient] = {}
         self._closed = False
-        self.asking(streamed=False)
+        self.get(streamed=False)
 
-    def asking(self, *, streamed: bool) -> SyncClient:
-        """The client for a request."""
+    def get(self, *, streamed: bool) -> SyncClient:
+        """The client for a request; made at its first use."""
         if self._closed:
             raise RuntimeError("this endpoint is closed")
-        if streamed not in self._made:
-            self._made[streamed] = self._settings.set_on(SyncClientBuilder(), streamed=streamed).build()
-        return self._made[streamed]
+        if streamed not in self._clients:
+            self._clients[streamed] = self._settings.set_on(SyncClientBuilder(), streamed=streamed).build()
+        return self._clients[streamed]
 
     def abort(self) -> None:
-        """Break off whatever is under way; what is asked next has new connections."""
-        for made in [self._made.pop(streamed) for streamed in (*self._made,)]:
-            made.close()
+        """Abort all requests; the next one opens a new connection."""
+        for client in [self._clients.pop(streamed) for streamed in (*self._clients,)]:
+            client.close()
 
     def close(self) -> None:
         """Close the connections."""
@@ -117,26 +119,26 @@ class FastClients:
 
 
 class AsyncFastClients:
-    """The same as :class:`FastClients`, awaited."""
+    """The async version of :class:`FastClients`."""
 
     def __init__(self, settings: FastSettings) -> None:
         self._settings = settings
-        self._made: dict[bool, Client] = {}
+        self._clients: dict[bool, Client] = {}
         self._closed = False
-        self.asking(streamed=False)
+        self.get(streamed=False)
 
-    def asking(self, *, streamed: bool) -> Client:
-        """The client for a request."""
+    def get(self, *, streamed: bool) -> Client:
+        """The client for a request; made at its first use."""
         if self._closed:
             raise RuntimeError("this endpoint is closed")
-        if streamed not in self._made:
-            self._made[streamed] = self._settings.set_on(ClientBuilder(), streamed=streamed).build()
-        return self._made[streamed]
+        if streamed not in self._clients:
+            self._clients[streamed] = self._settings.set_on(ClientBuilder(), streamed=streamed).build()
+        return self._clients[streamed]
 
     async def abort(self) -> None:
-        """Break off whatever is under way; what is asked next has new connections."""
-        for made in [self._made.pop(streamed) for streamed in (*self._made,)]:
-            await made.close()
+        """Abort all requests; the next one opens a new connection."""
+        for client in [self._clients.pop(streamed) for streamed in (*self._clients,)]:
+            await client.close()
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -145,9 +147,9 @@ class AsyncFastClients:
 
 
 def target(address: Address) -> Url:
-    """Where requests go, as pyreqwest takes it, which would read a text for each request anew.
+    """The URL of an address, parsed once instead of for each request.
 
-    :raises EndpointConfigError: if it is nowhere
+    :raises EndpointConfigError: if it is invalid
     """
     try:
         return Url(address.url)
@@ -155,28 +157,29 @@ def target(address: Address) -> Url:
         raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
 
 
-def told_length(response: BaseResponse) -> float:
-    """How many bytes a body has, after which there is nothing to wait for; no end of them if it is not told.
+def content_length(response: BaseResponse) -> float:
+    """The length of the body in bytes; infinite if the headers do not give it.
 
-    HTTP/2 tells the end of a body apart from it, and counts who leaves before that.
+    Also infinite for HTTP/2, which marks the end of a body separately: a client that stops before that resets
+    the stream, and servers count resets.
     """
     length = response.get_header("content-length") or ""
-    counted = response.version == "HTTP/1.1" and not response.get_header("transfer-encoding")
-    return int(length) if counted and length.isdecimal() else inf
+    has_length = response.version == "HTTP/1.1" and not response.get_header("transfer-encoding")
+    return int(length) if has_length and length.isdecimal() else inf
 
 
 def lost(ref: int, error: PyreqwestError) -> RequestFailed:
-    """The event for an exchange that pyreqwest gave up.
+    """The event for a pyreqwest exception.
 
-    Its own text names the URL with its query, in which there may be a key; only the last cause is told. It
-    calls a reply that does not come a failure to connect, too.
+    Its own message contains the URL with the query, which may hold a key, so only the last cause is quoted.
+    Its classes do not tell a failed connection from a missing reply; the causes do.
     """
     causes = (error.details.get("causes") if isinstance(error, DetailedPyreqwestError) else None) or []
-    told = [cause["message"] for cause in causes]
+    messages = [cause["message"] for cause in causes]
     kind: FailureKind = "broken"
-    if _CONNECTING in told:
+    if _CONNECTING in messages:
         kind = "connect"
     elif isinstance(error, RequestTimeoutError):
         kind = "timeout"
-    why = told[-1] if len(told) > 1 else error.message
-    return RequestFailed(ref, kind, f"{_SAID[kind]}: {why}")
+    why = messages[-1] if len(messages) > 1 else error.message
+    return RequestFailed(ref, kind, f"{_MESSAGES[kind]}: {why}")

@@ -1,7 +1,7 @@
-"""How the endpoints over pyreqwest wait: so that Ctrl-C or a cancellation ends it, and on asyncio alone.
+"""Makes waiting for pyreqwest interruptible by Ctrl-C and by cancellation, and rejects trio.
 
-pyreqwest blocks in Rust and looks at no signal before there is something to read. Only the main thread is
-told of signals: there, the exchange takes place in another thread, and breaks off when somebody interrupts.
+pyreqwest blocks in Rust and does not check for signals while it waits. Python handles signals in the main
+thread only, so there the exchange runs in another thread, and is aborted on ``KeyboardInterrupt``.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class _Endpoint(Protocol):
 
 _Sync = TypeVar("_Sync", bound=_Endpoint)
 _Send = TypeVar("_Send", bound=Callable[..., Coroutine[Any, Any, object]])
-_Asked = ParamSpec("_Asked")
+_Params = ParamSpec("_Params")
 _Answer = TypeVar("_Answer")
 
 
 def interruptible(
-    send: Callable[Concatenate[_Sync, _Asked], _Answer],
-) -> Callable[Concatenate[_Sync, _Asked], _Answer]:
-    """A ``send`` that blocks, and that a ``KeyboardInterrupt`` ends at once."""
+    send: Callable[Concatenate[_Sync, _Params], _Answer],
+) -> Callable[Concatenate[_Sync, _Params], _Answer]:
+    """Make a blocking ``send`` end at once on ``KeyboardInterrupt``."""
 
     @wraps(send)
-    def sent(self: _Sync, /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Answer:
+    def sent(self: _Sync, /, *args: _Params.args, **kwargs: _Params.kwargs) -> _Answer:
         if threading.current_thread() is not threading.main_thread():
             return send(self, *args, **kwargs)
-        answer = _apart().submit(send, self, *args, **kwargs)
+        answer = _sender_thread().submit(send, self, *args, **kwargs)
         try:
             return answer.result()
         except KeyboardInterrupt:
@@ -55,7 +55,7 @@ def interruptible(
 
 
 def on_asyncio(send: _Send) -> _Send:
-    """A ``send`` that asyncio has to run."""
+    """Make a ``send`` raise a clear error outside asyncio."""
 
     @wraps(send)
     async def sent(self: object, effect: SendRequest) -> object:
@@ -63,7 +63,7 @@ def on_asyncio(send: _Send) -> _Send:
             asyncio.get_running_loop()
         except RuntimeError:
             raise EndpointConfigError(
-                "the fast endpoint runs on asyncio alone; on trio, take AsyncHttpEndpoint"
+                "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
             ) from None
         return await _as_cancelled(send(self, effect))
 
@@ -72,30 +72,31 @@ def on_asyncio(send: _Send) -> _Send:
 
 @coroutine
 def _as_cancelled(sending: Coroutine[Any, Any, object]) -> Generator[Any, Any, object]:
-    """What is sent, ended by the very cancellation that it was told of.
+    """Run the coroutine; on cancellation, raise the original ``CancelledError`` again.
 
-    pyreqwest raises one of its own, which anyio's scopes do not know for theirs.
+    pyreqwest raises a new one, which anyio's cancel scopes do not recognize as theirs.
     """
-    told: asyncio.CancelledError | None = None
+    original: asyncio.CancelledError | None = None
     try:
+        # Drives the coroutine by hand, as ``await`` would, to see the exception that is thrown in.
         waiting = sending.send(None)
         while True:
             try:
-                woken = yield waiting
+                result = yield waiting
             except asyncio.CancelledError as error:
-                told = error
+                original = error
                 waiting = sending.throw(error)
             else:
-                waiting = sending.send(woken)
+                waiting = sending.send(result)
     except StopIteration as ended:
         return ended.value
     except asyncio.CancelledError as own:
-        raise told or own from None
+        raise original or own from None
     finally:
         sending.close()
 
 
 @cache
-def _apart() -> ThreadPoolExecutor:
-    """The one thread in which the main thread's exchanges take place."""
+def _sender_thread() -> ThreadPoolExecutor:
+    """The thread that runs the exchanges of the main thread."""
     return ThreadPoolExecutor(1, "toolreel-fast")
