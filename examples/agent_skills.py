@@ -25,7 +25,7 @@ from toolreel import (
 )
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel.tools.skills import skill_tools, skills_message
-from toolreel.tools.skills._host import read_skills
+from toolreel.tools.skills._folders import read_skills
 
 INSTRUCTIONS = """\
 ---

@@ -6,8 +6,6 @@ import sys
 
 from toolreel._errors import MissingExtra
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line, or report the missing extra."""

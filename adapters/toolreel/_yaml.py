@@ -20,8 +20,6 @@ from typing import Any, Final, Literal, TypeAlias
 import yaml
 from yaml.reader import Reader, ReaderError
 
-__all__ = ["TAG", "Rules", "Scalar", "YamlError", "read_tree"]
-
 Scalar: TypeAlias = "bool | int | float | str | bytes | None"
 
 TAG: Final = "tag:yaml.org,2002:"

@@ -77,7 +77,8 @@ from toolreel_core._protocol.state import (
     Waiting,
 )
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import Reply, normalize_reply
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import Delta, Stream
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider

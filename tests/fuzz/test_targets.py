@@ -18,8 +18,10 @@ from tests.fuzz.targets import TARGETS, Target, inputs
 from tests.fuzz.written import DIALECTS_WRITTEN, SPOKEN_OF, written
 from toolreel_core._jsontext.canonical import NOTHING, Json, canonical
 from toolreel_core._replies.calls.arguments import ArgumentError, ArgumentsRead, read_arguments
-from toolreel_core._replies.normalize import Reply, normalize_reply
-from toolreel_core._text_calls.parse import DIALECTS, TextCalls, text_calls
+from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.reply import Reply
+from toolreel_core._text_calls.catalogue import DIALECTS
+from toolreel_core._text_calls.parse import TextCalls, text_calls
 
 QUICK_ATTACKS = partial(attacks.check, size=2_048, seconds=60)
 QUICK = {**TARGETS, "attacks": replace(TARGETS["attacks"], check=QUICK_ATTACKS)}

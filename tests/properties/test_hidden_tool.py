@@ -27,11 +27,13 @@ from toolreel._driver.ports import ToolHost
 from toolreel._driver.sync import run
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.testing._scripted import ScriptedTools, calling, saying
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel.tools._router import Router
 from toolreel.tools.mcp._host import McpTools
 from toolreel.tools.openapi._host import OpenApiTools
-from toolreel.tools.skills._host import read_skills, skill_tools
+from toolreel.tools.skills._folders import read_skills
+from toolreel.tools.skills._host import skill_tools
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool

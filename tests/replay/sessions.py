@@ -24,7 +24,8 @@ from toolreel.demo._workspace import workspace
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools, ToolLike
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import ToolLike
 
 __all__ = [
     "ADOPTED",

@@ -12,8 +12,6 @@ from toolreel.demo._session import demo_cassette, demo_drivers
 from toolreel.demo._workspace import workspace
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["demo_command"]
-
 
 @click.command("demo", epilog=EPILOG)
 @click.option(

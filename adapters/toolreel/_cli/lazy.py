@@ -10,8 +10,6 @@ from importlib import import_module
 
 import click
 
-__all__ = ["LazyCommand", "LazyGroup"]
-
 
 class LazyCommand(click.Command):
     """A placeholder for a command whose module has not been imported."""

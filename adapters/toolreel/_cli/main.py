@@ -11,8 +11,6 @@ import click
 from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._cli.output.errors import EPILOG
 
-__all__ = ["toolreel"]
-
 _COMMANDS: Final = (
     LazyCommand(
         "cassettes",

@@ -18,8 +18,6 @@ from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.limits import check_surface, largest, shares
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["allow_option", "deny_option", "tools_command"]
-
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 
 allow_option = click.option(

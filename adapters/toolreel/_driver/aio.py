@@ -19,8 +19,6 @@ from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.state import State, Step
 
-__all__ = ["ago_on", "arun"]
-
 
 async def arun(
     plan: Plan, performer: AsyncPerformer, *, journal: Journal | None = None, observe: Observer | None = None

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven
 
-__all__ = ["Always", "AsyncLater", "Later", "Never"]
-
 
 @dataclass(frozen=True, slots=True)
 class Always:

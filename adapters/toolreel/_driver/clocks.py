@@ -8,8 +8,6 @@ from toolreel._errors import MissingExtra
 from toolreel_core._protocol.effects import Wait
 from toolreel_core._protocol.events import WaitElapsed
 
-__all__ = ["AsyncSystemClock", "InstantClock", "SystemClock"]
-
 
 class SystemClock:
     """Sleeps, blocking the calling thread."""

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-__all__ = ["tell"]
-
 _Item = TypeVar("_Item")
 
 

@@ -21,8 +21,6 @@ from toolreel._driver.ports import (
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import Event
 
-__all__ = ["AsyncPorts", "Ports"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ports:

@@ -20,23 +20,6 @@ from toolreel_core._protocol.events import (
 from toolreel_core._protocol.notes import Note
 from toolreel_core._replies.streaming.stream import Delta
 
-__all__ = [
-    "Approver",
-    "AsyncApprover",
-    "AsyncClock",
-    "AsyncEndpoint",
-    "AsyncPerformer",
-    "AsyncToolHost",
-    "Clock",
-    "Endpoint",
-    "Journal",
-    "Listener",
-    "Observer",
-    "Performer",
-    "ToolHost",
-    "Wanted",
-]
-
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
 

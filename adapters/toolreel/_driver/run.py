@@ -13,8 +13,6 @@ from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
 from toolreel_core._protocol.state import Settled, State
 
-__all__ = ["Run", "outcome_of", "retold"]
-
 
 @dataclass(frozen=True, slots=True)
 class Run:

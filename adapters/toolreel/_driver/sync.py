@@ -15,8 +15,6 @@ from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.state import State, Step
 
-__all__ = ["go_on", "run"]
-
 
 def run(
     plan: Plan, performer: Performer, *, journal: Journal | None = None, observe: Observer | None = None

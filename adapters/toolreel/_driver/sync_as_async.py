@@ -18,8 +18,6 @@ from toolreel_core._protocol.events import (
     WaitElapsed,
 )
 
-__all__ = ["ImmediateApprover", "ImmediateClock", "ImmediateEndpoint", "ImmediatePerformer", "ImmediateTools"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImmediateEndpoint:

@@ -12,8 +12,6 @@ from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
 from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
 from toolreel_core._protocol.state import State
 
-__all__ = ["AsyncStopwatch", "Stopwatch"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:

@@ -30,8 +30,6 @@ from toolreel._secrets.locations import refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event
 
-__all__ = ["FileJournal", "ReopenedJournal"]
-
 _CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
 """Windows cannot rename an open file."""
 

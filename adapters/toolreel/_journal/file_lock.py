@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import IO
 
-__all__ = ["taken"]
-
 if sys.platform == "win32":
     import msvcrt
 

@@ -12,8 +12,6 @@ from typing import Generic, TypeVar
 
 from toolreel._errors import AdapterError
 
-__all__ = ["Versions"]
-
 _Document = TypeVar("_Document")
 
 

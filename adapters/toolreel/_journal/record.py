@@ -24,19 +24,6 @@ from toolreel_core._protocol.codec import VERSION, decode_event, decode_plan, en
 from toolreel_core._protocol.effects import ANSWERS, fingerprint
 from toolreel_core._protocol.events import Event
 
-__all__ = [
-    "VERSIONS",
-    "Lines",
-    "MemoryJournal",
-    "Record",
-    "Recorded",
-    "event_line",
-    "header_line",
-    "parse_journal",
-    "read_journal",
-    "unfinished",
-]
-
 Lines: TypeAlias = Sequence[Mapping[str, Json]]
 """A journal as parsed JSON, line by line; the first is the header."""
 

@@ -28,8 +28,6 @@ from toolreel_core._protocol.events import (
 )
 from toolreel_core._protocol.state import Settled
 
-__all__ = ["Stop", "carry", "ending"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stop:

@@ -17,8 +17,6 @@ from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolSurface
 
-__all__ = ["NOTHING_CHANGED", "Changes"]
-
 _NO_PRESET: Final = Preset()
 
 

@@ -11,8 +11,6 @@ from toolreel._replay.fork import Forked, fork
 from toolreel._replay.trace import Source
 from toolreel_core._protocol.outcome import Outcome
 
-__all__ = ["Counterfactual", "counterfactual"]
-
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:

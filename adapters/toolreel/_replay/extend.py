@@ -10,8 +10,6 @@ from toolreel._journal.record import Record, Recorded
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel_core._protocol.events import CancelRequested, Event
 
-__all__ = ["AsyncExtending", "Extending", "uncancelled"]
-
 
 class Extending:
     """A performer that answers from a journal; after its last line, another performer answers."""

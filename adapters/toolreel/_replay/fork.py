@@ -37,8 +37,6 @@ from toolreel_core._protocol.events import Event, ToolReturned
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._protocol.state import State
 
-__all__ = ["Beginning", "Forked", "beginning", "fork"]
-
 
 @dataclass(frozen=True, slots=True)
 class Beginning:

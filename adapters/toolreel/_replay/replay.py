@@ -19,7 +19,8 @@ from toolreel._errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.record import MemoryJournal, Recorded, read_journal
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
-from toolreel.tools._python.host import PythonTools, ToolLike
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel.cassette._tape import Recording
     from toolreel.tools._python.async_host import AsyncPythonTools
-
-__all__ = [
-    "DRIVERS",
-    "Driver",
-    "Replayed",
-    "Toolset",
-    "check_surface",
-    "companion",
-    "load_trio",
-    "recording_files",
-    "replay",
-]
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")

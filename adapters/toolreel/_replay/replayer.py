@@ -25,8 +25,6 @@ from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived
 if TYPE_CHECKING:
     from toolreel.cassette._tape import Recording
 
-__all__ = ["CHAT", "AsyncRehearsal", "Breaks", "Rehearsal", "breaks_in", "came_whole", "shown"]
-
 Breaks: TypeAlias = Callable[[SendRequest], bool]
 """Whether the next answer of a cassette to a request is a failed exchange."""
 

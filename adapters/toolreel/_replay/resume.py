@@ -19,8 +19,6 @@ from toolreel._driver.sync import go_on
 from toolreel._journal.file import ReopenedJournal
 from toolreel._replay.trace import retrace
 
-__all__ = ["aresume", "resume"]
-
 
 def resume(
     path: Path | str,

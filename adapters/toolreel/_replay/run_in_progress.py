@@ -12,8 +12,6 @@ from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.state import Step
 
-__all__ = ["Answered", "Underway"]
-
 
 class Answered(NamedTuple):
     """An event of a run, and the effect that it answers."""

@@ -20,8 +20,6 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
 
-__all__ = ["TapedEndpoint"]
-
 _KINDS: Final[dict[str, FailureKind]] = {
     "ConnectError": "connect",
     "ConnectTimeout": "connect",

@@ -29,9 +29,7 @@ from toolreel_core._protocol.events import (
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import Reply
-
-__all__ = ["Source", "Trace", "Traced", "cut", "opened", "retrace"]
+from toolreel_core._replies.reply import Reply
 
 Source: TypeAlias = Recorded | Path | str
 """A recorded run: a journal that was read, or the path of a journal or a cassette."""

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 
 from toolreel_core._jsontext.canonical import Json, canonical, quote
 
-__all__ = ["SharedBeginnings"]
-
 
 class SharedBeginnings:
     """Remembers the last body of a conversation, and finds the common prefix of the next one."""

@@ -10,20 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-__all__ = [
-    "KEY_NAMES",
-    "LOGIN_NAMES",
-    "PLACEHOLDER",
-    "are_credentials",
-    "has_a_digit",
-    "is_a_key",
-    "is_a_password",
-    "is_userinfo",
-    "looks_random",
-    "names_a_secret",
-    "part",
-]
-
 LOGIN_NAMES: Final = r"password|passwd|passphrase|pwd"
 """Names of passwords, as a regular expression without a group."""
 KEY_NAMES: Final = (

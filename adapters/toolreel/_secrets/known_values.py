@@ -13,8 +13,6 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from toolreel._secrets.rules import VARIABLE, SecretRules, rules_in
 from toolreel._secrets.urls import is_secret_parameter
 
-__all__ = ["known_secrets", "secrets_sent", "spellings"]
-
 _SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 _PATH_NAME: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
 _PLACE: Final = re.compile(r"[./~]|[A-Za-z]:\\")

@@ -17,8 +17,6 @@ from toolreel._secrets.scan import Leak, leaks, spoken
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
 from toolreel_core._jsontext.canonical import Json, canonical, read
 
-__all__ = ["body_texts", "interaction_texts", "leaks_at", "line_texts", "refuse_secrets_in_line", "unseen"]
-
 _GZIP: Final = b"\x1f\x8b"
 _UNPACKED: Final = 64 * 2**20
 _NESTED: Final = 4

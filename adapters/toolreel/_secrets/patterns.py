@@ -25,8 +25,6 @@ from toolreel._secrets.heuristics import (
     part,
 )
 
-__all__ = ["EMAIL", "SHAPES", "Shape", "shaped"]
-
 _START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 """Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
 part of a word."""

@@ -25,8 +25,6 @@ from toolreel._errors import SecretRulesError
 from toolreel._secrets.patterns import EMAIL, SHAPES, Shape
 from toolreel_core._internal.globs import fits
 
-__all__ = ["VARIABLE", "SecretRules", "read_rules", "rules_in"]
-
 VARIABLE: Final = "TOOLREEL_SECRETS"
 """The environment variable with the path of the rules file."""
 

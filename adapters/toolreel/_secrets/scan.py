@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._secrets.known_values import known_secrets, spellings
+from toolreel._secrets.known_values import spellings
 from toolreel._secrets.patterns import shaped
 from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel_core._replies.streaming.stream import deltas_in
-
-__all__ = ["Leak", "known_secrets", "leaks", "secrets_in", "spoken"]
 
 _EXCERPT: Final = 40
 

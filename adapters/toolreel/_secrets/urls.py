@@ -6,8 +6,6 @@ import re
 from typing import Final
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
-__all__ = ["is_secret_parameter", "scrubbed_url"]
-
 _NAMES: Final = (
     "key|apikey|token|secret|password|passwd|pwd|passphrase|signature|sig|hmac|sas|auth|authorization"
     "|credentials?|accesskeyid|jwt|session|sessionid|sid"

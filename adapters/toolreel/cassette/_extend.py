@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from toolreel._errors import MissingExtra
 from toolreel.cassette._responses import replayed
-from toolreel.cassette._transports import BODY_LIMIT, AsyncRecordTransport, Recording, RecordTransport
+from toolreel.cassette._tape import Recording
+from toolreel.cassette._transports import BODY_LIMIT, AsyncRecordTransport, RecordTransport
 
 try:
     import httpx
 except ImportError as error:
     raise MissingExtra.of("record", "httpx") from error
-
-__all__ = ["AsyncExtendTransport", "ExtendTransport"]
 
 
 class ExtendTransport(httpx.BaseTransport):

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-__all__ = ["KINDS", "NO_RESPONSE", "Break", "is_unanswered", "unanswered"]
-
 KINDS: Final = (
     "CloseError",
     "ConnectError",

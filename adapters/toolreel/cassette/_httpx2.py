@@ -26,8 +26,6 @@ try:
 except ImportError:
     raise MissingExtra.of("httpx2", "httpx2") from None
 
-__all__ = ["AsyncHttpx2Transport", "Httpx2Transport"]
-
 
 class Httpx2Transport(httpx2.BaseTransport):
     """Offers an httpx transport to an ``httpx2.Client``."""

@@ -12,8 +12,6 @@ from toolreel.cassette._request_key import canonical_body, endpoint
 if TYPE_CHECKING:
     from vcr.request import Request
 
-__all__ = ["RERECORD", "Asked", "named", "told"]
-
 RERECORD: Final = "If the change is meant, record the session again"
 
 _COMPARED: Final = 50

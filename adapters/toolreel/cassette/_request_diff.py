@@ -11,17 +11,6 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, canonical, either, read
 
-__all__ = [
-    "ABSENT",
-    "Change",
-    "agreement",
-    "changes",
-    "clipped",
-    "difference",
-    "drift",
-    "first_change",
-]
-
 ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""
 

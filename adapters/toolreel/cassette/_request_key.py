@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 from toolreel._secrets.urls import scrubbed_url
 from toolreel_core._jsontext.canonical import canonical, read
 
-__all__ = ["RequestKey", "canonical_body", "endpoint", "request_key"]
-
 RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
 """Method and endpoint, and the canonical body in pieces; how it is split does not matter."""
 

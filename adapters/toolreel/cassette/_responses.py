@@ -22,8 +22,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "httpx") from error
 
-__all__ = ["broken_off", "is_stream", "pieces_of", "refuse_unreadable", "replayed", "response_of"]
-
 # An event ends with an empty line; the SSE standard allows LF, CRLF and CR as line ends.
 _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel._errors import MissingExtra
 from toolreel.cassette._extend import AsyncExtendTransport, ExtendTransport
+from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
     AsyncReplayTransport,
-    Recording,
     RecordTransport,
     ReplayTransport,
 )
@@ -42,8 +42,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-
-__all__ = ["MODES", "Mode", "Session", "Way", "use_cassette", "way_of"]
 
 Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 """How a cassette is used: ``replay``, ``record``, ``auto`` or ``extend``; see :func:`use_cassette`."""

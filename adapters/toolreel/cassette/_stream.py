@@ -23,8 +23,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "httpx") from error
 
-__all__ = ["AsyncTapedStream", "TapedStream", "Taping"]
-
 
 class Taping:
     """Collects a streamed response; made by :meth:`of`."""

@@ -13,9 +13,9 @@ from threading import Lock
 from typing import Any, Final
 
 from toolreel._errors import CassetteError, MissingExtra
+from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import secrets_sent
 from toolreel._secrets.rules import SecretRules
-from toolreel._secrets.scan import known_secrets as known_secrets_of
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._failures import Break, is_unanswered, unanswered
 from toolreel.cassette._format import serializer as cassette_format
@@ -31,8 +31,6 @@ try:
     from vcr.request import Request
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
-
-__all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "Exchange", "Recording", "StoredResponse", "scrubbed"]
 
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
 """The only request headers that a cassette stores."""

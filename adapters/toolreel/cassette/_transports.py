@@ -32,18 +32,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "httpx") from error
 
-__all__ = [
-    "BODY_LIMIT",
-    "AsyncRecordTransport",
-    "AsyncReplayTransport",
-    "RecordTransport",
-    "Recording",
-    "ReplayTransport",
-    "StoredResponse",
-    "recording",
-    "replaying",
-]
-
 BODY_LIMIT: Final = 64 * 2**20
 """Default maximum size of a recorded response body, in bytes, decoded."""
 

@@ -14,8 +14,6 @@ from typing import Final
 
 from toolreel.cassette._request_key import RequestKey
 
-__all__ = ["Unplayed"]
-
 _SHORT: Final = 3
 """Pieces of a body that shares none: the part before the messages, the messages, and the part after."""
 

@@ -9,8 +9,6 @@ from typing import Final
 from toolreel._errors import CassetteError
 from toolreel._replay.replay import DRIVERS, Driver
 
-__all__ = ["demo_cassette", "demo_drivers"]
-
 _NAME: Final = "local--qwen2.5-coder-1.5b.yaml"
 _HERE: Final = Path(__file__).parent
 

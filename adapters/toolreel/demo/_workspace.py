@@ -8,9 +8,8 @@ from __future__ import annotations
 import copy
 from typing import Final, TypeAlias
 
-from toolreel.tools._python.host import ToolError, ToolLike
-
-__all__ = ["TOOLS", "Workspace", "workspace"]
+from toolreel.tools._call_context import ToolError
+from toolreel.tools._python.tool import ToolLike
 
 Value: TypeAlias = str | int
 Section: TypeAlias = dict[str, Value]

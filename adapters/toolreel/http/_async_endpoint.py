@@ -24,8 +24,6 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["AsyncHttpEndpoint"]
-
 
 class AsyncHttpEndpoint:
     """An endpoint for any server with an OpenAI-compatible chat completions API (asyncio and trio).

@@ -12,8 +12,6 @@ from typing import Final
 from toolreel._errors import AdapterError
 from toolreel.http._decompression import Inflater, Unfit, Unsupported, inflater
 
-__all__ = ["ACCEPT_ENCODING", "BodyError", "BoundedDecoder", "Stalled", "TooLarge", "UndecodableBody"]
-
 ACCEPT_ENCODING: Final = "gzip, deflate"
 """The ``accept-encoding`` of our requests: the encodings that Python itself can decode. Other clients (in
 recordings) ask for more and servers may send anything, so br and zstd are decoded if their packages exist."""

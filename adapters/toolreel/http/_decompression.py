@@ -12,8 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, Protocol
 
-__all__ = ["PACKAGES", "Inflater", "Unfit", "Unsupported", "inflater"]
-
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
 """Encodings that need a package, with the names of the packages; one of them is enough."""
 

@@ -23,8 +23,6 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["HttpEndpoint"]
-
 
 class HttpEndpoint:
     """An endpoint for any server with an OpenAI-compatible chat completions API, over httpx.

@@ -17,20 +17,6 @@ from toolreel.http._bounded_body import ACCEPT_ENCODING, Stalled, TooLarge, Unde
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
-__all__ = [
-    "AT_ONCE",
-    "DEADLINE",
-    "MAX_RESPONSE_BYTES",
-    "STALL_TIMEOUT",
-    "Address",
-    "answered",
-    "blocks",
-    "broken",
-    "chat_url",
-    "request_headers",
-    "retry_after_ms",
-]
-
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
 

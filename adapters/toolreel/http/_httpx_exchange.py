@@ -16,8 +16,6 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["TIMEOUT", "AsyncStateless", "Requests", "Stateless", "headers_of", "lost", "while_streaming"]
-
 TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 

@@ -21,8 +21,6 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["EXPIRY", "KEPT", "AsyncPool", "Pool"]
-
 KEPT: Final = 100
 """Maximum number of idle connections."""
 

@@ -19,8 +19,6 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Stream, deltas_in
 
-__all__ = ["Incoming", "Intake"]
-
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 _BLANK: Final = Stream()
 

@@ -18,8 +18,6 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["CONNECTIONS", "AnyProxy", "async_transport", "sync_transport"]
-
 CONNECTIONS: Final = 1_000
 """Maximum number of concurrent requests of an endpoint; further requests wait."""
 

@@ -18,8 +18,6 @@ from toolreel.presets._toml import read_file, read_toml
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._settings.config import LoopConfig
 
-__all__ = ["CATALOGUE_VARIABLE", "config_from_presets", "shipped", "with_files"]
-
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
 """Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
 

@@ -13,8 +13,6 @@ try:
 except ImportError:
     raise MissingExtra.of("tokens", "tokenizers") from None
 
-__all__ = ["register_tokenizer"]
-
 
 def register_tokenizer(name: str, path: Path | str) -> None:
     """Register a model's tokenizer as a token estimator under a name.

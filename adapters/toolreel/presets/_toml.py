@@ -12,8 +12,6 @@ from typing import Any, Final, TypeVar
 from toolreel._errors import AdapterError
 from toolreel_core._internal.tables import PlaceError
 
-__all__ = ["line_at", "read_file", "read_toml"]
-
 _Built = TypeVar("_Built")
 
 _TITLE: Final = re.compile(r"\s*\[[^\]]")

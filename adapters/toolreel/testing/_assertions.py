@@ -1,8 +1,7 @@
 """Assertions about a run: which tools were called, with which arguments, in which order, and its outcome.
 
->>> from toolreel import Ports, PythonTools, ScriptedEndpoint, run
->>> from toolreel.testing._scripted import calling, saying
->>> from toolreel_core import Plan
+>>> from toolreel import Plan, Ports, PythonTools, run
+>>> from toolreel.testing import ScriptedEndpoint, calling, saying
 >>> def stock(part: str) -> int:
 ...     '''How many of a part are in stock.'''
 ...     return 4
@@ -42,8 +41,6 @@ from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
 from toolreel_core._protocol.state import Settled
-
-__all__ = ["Claims", "assert_reel"]
 
 Call: TypeAlias = str | ExpectedCall
 """An expected call: the name of a tool for any call of it, or a result of :func:`call`."""

@@ -14,8 +14,6 @@ from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled
 
-__all__ = ["CallMade", "ExpectedCall", "call", "calls_made", "fits_in_any_order", "fits_in_order", "listing"]
-
 _MAX_DISPLAY: Final = 100
 """Maximum length of a value in a listing."""
 

@@ -12,8 +12,6 @@ from toolreel._errors import CassetteError
 from toolreel._replay.replay import companion
 from toolreel_core._jsontext.digest import digest
 
-__all__ = ["ReelFiles", "files_by_name", "files_of_test"]
-
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")

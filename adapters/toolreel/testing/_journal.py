@@ -16,8 +16,6 @@ from toolreel_core._jsontext.canonical import JsonText, parse
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event
 
-__all__ = ["ReelJournal"]
-
 
 class ReelJournal:
     """Collects the events of a run.

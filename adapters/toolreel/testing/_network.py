@@ -11,8 +11,6 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 from unittest.mock import patch
 
-__all__ = ["LOOPBACK", "NetworkBlocked", "network_blocked"]
-
 LOOPBACK: Final = "loopback"
 """Name for this machine among the allowed hosts."""
 

@@ -37,18 +37,6 @@ import pytest
 if TYPE_CHECKING:
     from toolreel.testing._reel import Reel
 
-__all__ = [
-    "pytest_addoption",
-    "pytest_configure",
-    "pytest_itemcollected",
-    "pytest_runtest_call",
-    "pytest_runtest_makereport",
-    "pytest_runtest_setup",
-    "pytest_runtest_teardown",
-    "pytest_terminal_summary",
-    "reel",
-]
-
 _GIVEN: Final = pytest.StashKey[bool]()
 """Whether a test uses a reel, directly or through a fixture."""
 

@@ -19,8 +19,6 @@ from toolreel.testing._reel import Reel
 from toolreel.testing._tape import LiveSide
 from toolreel_core._errors import ReplayMismatch
 
-__all__ = ["PASSED", "played_out", "readable", "reel_of"]
-
 PASSED: Final = pytest.StashKey[bool]()
 """Whether a test has passed; false until the call phase ends."""
 

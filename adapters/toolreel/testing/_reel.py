@@ -28,7 +28,8 @@ from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
 from toolreel.testing._tape import LiveSide, ReelTape
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools, ToolLike
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool
@@ -38,8 +39,6 @@ try:
     import anyio.to_thread
 except ImportError:
     raise MissingExtra.of("http", "anyio") from None
-
-__all__ = ["Reel", "rerun"]
 
 
 class Reel(ReelTape):

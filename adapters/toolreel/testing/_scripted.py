@@ -20,8 +20,6 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolRet
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies.streaming.stream import deltas_in
 
-__all__ = ["Lost", "ScriptedEndpoint", "ScriptedTools", "calling", "saying", "streaming"]
-
 
 @dataclass(frozen=True, slots=True)
 class Lost:

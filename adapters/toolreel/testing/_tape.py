@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from toolreel._errors import CassetteError, EndpointConfigError, MissingExtra
 from toolreel._replay.replayer import Breaks, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel._secrets.scan import known_secrets
+from toolreel._secrets.known_values import known_secrets
+from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
     AsyncReplayTransport,
-    Recording,
     RecordTransport,
     ReplayTransport,
 )
@@ -29,8 +29,6 @@ except ImportError:
 
 if TYPE_CHECKING:
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-
-__all__ = ["LiveSide", "ReelTape"]
 
 _REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""

@@ -16,8 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-__all__ = ["BoundedProcess", "Output", "ProcessResult", "inherited_environment"]
-
 _CHUNK_SIZE: Final = 64 * 1024
 _GRACE: Final = 1.0
 """Seconds to read output after the process has exited. Limited, because a descendant that left the process

@@ -19,17 +19,6 @@ from toolreel._errors import AdapterError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
 
-__all__ = [
-    "CurrentCall",
-    "Deps",
-    "Progress",
-    "ProgressListener",
-    "RunContext",
-    "ToolError",
-    "current_call",
-    "running",
-]
-
 Deps = TypeVar("Deps")
 """Type of the dependencies that the tools of a host share: a database, a client, the current user."""
 

@@ -12,8 +12,6 @@ from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
-__all__ = ["failure", "keywords", "succeeded", "timed_out", "timeout_event"]
-
 _REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
 
 

@@ -22,8 +22,6 @@ from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._protocol.effects import RunTool
 
-__all__ = ["run_request", "serve_request"]
-
 
 def serve_request() -> None:
     """Read a request from stdin, run it, and write the response to stdout."""

@@ -20,8 +20,6 @@ from toolreel.tools._bounded_process import BoundedProcess, inherited_environmen
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Crash", "IsolatedCall", "Isolation", "target_of"]
-
 _MIB: Final = 2**20
 _INHERITED: Final = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
 _PROGRAM: Final = (

@@ -13,8 +13,6 @@ from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_not_implemented
 from toolreel_core._tools.result import failed
 
-__all__ = ["AsyncRouter", "Router"]
-
 _Host = TypeVar("_Host")
 
 

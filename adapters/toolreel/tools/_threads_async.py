@@ -22,8 +22,6 @@ from toolreel_core._protocol.events import ToolReturned
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["ThreadedTools", "awaited", "in_thread"]
-
 _Result = TypeVar("_Result")
 
 

@@ -18,8 +18,6 @@ from pyrsistent import PVector, pvector
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 
-__all__ = ["BLOCK", "HANDFUL", "Rope"]
-
 BLOCK: Final = 32_768
 """Minimum bytes of a full block."""
 HANDFUL: Final = 8

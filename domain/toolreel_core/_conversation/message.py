@@ -12,17 +12,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
 from toolreel_core._settings.overrides import merged
 
-__all__ = [
-    "AssistantMessage",
-    "Message",
-    "SentCall",
-    "SystemMessage",
-    "ToolMessage",
-    "UserMessage",
-    "wire",
-    "wire_tree",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:

@@ -22,20 +22,6 @@ from toolreel_core._internal.registry import Registry
 from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
 from toolreel_core._tools.result import Envelope, envelope_of
 
-__all__ = [
-    "Cost",
-    "HistoryPolicy",
-    "Turn",
-    "drop_old_tool_turns",
-    "history_policies",
-    "history_policy",
-    "keep_newest_turns",
-    "reduced",
-    "register_history_policy",
-    "shorten_old_tool_results",
-    "turns",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:

@@ -31,8 +31,6 @@ from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.result import failed
 
-__all__ = ["Outgoing", "Projection", "arranged", "project", "turn_begins"]
-
 _NO_IDS: Final[PMap[str, int]] = pmap()
 _ANY: Final = Provider()
 _ONE_WAITING: Final = (0,)

@@ -23,8 +23,6 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
 
-__all__ = ["Quotable", "StoredMessages", "memo", "wire_is_memo"]
-
 _MESSAGE_FIELDS: Final = frozenset({"role", "content", "tool_calls"})
 _CALL_FIELDS: Final = frozenset({"id", "type", "function"})
 

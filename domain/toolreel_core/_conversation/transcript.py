@@ -23,8 +23,6 @@ from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.digest import linked
 from toolreel_core._settings.token_estimates import estimator
 
-__all__ = ["Transcript"]
-
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()
 _NO_QUIRKS: Final[PMap[str, int]] = pmap()

@@ -24,8 +24,6 @@ from toolreel_core._transforms import apply_all
 from toolreel_core._transforms.messages import signature_skip_validator_if_missing
 from toolreel_core._transforms.special_tokens import neutralized
 
-__all__ = ["Form", "Written", "written"]
-
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
 _ANY: Final = Provider()

@@ -16,8 +16,6 @@ from pyrsistent import PMap
 
 from toolreel_core._settings.provider import IdStyle
 
-__all__ = ["free_id"]
-
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OPENAI: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """OpenAI refuses ids of more than 40 characters, Anthropic's models other characters."""

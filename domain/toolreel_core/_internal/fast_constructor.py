@@ -23,8 +23,6 @@ from collections.abc import Callable
 from dataclasses import fields, make_dataclass
 from typing import Any, ParamSpec, TypeVar, cast
 
-__all__ = ["maker"]
-
 _Fields = ParamSpec("_Fields")
 _Value = TypeVar("_Value")
 

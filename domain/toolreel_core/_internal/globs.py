@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["fits"]
-
 
 def fits(pattern: str, text: str) -> bool:
     """Whether the whole text matches the pattern.

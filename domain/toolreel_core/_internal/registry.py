@@ -12,8 +12,6 @@ from typing import Final, Generic, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 
-__all__ = ["Registry"]
-
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 _Thing = TypeVar("_Thing")

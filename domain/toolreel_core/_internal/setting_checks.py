@@ -10,17 +10,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = [
-    "Settings",
-    "changed",
-    "check_choice",
-    "check_count",
-    "check_keys",
-    "check_switch",
-    "check_text",
-    "named",
-]
-
 
 class Settings(Protocol):
     """A frozen dataclass of settings, each with a default."""

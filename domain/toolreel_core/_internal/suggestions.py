@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["unknown_name"]
-
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """The complaint about a name that does not exist, with the nearest one that does.

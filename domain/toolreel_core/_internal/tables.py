@@ -17,8 +17,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical
 
-__all__ = ["PlaceError", "Table"]
-
 _BARE: Final = re.compile(r"[\w-]+", re.ASCII)
 _DAY: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
 

@@ -22,29 +22,6 @@ from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
 
-__all__ = [
-    "DECODER",
-    "MAX_DEPTH",
-    "NOTHING",
-    "Json",
-    "JsonText",
-    "Tree",
-    "canonical",
-    "damaged",
-    "deeper",
-    "either",
-    "encodable",
-    "finite",
-    "integer",
-    "may_hold_a_long_number",
-    "nesting",
-    "parse",
-    "quote",
-    "read",
-    "read_tolerant",
-    "sound",
-]
-
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """A parsed JSON value."""
 

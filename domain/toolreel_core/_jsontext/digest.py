@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
-__all__ = ["chain", "digest", "known_chain", "known_digest", "link", "linked"]
-
 
 def digest(text: str) -> str:
     """The SHA-256 of a text, as 64 hexadecimal digits.

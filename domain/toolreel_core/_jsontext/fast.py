@@ -18,8 +18,6 @@ from toolreel_core._jsontext.canonical import (
     may_hold_a_long_number,
 )
 
-__all__ = ["canonical_object", "plain_object"]
-
 _BLANK: Final = " \t\r\n"
 _DOUBTFUL: Final = re.compile(r"\\u(?:[dD][89a-fA-F]|0022)")
 """An escape that may be a lone surrogate, or an escaped quote, which ``canonical_object`` counts."""

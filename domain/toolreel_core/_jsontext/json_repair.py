@@ -21,22 +21,6 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext.canonical import Json, integer, sound
 
-__all__ = [
-    "BLANK",
-    "REPAIRS",
-    "WORDS",
-    "ArgumentRepairs",
-    "Bare",
-    "Flaw",
-    "Repair",
-    "SearchedText",
-    "Style",
-    "Value",
-    "members_at",
-    "skip",
-    "value_at",
-]
-
 # fmt: off
 Repair: TypeAlias = Literal[
     "bare_keys", "blanks", "comments", "control_characters", "escapes", "hash_comments", "missing_closers",

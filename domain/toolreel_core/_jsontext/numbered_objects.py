@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["in_order"]
-
 
 def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
     """An object with only numeric keys, sorted by number; empty for any other object.

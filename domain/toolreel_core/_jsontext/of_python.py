@@ -12,8 +12,6 @@ from typing import Final, TypeAlias, cast
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, sound
 
-__all__ = ["json_text"]
-
 _ALLOWED: Final = "use None, a bool, a number, a str, a list or a dict"
 
 _Path: TypeAlias = tuple[str | int, ...]

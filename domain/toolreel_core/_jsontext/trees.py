@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["as_tree", "calls_of", "is_blank", "items_of", "tree_at"]
-
 
 def as_tree(value: Json) -> Tree:
     """The value if it is an object, else an empty object."""

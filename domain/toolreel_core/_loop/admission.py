@@ -34,16 +34,6 @@ from toolreel_core._tools.faults import (
 )
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = [
-    "Admission",
-    "admit",
-    "ask_approval",
-    "call_key",
-    "coerced_arguments",
-    "needs_approval",
-    "run_tool",
-]
-
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or the fault that is returned to the model."""
 

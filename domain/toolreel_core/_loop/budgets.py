@@ -20,17 +20,6 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.token_estimates import estimator
 from toolreel_core._tools.result import Envelope
 
-__all__ = [
-    "estimated_tokens",
-    "exhausted_limit",
-    "input_token_limit",
-    "overflow",
-    "record_repetition",
-    "spent_budget",
-    "tool_calls_spent",
-    "with_repetition_warning",
-]
-
 _MAX_NAMED: Final = 3
 """How many of the largest parts a ``ContextOverflow`` names."""
 

@@ -15,8 +15,6 @@ from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.state import State
 from toolreel_core._settings.token_estimates import estimator
 
-__all__ = ["fit_history"]
-
 _TARGET: Final = 3, 4
 """How full the window is after shortening, as a fraction. A full window would be shortened again in every
 later turn, and each time the provider's prompt cache would be lost."""

@@ -15,9 +15,8 @@ from toolreel_core._loop.finish import outcome_of, settle
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
 from toolreel_core._protocol.state import State, Step
-from toolreel_core._replies.normalize import Problem, ProblemCode, Reply
-
-__all__ = ["final_reply"]
+from toolreel_core._replies.errors import Problem, ProblemCode
+from toolreel_core._replies.reply import Reply
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"

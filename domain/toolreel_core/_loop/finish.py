@@ -18,9 +18,8 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 from toolreel_core._protocol.state import Settled, State, Step
-from toolreel_core._replies.normalize import Problem, Reply
-
-__all__ = ["outcome_of", "settle"]
+from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.reply import Reply
 
 
 def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:

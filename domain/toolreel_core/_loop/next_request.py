@@ -27,8 +27,6 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.state import AwaitingReply, State, Step, Tally, Waiting
 from toolreel_core._settings.overrides import merged
 
-__all__ = ["opening_notes", "request_of", "resend_request", "send_next_request", "wait"]
-
 
 def opening_notes(plan: Plan) -> tuple[Note, ...]:
     """Notes about the requests of a run that are known before the first one is sent."""

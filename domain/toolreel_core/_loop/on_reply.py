@@ -36,10 +36,9 @@ from toolreel_core._protocol.outcome import CapabilityRefused, TransportFailed
 from toolreel_core._protocol.state import AwaitingReply, State, Step
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import Problem, Reply
+from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.reply import Reply
 from toolreel_core._tools.names import shown
-
-__all__ = ["reply_received", "request_failed"]
 
 _SAMPLE: Final = 200
 """Characters of dropped text that its note shows."""

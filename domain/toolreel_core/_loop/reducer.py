@@ -43,8 +43,6 @@ from toolreel_core._protocol.state import (
     Waiting,
 )
 
-__all__ = ["fold", "start", "step"]
-
 Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 
 

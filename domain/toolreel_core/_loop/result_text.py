@@ -8,8 +8,6 @@ from toolreel_core._protocol.state import State
 from toolreel_core._tools.result import Envelope
 from toolreel_core._transforms import apply_all
 
-__all__ = ["rendered"]
-
 
 def rendered(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
     """The text of a result after the plan's transforms, and a note for each that changed it."""

@@ -20,8 +20,6 @@ from toolreel_core._protocol.state import (
 )
 from toolreel_core._replies.calls.arguments import ArgumentError
 
-__all__ = ["pending", "uncertain"]
-
 
 def pending(state: State) -> tuple[Effect, ...]:
     """The effects that have not been answered yet.

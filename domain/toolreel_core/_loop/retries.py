@@ -8,8 +8,6 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._settings.config import LoopConfig
 
-__all__ = ["delay_ms", "refuses_tools", "retryable"]
-
 _RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
 _REFUSALS_AS_FAILURE: Final = (
     "tools param requires --jinja flag",  # llama.cpp: containers/ramalama#988, defilantech/LLMKube#126

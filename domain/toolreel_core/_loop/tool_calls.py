@@ -37,9 +37,6 @@ from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, c
 from toolreel_core._tools.names import matches, shown
 from toolreel_core._tools.result import Envelope, envelope_of, failed
 
-__all__ = ["approval_given", "cancel_running", "finish_mid_turn", "run_calls", "tool_returned"]
-
-
 # A faster constructor, since calls in flight are built twice per call; all fields by position.
 _in_flight: Final = maker(InFlight)
 

@@ -29,8 +29,6 @@ from toolreel_core._tools.limits import check_surface
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 from toolreel_core._transforms import apply_all
 
-__all__ = ["Plan"]
-
 _OWNED: Final = ("model", "messages", "tools", "stream")
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()

@@ -9,8 +9,6 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import JsonText, parse, quote
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
 
-__all__ = ["Request", "RequestOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:

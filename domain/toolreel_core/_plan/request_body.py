@@ -16,8 +16,6 @@ from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.overrides import merged, without_reserved
 from toolreel_core._settings.provider import Provider, Support
 
-__all__ = ["Bodies", "Ignored", "IgnoredWhy", "bodies_of"]
-
 IgnoredWhy: TypeAlias = Literal["reserved", "with_tools", "without_tools", "unsupported"]
 """``reserved``: not an override's to set; ``with_tools``: providers refuse it beside tools, so it goes
 out only with requests that send none; ``without_tools``: they refuse it without, and the run has none;

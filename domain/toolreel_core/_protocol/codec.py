@@ -28,20 +28,6 @@ from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import State
 
-__all__ = [
-    "VERSION",
-    "decode_event",
-    "decode_plan",
-    "dump",
-    "encode",
-    "load_effect",
-    "load_event",
-    "load_note",
-    "load_plan",
-    "load_state",
-    "tag",
-]
-
 VERSION: Final = 1
 """Raised when a stored form changes in a way that older readers would misread."""
 

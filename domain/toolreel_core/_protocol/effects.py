@@ -25,8 +25,6 @@ from toolreel_core._protocol.events import (
 )
 from toolreel_core._protocol.outcome import Outcome
 
-__all__ = ["ANSWERS", "AskApproval", "Effect", "Finish", "RunTool", "SendRequest", "Wait", "fingerprint"]
-
 
 @dataclass(frozen=True, slots=True)
 class SendRequest:

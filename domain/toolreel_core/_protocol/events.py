@@ -13,17 +13,6 @@ from typing import TypeAlias
 from toolreel_core._jsontext.canonical import sound
 from toolreel_core._protocol.outcome import FailureKind
 
-__all__ = [
-    "ApprovalGiven",
-    "CancelRequested",
-    "Event",
-    "ReplyReceived",
-    "RequestFailed",
-    "RunStarted",
-    "ToolReturned",
-    "WaitElapsed",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:

@@ -10,38 +10,7 @@ from typing import Literal, TypeAlias
 
 from toolreel_core._plan.request_body import IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies.normalize import Finish
-
-__all__ = [
-    "ApprovalAsked",
-    "CallAbandoned",
-    "CallEnded",
-    "CallRejected",
-    "CallRepeated",
-    "CallStarted",
-    "CallsIgnored",
-    "ContentStripped",
-    "HistoryShortened",
-    "IgnoreReason",
-    "LateAnswer",
-    "ModelNudged",
-    "Note",
-    "NudgeReason",
-    "OptionIgnored",
-    "PresetsApplied",
-    "QuirkApplied",
-    "RecoveryTried",
-    "RepairApplied",
-    "ReplyRead",
-    "RequestAbandoned",
-    "RequestLost",
-    "RequestSent",
-    "RetryPlanned",
-    "RunSettled",
-    "ToolsDropped",
-    "UpstreamPinned",
-]
-
+from toolreel_core._replies.finish_reason import Finish
 
 NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "tools_off"]

@@ -8,28 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from toolreel_core._replies.normalize import ProblemCode
-
-__all__ = [
-    "BudgetKind",
-    "BudgetSpent",
-    "Cancelled",
-    "CapabilityRefused",
-    "Completed",
-    "ContentFiltered",
-    "ContextOverflow",
-    "EmptyFinal",
-    "FailureKind",
-    "InvalidReply",
-    "MaxTurns",
-    "NoToolCalls",
-    "Outcome",
-    "Refused",
-    "RepeatedCall",
-    "ToolFailed",
-    "TransportFailed",
-    "Truncated",
-]
+from toolreel_core._replies.errors import ProblemCode
 
 FailureKind: TypeAlias = Literal["connect", "timeout", "broken", "too_large", "status"]
 """``connect``: no connection; ``timeout``: no response in time; ``broken``: an incomplete response, or not

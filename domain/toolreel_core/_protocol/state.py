@@ -21,24 +21,8 @@ from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.normalize import Usage
+from toolreel_core._replies.usage import Usage
 from toolreel_core._tools.result import Envelope
-
-__all__ = [
-    "AwaitingApproval",
-    "AwaitingReply",
-    "AwaitingTools",
-    "Idle",
-    "InFlight",
-    "Memory",
-    "Phase",
-    "Settled",
-    "State",
-    "Step",
-    "Streak",
-    "Tally",
-    "Waiting",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ from toolreel_core._replies.errors import Problem
 from toolreel_core._replies.finish_reason import Finish, finish_of, problem_of
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["Heard", "Verdict", "judged"]
-
 _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 
 

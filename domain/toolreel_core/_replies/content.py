@@ -9,8 +9,6 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._jsontext.canonical import Json, canonical, finite
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["Content", "content_of", "visible"]
-
 _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
 
 _KINDS: Final[Mapping[str, _Kind]] = {

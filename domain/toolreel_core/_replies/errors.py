@@ -8,17 +8,6 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, canonical, finite, read
 
-__all__ = [
-    "PROBLEM_WORDS",
-    "STREAM_CUT",
-    "Problem",
-    "ProblemCode",
-    "bare_error",
-    "error_in",
-    "failed_generation",
-    "in_list",
-]
-
 ProblemCode: TypeAlias = Literal[
     "PROVIDER_ERROR",
     "RATE_LIMITED",

@@ -21,8 +21,6 @@ from toolreel_core._replies.usage import served_in, usage_under
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._text_calls.unread import may_hide_something
 
-__all__ = ["ordinary_calls", "ordinary_reply"]
-
 _OF_BODY: Final = frozenset(
     {
         "choices",

@@ -7,8 +7,6 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Finish", "FinishProblem", "finish_of", "problem_of", "says_what_went_wrong"]
-
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 
 FinishProblem: TypeAlias = Literal["MALFORMED_FUNCTION_CALL", "CONTEXT_OVERFLOW"]

@@ -12,8 +12,6 @@ from toolreel_core._replies.errors import Problem, bare_error, error_in, in_list
 from toolreel_core._replies.finish_reason import says_what_went_wrong
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["FoundMessage", "as_documented", "find_message"]
-
 _NESTED: Final = ("provider", "response", "result", "data")
 """Where some gateways put the whole completion (pydantic/pydantic-ai#3994)."""
 _FINISH_WORDS: Final = ("finish_reason", "stop_reason", "done_reason")

@@ -12,9 +12,6 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, finite
 
-__all__ = ["of_call", "of_message", "reasoning_in"]
-
-
 _OF_MESSAGE: Final = frozenset(
     {
         "extra_content",

@@ -12,8 +12,6 @@ from toolreel_core._replies.finish_reason import Finish
 from toolreel_core._replies.usage import Served, Usage
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["Reply"]
-
 _NO_USAGE: Final = Usage()
 _NOBODY: Final = Served()
 

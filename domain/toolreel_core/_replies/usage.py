@@ -8,8 +8,6 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Served", "Usage", "served_in", "usage_in", "usage_under"]
-
 # Beyond these a number is garbage, and it would break every sum; 2**53 - 1 is the last exact integer in JSON.
 _MAX_COST: Final = 1e9
 _MAX_TOKENS: Final = 2**53 - 1

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["WORDS", "WarningCode"]
-
 WarningCode: TypeAlias = Literal[
     # the body and its choices
     "COMPLETION_NESTED",

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
 
-__all__ = ["with_all_of", "with_properties_of"]
-
 
 def with_all_of(schema: Tree) -> Tree:
     """A schema with its ``allOf`` merged into it.

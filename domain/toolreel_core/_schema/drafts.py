@@ -13,8 +13,6 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._schema.walk import changed_within
 
-__all__ = ["modern"]
-
 _OLDER: Final = re.compile(r"https?://json-schema\.org/(draft-0[3-7]/schema|draft/2019-09/schema|schema)#?")
 _TUPLE_ITEM: Final = re.compile(r"/items/(?=\d+(/|$))")
 _BOUND: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}

@@ -22,8 +22,6 @@ from typing import Any, Final, TypeAlias, cast
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, deeper, parse
 
-__all__ = ["MAX_LEVELS", "Check", "compiled"]
-
 Check: TypeAlias = Callable[[Json], bool]
 """Whether a value fits the schema that it was compiled from, with no doubt; if ``False``, ask jsonschema."""
 

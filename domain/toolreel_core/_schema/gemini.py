@@ -17,8 +17,6 @@ from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
 from toolreel_core._schema.all_of import with_all_of, with_properties_of
 from toolreel_core._schema.inlining import inlined
 
-__all__ = ["gemini_subset"]
-
 _TYPES: Final[Sequence[str]] = ("array", "boolean", "integer", "number", "object", "string")
 _FORMATS: Final[Mapping[str, Sequence[str]]] = {
     "string": ("date-time",),

@@ -16,8 +16,6 @@ from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
 from toolreel_core._schema.references import Place, References, schemas_in
 from toolreel_core._schema.walk import changed_within
 
-__all__ = ["Endless", "inline_defs", "inlined"]
-
 Endless: TypeAlias = Literal["keep", "cut"]
 """Treatment of recursive definitions: keep references to them, or cut them to a bare type."""
 

@@ -13,8 +13,6 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._schema.walk import subschemas
 
-__all__ = ["Place", "References", "schemas_in"]
-
 Place: TypeAlias = tuple[str, ...]
 """The steps of a JSON pointer, from the root of the schema."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-__all__ = ["Violation", "broken_places", "check_schema", "refused_nulls", "violations"]
-
 AT_MOST: Final = 3
 """Maximum violations reported at once: more would hide the one that matters from the model."""
 

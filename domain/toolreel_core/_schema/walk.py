@@ -11,8 +11,6 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["changed_within", "subschemas"]
-
 _SCHEMA: Final = frozenset(
     {
         "additionalProperties",

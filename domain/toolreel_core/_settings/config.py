@@ -25,8 +25,6 @@ from toolreel_core._settings.token_estimates import estimator
 from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
 from toolreel_core._transforms import KINDS, transform
 
-__all__ = ["LoopConfig", "TextCallsFor", "ToolFailurePolicy", "ToolUseMode"]
-
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
 """``relaxed``: a run may do without tools; ``enforced``: at least one call, else ``no_tool_calls``;
 ``disabled``: tools are never sent, and calls that come anyway are ignored."""

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 
 from toolreel_core._jsontext.canonical import Tree
 
-__all__ = ["RESERVED", "Overrides", "merged", "without_reserved"]
-
 RESERVED: Final = ("model", "messages", "tools", "tool_choice", "response_format")
 """Keys of a body that have an owner of their own, so a patch may not set them."""
 

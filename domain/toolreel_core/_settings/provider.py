@@ -13,17 +13,6 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from toolreel_core._internal.setting_checks import changed, check_choice, check_keys, check_switch, check_text
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = [
-    "IdStyle",
-    "Provider",
-    "ReasoningReplay",
-    "ReasoningRequiredOn",
-    "SchemaTransform",
-    "SignatureChannel",
-    "Support",
-    "ToolTurnContent",
-]
-
 Support: TypeAlias = Literal["yes", "no", "unknown"]
 """``unknown``: sent if the plan itself asks for it, but not for a preset's sake."""
 

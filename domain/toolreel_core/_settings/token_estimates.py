@@ -13,8 +13,6 @@ from typing import Final, TypeAlias
 
 from toolreel_core._internal.registry import Registry
 
-__all__ = ["Estimator", "bytes_per_4", "estimator", "estimators", "register_estimator"]
-
 Estimator: TypeAlias = Callable[[str], int]
 """From a text to its tokens; it only computes, and never raises."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BARE", "DIALECTS", "MARKED"]
-
 MARKED: Final = (
     # JSON inside tags and tokens
     "hermes_json",

@@ -13,19 +13,6 @@ from typing import Literal, TypeAlias
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, read
 from toolreel_core._text_calls.source import Source
 
-__all__ = [
-    "MAX_DEPTH",
-    "Broken",
-    "Calls",
-    "Decoder",
-    "Found",
-    "Frame",
-    "Reading",
-    "Rejection",
-    "found",
-    "identity",
-]
-
 MAX_DEPTH = 64
 """Levels of nesting in the arguments of a call."""
 

@@ -8,8 +8,6 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Offered"]
-
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
 """Prefixes that OpenAI's and Google's models put before tool names."""
 _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")

@@ -27,8 +27,6 @@ from toolreel_core._text_calls.formats.pythonic import PYTHON_OPENERS, llama, py
 from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
 from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
 
-__all__ = ["OPENERS", "SPECIAL", "WRAPPER", "Opener", "mark_at", "trigger"]
-
 
 @dataclass(frozen=True, slots=True)
 class Opener:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._text_calls.catalogue import DIALECTS
 from toolreel_core._text_calls.decoder import Found, Rejection
 from toolreel_core._text_calls.known_tools import Offered
 from toolreel_core._text_calls.quotations import was_said
@@ -35,8 +34,6 @@ from toolreel_core._text_calls.whole_message.json_message import (
 from toolreel_core._text_calls.whole_message.reader import Whole, WholeReader, without_tokens
 from toolreel_core._text_calls.whole_message.tags import tool_tags
 from toolreel_core._text_calls.whole_message.text import functionary, name_and_json, react
-
-__all__ = ["DIALECTS", "Rejection", "Span", "TextCall", "TextCalls", "text_calls"]
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024

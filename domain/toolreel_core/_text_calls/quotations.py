@@ -16,8 +16,6 @@ from toolreel_core._jsontext.canonical import quote
 from toolreel_core._text_calls.reasoning import closer_of
 from toolreel_core._text_calls.source import Source
 
-__all__ = ["Quotations", "Searchable", "in_quotation_marks", "was_said"]
-
 _RUN: Final = re.compile("`+")
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
 _LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")

@@ -12,8 +12,6 @@ from typing import Final
 
 from toolreel_core._text_calls.source import Source
 
-__all__ = ["OPENERS", "Thoughts", "closer_of", "opener_of_thoughts", "thoughts"]
-
 _LEAD: Final = (
     r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
     r"|<\|begin\|>(?:assistant)?)*"

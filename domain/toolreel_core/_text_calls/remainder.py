@@ -10,8 +10,6 @@ from typing import Final
 from toolreel_core._text_calls.reasoning import opener_of_thoughts
 from toolreel_core._text_calls.scanner import Scan, Span
 
-__all__ = ["Remainder", "remainder"]
-
 # Zero-width characters, and the blank and line break that byte-level tokenizers leak.
 _INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 _UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")

@@ -18,8 +18,6 @@ from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at
 from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, was_said
 from toolreel_core._text_calls.source import Source
 
-__all__ = ["Kind", "Scan", "Span", "scan"]
-
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
 _BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")

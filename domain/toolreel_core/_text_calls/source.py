@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from toolreel_core._jsontext.json_repair import SearchedText
 from toolreel_core._text_calls.known_tools import Offered
 
-__all__ = ["Source"]
-
 
 @dataclass(frozen=True, slots=True)
 class Source(SearchedText):

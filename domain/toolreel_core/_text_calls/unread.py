@@ -13,8 +13,6 @@ from typing import Final
 
 from toolreel_core._text_calls.catalogue import BARE
 
-__all__ = ["has_think_tags", "looks_like_a_call", "may_hide_something"]
-
 _OPENING: Final = {"channel", "message", "addressed", "content"}
 """Openers that also precede ordinary text, and so prove nothing."""
 _LEFT: Final = (

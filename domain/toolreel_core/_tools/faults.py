@@ -15,28 +15,6 @@ from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._schema.validation import Violation
 from toolreel_core._tools.names import shown
 
-__all__ = [
-    "Fault",
-    "FaultCode",
-    "arguments_not_json",
-    "arguments_not_object",
-    "arguments_too_deep",
-    "arguments_too_large",
-    "arguments_truncated",
-    "arguments_violate_schema",
-    "call_abandoned",
-    "call_cancelled",
-    "call_denied",
-    "output_not_json",
-    "output_too_large",
-    "result_unknown",
-    "tool_changed",
-    "tool_not_allowed",
-    "tool_not_allowed_as_text",
-    "tool_not_found",
-    "tool_not_implemented",
-]
-
 FaultCode: TypeAlias = Literal[
     "TOOL_NOT_FOUND",
     "TOOL_NOT_ALLOWED",

@@ -14,8 +14,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["SourceShare", "check_surface", "largest", "shares"]
-
 _MAX_NAMED: Final = 3
 """Sources, and tools, that a refusal names."""
 _REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"

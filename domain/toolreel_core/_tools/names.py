@@ -14,8 +14,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.globs import fits
 from toolreel_core._jsontext.digest import digest
 
-__all__ = ["check_name", "matches", "outward_name", "prefixed_name", "shown"]
-
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_./:-]")

@@ -15,16 +15,6 @@ from toolreel_core._jsontext.canonical import Json, JsonText, quote
 from toolreel_core._jsontext.of_python import json_text
 from toolreel_core._schema.walk import changed_within
 
-__all__ = [
-    "HasJsonSchema",
-    "HasModelJsonSchema",
-    "SchemaLike",
-    "opened",
-    "schema_text",
-    "schema_tree",
-    "sendable",
-]
-
 _DEFS: Final = "#/$defs/"
 
 

@@ -10,8 +10,6 @@ from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._tools.names import matches, outward_name
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["ToolSource", "compose", "masked"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:

@@ -13,8 +13,6 @@ from toolreel_core._schema.validation import check_schema
 from toolreel_core._tools.names import check_name, outward_name
 from toolreel_core._tools.parameters import SchemaLike, schema_text, schema_tree, sendable
 
-__all__ = ["ToolDefinition", "ToolFlags", "ToolSurface"]
-
 _NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
 _LIMITS: Final = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
 

@@ -6,8 +6,6 @@ from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.trees import is_blank, tree_at
 from toolreel_core._transforms.registry import register_transform
 
-__all__ = ["arguments_blank_to_empty_object"]
-
 
 @register_transform(
     "tool_call",

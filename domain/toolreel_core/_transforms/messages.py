@@ -12,13 +12,6 @@ from toolreel_core._jsontext.trees import as_tree, calls_of, is_blank, items_of,
 from toolreel_core._transforms.registry import register_transform
 from toolreel_core._transforms.special_tokens import neutralized
 
-__all__ = [
-    "content_null_if_blank",
-    "reasoning_content_empty_if_missing",
-    "signature_skip_validator_if_missing",
-    "user_special_tokens_neutralized",
-]
-
 _UNSIGNED: Final = "skip_thought_signature_validator"
 """What Google accepts in place of a signature, for history that its model did not write."""
 

@@ -26,18 +26,6 @@ from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
 
-__all__ = [
-    "KINDS",
-    "Applied",
-    "Change",
-    "Transform",
-    "TransformKind",
-    "apply_all",
-    "names",
-    "register_transform",
-    "transform",
-]
-
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
 """What a transform is applied to."""
 

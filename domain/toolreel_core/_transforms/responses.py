@@ -17,13 +17,6 @@ from toolreel_core._transforms.registry import register_transform
 if TYPE_CHECKING:
     from toolreel_core._text_calls.parse import TextCall
 
-__all__ = [
-    "arguments_json_string_if_hash",
-    "content_tool_call_tags_to_tool_calls",
-    "function_call_to_tool_calls",
-    "tool_calls_object_to_array",
-]
-
 _DIALECT: Final = "hermes_json"
 
 

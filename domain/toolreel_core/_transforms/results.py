@@ -7,8 +7,6 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._transforms.registry import register_transform
 
-__all__ = ["compact_envelope"]
-
 _FROM_THE_TOOL: Final = ("data", "warnings", "errors")
 
 

@@ -13,8 +13,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["FAMILIES", "TokenFamily", "neutralized"]
-
 
 @dataclass(frozen=True, slots=True)
 class TokenFamily:

@@ -12,16 +12,6 @@ from toolreel_core._schema.inlining import inline_defs
 from toolreel_core._schema.walk import changed_within
 from toolreel_core._transforms.registry import Change, register_transform
 
-__all__ = [
-    "SCHEMA_TRANSFORMS",
-    "SchemaTransform",
-    "schema_gemini_subset",
-    "schema_inline_defs",
-    "schema_strip_strict",
-    "strip_function_descriptions",
-    "strip_strict",
-]
-
 SchemaTransform: TypeAlias = Literal["none", "inline_defs", "gemini_subset", "strip_strict"]
 """What a provider needs to be done to the schemas of tools."""
 

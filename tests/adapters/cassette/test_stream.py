@@ -29,9 +29,9 @@ from tests.servers.chat_server import (
 from toolreel._errors import MissingExtra, SecretFound
 from toolreel._journal.file import FileJournal
 from toolreel.cassette import _stream as cassette_stream
+from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
-    Recording,
     RecordTransport,
     ReplayTransport,
     recording,

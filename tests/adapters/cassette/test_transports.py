@@ -16,10 +16,10 @@ import zstandard
 
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._errors import CassetteError, SecretFound
+from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
     AsyncReplayTransport,
-    Recording,
     RecordTransport,
     ReplayTransport,
     recording,

@@ -22,7 +22,9 @@ from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import MemoryJournal, read_journal, unfinished
 from toolreel._replay.resume import aresume, resume
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import PythonTools, Tool, Toolbox
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.toolbox import Toolbox
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 

@@ -13,7 +13,8 @@ from toolreel._driver.ports import Approver
 from toolreel._driver.sync import run
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools._python.host import PythonTools, Tool, ToolLike
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool, ToolLike
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 

@@ -12,7 +12,8 @@ from toolreel._replay.changes import Changes
 from toolreel._replay.counterfactual import counterfactual
 from toolreel._replay.run_in_progress import Underway
 from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned

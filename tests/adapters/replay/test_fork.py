@@ -21,7 +21,8 @@ from toolreel._replay.changes import Changes
 from toolreel._replay.fork import beginning, fork
 from toolreel._replay.replayer import Rehearsal
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan

@@ -23,13 +23,8 @@ from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import _responses as cassette_replayed
 from toolreel.cassette._failures import KINDS, Break
 from toolreel.cassette._responses import broken_off
-from toolreel.cassette._transports import (
-    Recording,
-    RecordTransport,
-    ReplayTransport,
-    StoredResponse,
-    recording,
-)
+from toolreel.cassette._tape import Recording, StoredResponse
+from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._httpx_exchange import lost
 from toolreel_core._errors import ReplayMismatch

@@ -18,7 +18,8 @@ from toolreel.testing._files import ReelFiles
 from toolreel.testing._reel import Reel
 from toolreel.testing._scripted import calling, saying
 from toolreel.testing._tape import LiveSide
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.config import LoopConfig

@@ -22,7 +22,8 @@ from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
 

@@ -15,7 +15,8 @@ from toolreel._driver.sync import run
 from toolreel._driver.sync_as_async import ImmediateTools
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel.tools._router import AsyncRouter, Router
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical

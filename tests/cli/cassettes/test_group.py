@@ -11,7 +11,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
 from toolreel.cassette._failures import Break
-from toolreel.cassette._transports import Recording
+from toolreel.cassette._tape import Recording
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"

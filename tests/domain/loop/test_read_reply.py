@@ -12,7 +12,7 @@ from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._loop.read_reply import received, salvaged
 from toolreel_core._protocol.state import State
 from toolreel_core._replies.errors import Problem
-from toolreel_core._replies.normalize import Reply
+from toolreel_core._replies.reply import Reply
 from toolreel_core._settings.config import LoopConfig
 
 LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}

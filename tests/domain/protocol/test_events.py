@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
+from tests.domain.protocol.defined import dataclasses_in
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import ANSWERS
 from toolreel_core._protocol.events import (
@@ -20,8 +21,8 @@ from toolreel_core._protocol.events import (
 KINDS: tuple[type[Any], ...] = get_args(Event)
 
 
-def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
-    assert {kind.__name__ for kind in KINDS} == set(events.__all__) - {"Event"}
+def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
+    assert set(KINDS) == dataclasses_in(events)
 
 
 def test_exactly_the_events_that_answer_an_effect_carry_its_ref() -> None:

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 from hypothesis import given
 
+from tests.domain.protocol.defined import dataclasses_in
 from tests.strategies import runs
 from toolreel_core._protocol import notes
 from toolreel_core._protocol.notes import (
@@ -20,12 +21,8 @@ from toolreel_core._protocol.state import Settled, Step
 KINDS: tuple[type[Any], ...] = get_args(Note)
 
 
-def test_the_union_is_closed_over_all_that_the_module_offers() -> None:
-    assert {kind.__name__ for kind in KINDS} == set(notes.__all__) - {
-        "IgnoreReason",
-        "Note",
-        "NudgeReason",
-    }
+def test_the_union_is_closed_over_all_dataclasses_of_the_module() -> None:
+    assert set(KINDS) == dataclasses_in(notes)
 
 
 def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:

@@ -16,8 +16,6 @@ from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["check_command"]
-
 _FAILED: Final = 1
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
 
@@ -78,7 +76,7 @@ def check_command(
 
     Exits with 1 if anything was found.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._secrets.scan import known_secrets
+    from toolreel._secrets.known_values import known_secrets
     from toolreel.testing._recordings.check import Checked, check
 
     rules = rules_of(secret_rules)

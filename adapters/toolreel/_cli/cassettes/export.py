@@ -14,8 +14,6 @@ from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 if TYPE_CHECKING:
     from toolreel.cassette.vcr._export import Exported
 
-__all__ = ["export_command"]
-
 
 @click.command("export", epilog=EPILOG, short_help="Make a cassette into one of stock vcrpy.")
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))

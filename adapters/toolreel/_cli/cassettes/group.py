@@ -9,8 +9,6 @@ import click
 from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._cli.output.errors import EPILOG
 
-__all__ = ["cassettes_command"]
-
 _COMMANDS: Final = (
     LazyCommand(
         "check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."

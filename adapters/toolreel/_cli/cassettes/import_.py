@@ -18,8 +18,6 @@ from toolreel_core._jsontext.canonical import Json
 if TYPE_CHECKING:
     from toolreel.cassette.vcr._import import Imported
 
-__all__ = ["import_command"]
-
 _FAILED: Final = 1
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 

@@ -26,7 +26,8 @@ from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_t
 from toolreel._errors import JournalError, SecretFound
 from toolreel._journal.record import read_journal
 from toolreel._replay.from_cassette.messages import COMPARISONS, Comparison
-from toolreel._secrets.scan import known_secrets, leaks
+from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.scan import leaks
 from toolreel.presets._catalogues import with_files
 from toolreel.testing._files import ReelFiles
 from toolreel.tools._python.loading import load_tools
@@ -37,8 +38,6 @@ from toolreel_core._protocol.codec import decode_plan
 
 if TYPE_CHECKING:
     from toolreel._replay.from_cassette.journals import Retold
-
-__all__ = ["journal_command"]
 
 
 @click.command("journal", epilog=EPILOG, short_help="Make the journal of a cassette, whoever recorded it.")

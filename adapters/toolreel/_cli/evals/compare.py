@@ -17,8 +17,6 @@ from toolreel._cli.evals.tables import (
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import json_option, reporting, say
 
-__all__ = ["compare_command"]
-
 _SHOWN = 20
 """Flips of each kind that the console lists."""
 

@@ -8,8 +8,6 @@ import click
 
 from toolreel._cli.lazy import LazyCommand, LazyGroup
 
-__all__ = ["eval_command"]
-
 _COMMANDS: Final = (
     LazyCommand(
         "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."

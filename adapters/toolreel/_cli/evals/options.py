@@ -24,8 +24,6 @@ from toolreel_core._settings.overrides import merged
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import SIZES
 
-__all__ = ["plan_options"]
-
 _Result = TypeVar("_Result")
 
 

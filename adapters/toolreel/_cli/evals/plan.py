@@ -23,8 +23,6 @@ from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estim
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
 
-__all__ = ["plan_command"]
-
 _DISCORDANCE = 0.1
 """The share of tasks on which exactly one of two strategies is taken to pass."""
 _LONG = 4

@@ -13,8 +13,6 @@ from toolreel._cli.output.console import err, printable
 from toolreel.evals._runner.evaluation import ExistingRuns
 from toolreel_core.evals._records.record import Record
 
-__all__ = ["EvaluationProgress"]
-
 _WORDS: Final = {
     "pass": "OK",
     "pass_unexercised": "OK*",

@@ -12,8 +12,6 @@ from toolreel.evals._replay.promote import find_run, promote
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
-__all__ = ["promote_command"]
-
 _EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
 
 

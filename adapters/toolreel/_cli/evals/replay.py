@@ -13,8 +13,6 @@ from toolreel.evals._replay.replay import Replayed, replays
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
-__all__ = ["replay_command"]
-
 _EPILOG = "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or be judged in another way now."
 
 

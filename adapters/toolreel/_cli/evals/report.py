@@ -10,8 +10,6 @@ from toolreel._cli.output.console import err, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel.evals._report.selection import TRANSCRIPTS
 
-__all__ = ["report_command"]
-
 
 @click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page, and as pictures.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))

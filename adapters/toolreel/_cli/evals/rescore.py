@@ -14,8 +14,6 @@ from toolreel.evals._replay.rescore import BEFORE, rescore_in_place, rescored, w
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 
-__all__ = ["rescore_command"]
-
 _EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run cannot be judged again."
 
 

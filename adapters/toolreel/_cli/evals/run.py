@@ -22,8 +22,6 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import rule_sentence
 
-__all__ = ["run_command"]
-
 _EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
 _SHOWN = 3
 """Failures that are told one by one."""

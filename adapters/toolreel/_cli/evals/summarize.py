@@ -17,8 +17,6 @@ from toolreel._cli.evals.tables import (
 from toolreel._cli.output.console import err
 from toolreel._cli.output.errors import json_option, reporting, say
 
-__all__ = ["summarize_command"]
-
 
 @click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))

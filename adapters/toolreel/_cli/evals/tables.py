@@ -16,8 +16,6 @@ from toolreel.evals._tables.table import TextTable, as_markdown, without_constan
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._statistics.gates import GateResult, overall_standing
 
-__all__ = ["EPILOG", "FAILED", "exit_code", "judged_trees", "output_options", "show_tables", "write_files"]
-
 EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."

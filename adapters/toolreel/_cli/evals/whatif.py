@@ -23,8 +23,6 @@ from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.counterfactuals import WhatIf, WhatIfTally
 
-__all__ = ["whatif_command"]
-
 _EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
 
 

@@ -20,8 +20,6 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import Event
 
-__all__ = ["Keeping", "RecordedFiles", "ResumedFiles"]
-
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 """When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
 ``record`` and ``extend`` save a run that completes or waits, and otherwise leave the files unchanged;

@@ -23,12 +23,14 @@ from toolreel._replay.extend import AsyncExtending, Extending
 from toolreel._replay.replay import Driver, check_surface, load_trio
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.run_in_progress import Answered
-from toolreel._secrets.scan import known_secrets
+from toolreel._secrets.known_values import known_secrets
 from toolreel.cassette._session import Session
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools, Toolbox, ToolLike
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import ToolLike
+from toolreel.tools._python.toolbox import Toolbox
 from toolreel.tools._router import AsyncRouter, Router
 from toolreel.tools._threads_async import ThreadedTools
 from toolreel_core._loop.reducer import fold
@@ -42,8 +44,6 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
-
-__all__ = ["Keeping", "LiveRun", "LiveTarget", "Resumed", "resume_live", "run_live"]
 
 
 @dataclass(frozen=True, slots=True)

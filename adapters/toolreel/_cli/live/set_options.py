@@ -12,8 +12,6 @@ from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
-__all__ = ["OPTIONS", "SetOptions", "parse_settings"]
-
 OPTIONS: Final = (
     "frequency_penalty",
     "logit_bias",
@@ -55,7 +53,7 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
     """Parse ``key=value`` items; a value is parsed as JSON if possible, else it is text.
 
     >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
-    Settings(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})
+    SetOptions(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})
     >>> parse_settings(["id_style=openai"]).provider
     {'id_style': 'openai'}
 

@@ -17,8 +17,6 @@ from toolreel.tools.mcp._config_file import read_mcp_servers
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["McpToolset", "accept_option", "mcp_option", "mcp_tools", "save_pins"]
-
 mcp_option = click.option(
     "--mcp",
     "mcp_file",

@@ -16,8 +16,6 @@ from toolreel._cli.output.console import err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["OpenApiChoice", "OpenApiToolset", "openapi_options", "openapi_tools"]
-
 _OPTIONS: Final = (
     click.option(
         "--openapi",

@@ -13,15 +13,6 @@ from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
 
-__all__ = [
-    "catalogue_option",
-    "composed_preset",
-    "preset_named",
-    "preset_option",
-    "provider_option",
-    "sampling_option",
-]
-
 catalogue_option = click.option(
     "--catalogue",
     "catalogues",

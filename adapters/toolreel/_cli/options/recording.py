@@ -12,22 +12,11 @@ from toolreel._errors import CassetteError
 from toolreel._journal.file import FileJournal
 from toolreel._replay.fork import Forked
 from toolreel._replay.replay import companion
+from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.locations import refuse_secrets_in_line
-from toolreel._secrets.scan import known_secrets
 
 if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
-
-__all__ = [
-    "RecordMode",
-    "cassette_path",
-    "check_free",
-    "durable_option",
-    "keeping_of",
-    "mode_option",
-    "resumed_path",
-    "save_fork",
-]
 
 RecordMode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 

@@ -16,16 +16,6 @@ from toolreel._replay.replay import DRIVERS
 from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven
 
-__all__ = [
-    "Approval",
-    "TerminalApprover",
-    "api_key_option",
-    "approve_option",
-    "approver",
-    "driver_option",
-    "timeout_option",
-]
-
 Approval: TypeAlias = Literal["ask", "always", "never"]
 _APPROVALS: Final[tuple[Approval, ...]] = ("ask", "always", "never")
 

@@ -8,8 +8,6 @@ import click
 
 from toolreel._secrets.rules import SecretRules, read_rules, rules_in
 
-__all__ = ["rules_of", "secrets_option"]
-
 secrets_option = click.option(
     "--secrets",
     "secret_rules",

@@ -10,9 +10,7 @@ from typing import Final
 import click
 
 from toolreel._cli.output.console import err, printable
-from toolreel.tools._python.host import ToolLike
-
-__all__ = ["ChosenSkills", "SkillChoice", "skill_options"]
+from toolreel.tools._python.tool import ToolLike
 
 _OPTIONS: Final = (
     click.option(
@@ -66,7 +64,8 @@ class SkillChoice:
             if self.scripts:
                 raise click.UsageError("--skills-allow-script needs --skills FOLDER")
             return ChosenSkills()
-        from toolreel.tools.skills._host import read_skills, skill_tools, skills_message
+        from toolreel.tools.skills._folders import read_skills
+        from toolreel.tools.skills._host import skill_tools, skills_message
 
         skills = read_skills(*self.folders, skip_invalid=self.skip_invalid)
         for problem in skills.left_out:

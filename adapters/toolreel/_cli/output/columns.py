@@ -10,8 +10,6 @@ from rich.console import Console
 
 from toolreel._cli.output.console import printable
 
-__all__ = ["show_columns"]
-
 _GAP: Final = "  "
 _NARROWEST: Final = 20
 

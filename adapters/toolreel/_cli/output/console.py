@@ -11,8 +11,6 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["complain", "err", "labelled", "out", "printable"]
-
 out: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 

@@ -15,8 +15,6 @@ from toolreel_core._errors import ReplayMismatch, ToolreelError
 if TYPE_CHECKING:
     from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["DRIFT", "EPILOG", "USAGE", "json_option", "reporting", "say"]
-
 _Options = ParamSpec("_Options")
 
 USAGE: Final = 2

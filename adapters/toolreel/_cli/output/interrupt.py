@@ -12,8 +12,6 @@ from types import FrameType
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import err
 
-__all__ = ["stoppable"]
-
 
 @contextmanager
 def stoppable(stop: Event, progress: EvaluationProgress) -> Generator[None]:

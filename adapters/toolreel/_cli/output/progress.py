@@ -21,8 +21,6 @@ from toolreel_core._protocol.notes import (
 )
 from toolreel_core._replies.streaming.stream import Delta
 
-__all__ = ["RunProgress"]
-
 
 class RunProgress:
     """An observer that shows a spinner with the elapsed time on a terminal, or a line per step in a pipe.

@@ -23,8 +23,6 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.codec import encode
 from toolreel_core._protocol.outcome import Completed
 
-__all__ = ["as_json", "show_outcome", "show_plan", "show_run", "show_turns"]
-
 
 def show_run(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
     """Print a whole run to stdout.

@@ -17,8 +17,6 @@ from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change, changes, differences
 from toolreel_core._plan.presets.preset import Preset
 
-__all__ = ["presets_command", "presets_diff_command", "show_command"]
-
 
 @click.group(
     "presets", invoke_without_command=True, epilog=EPILOG, short_help="Show what presets change, and why."

@@ -20,8 +20,6 @@ from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.models import Measured, Model
 from toolreel_core._plan.presets.sampling import SamplingProfile
 
-__all__ = ["models_command", "sampling_command"]
-
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",
     "yes_for_tools": "yes, for tools",

@@ -20,8 +20,6 @@ from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 from toolreel_core._text_calls.scanner import Span
 
-__all__ = ["text_calls_command"]
-
 _KEYS: Final = ("content", "tools", "schemas", "enable", "finish")
 _SETS: Final[Mapping[str, Sequence[str]]] = {"all": DIALECTS, "marked": MARKED}
 _WHY: Final[Mapping[str, str]] = {

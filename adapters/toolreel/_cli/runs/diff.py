@@ -14,8 +14,6 @@ from toolreel._replay.explain.diff import Aspect, Difference, Divergence, Side, 
 from toolreel._replay.trace import cut
 from toolreel.cassette._request_diff import Change, clipped
 
-__all__ = ["diff_command", "show_changes"]
-
 _DIFFERENT: Final = 1
 _MAX_CHANGES: Final = 12
 """Changed places shown per event."""

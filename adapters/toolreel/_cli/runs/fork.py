@@ -38,8 +38,6 @@ from toolreel_core._tools.surface import ToolSurface
 if TYPE_CHECKING:
     from toolreel._cli.live.session import LiveTarget
 
-__all__ = ["fork_command"]
-
 
 @click.command("fork", epilog=EPILOG, short_help="Continue a recorded run from any event, with a change.")
 @click.argument("file")

@@ -22,8 +22,6 @@ from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed
 
-__all__ = ["ForkResult", "fork_exit_code", "show_fork"]
-
 _FAILED: Final = 1
 
 

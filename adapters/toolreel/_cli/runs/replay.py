@@ -15,8 +15,6 @@ from toolreel._cli.output.render import show_run
 from toolreel._replay.replay import Driver, replay
 from toolreel.tools._python.loading import load_tools
 
-__all__ = ["replay_command"]
-
 
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
 @click.argument("file", type=click.Path(path_type=Path))

@@ -27,8 +27,6 @@ from toolreel._replay.explain.advice import told
 from toolreel._replay.replay import Driver
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["resume_command"]
-
 _FAILED: Final = 1
 
 

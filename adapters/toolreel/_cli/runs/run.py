@@ -43,8 +43,6 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 
-__all__ = ["run_command"]
-
 _FAILED: Final = 1
 
 

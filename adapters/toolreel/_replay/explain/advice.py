@@ -23,8 +23,6 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 
-__all__ = ["told"]
-
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
 _UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
 

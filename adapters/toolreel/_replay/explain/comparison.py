@@ -31,8 +31,6 @@ from toolreel_core._protocol.events import (
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 
-__all__ = ["effect_changes", "event_changes", "plan_changes"]
-
 _OPTIONS: Final = ("options", "overrides")
 _REMEMBERED: Final = 4096
 """Messages that are not read again, since every later request repeats them."""

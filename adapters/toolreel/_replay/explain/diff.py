@@ -20,8 +20,6 @@ from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed
 
-__all__ = ["Aspect", "Difference", "Divergence", "Side", "TurnPair", "diff"]
-
 Aspect: TypeAlias = Literal["wanted", "told", "end"]
 """``wanted``: the request, the call or whatever else was wanted is another; ``told``: the same was
 wanted, and the answer is another; ``end``: one of the runs has no more events."""

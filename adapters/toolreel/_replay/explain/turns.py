@@ -39,8 +39,6 @@ from toolreel_core._protocol.notes import (
     UpstreamPinned,
 )
 
-__all__ = ["CallTold", "TurnTold", "story"]
-
 
 @dataclass(frozen=True, slots=True)
 class CallTold:

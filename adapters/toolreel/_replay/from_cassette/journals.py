@@ -46,8 +46,6 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
-__all__ = ["Retold", "retell"]
-
 _ENDED: Final = "the recorded client asked no further"
 _NOWHERE: Final = "http://replay.invalid/v1"
 _NO_PRESET: Final = Preset()

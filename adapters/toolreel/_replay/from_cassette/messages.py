@@ -21,8 +21,6 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 
-__all__ = ["COMPARISONS", "Comparison", "message_of", "output_in", "said_in"]
-
 Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
 """How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by what is
 said in them, model, roles, texts, calls and results, however it is written; ``replies`` not at all, so that

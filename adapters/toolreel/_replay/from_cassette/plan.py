@@ -13,8 +13,6 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["chat_tree", "plan_in"]
-
 _OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
 _NO_PRESET: Final = Preset()
 

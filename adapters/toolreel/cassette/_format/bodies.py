@@ -22,8 +22,6 @@ from toolreel_core._conversation.blocks import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
 from toolreel_core._jsontext.digest import digest
 
-__all__ = ["Body", "BodyReader", "BodyWriter"]
-
 Body: TypeAlias = "str | bytes | tuple[bytes, ...]"
 """A body outside of the file: bytes where it is no UTF-8, a :class:`JsonText` where it stood as a tree. The
 one of a conversation, canonical too, is in pieces, most of which it shares with the requests before it."""

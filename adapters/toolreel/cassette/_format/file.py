@@ -29,8 +29,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
-__all__ = ["KEPT", "CassetteFile", "read_file", "replace_file"]
-
 _WORTH_KEEPING: Final = 100_000
 """Characters up to which what was read of a file is kept in memory."""
 

@@ -25,8 +25,6 @@ from toolreel_core._conversation.blocks import Rope
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._jsontext.digest import chain
 
-__all__ = ["MessageNode", "MessageTree", "message_rope"]
-
 
 @dataclass(slots=True, eq=False)
 class MessageNode:

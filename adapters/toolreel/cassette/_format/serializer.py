@@ -27,8 +27,6 @@ from toolreel.cassette._format.bodies import Body, BodyReader, BodyWriter
 from toolreel.cassette._format.yaml import dump_yaml, load_yaml
 from toolreel_core._jsontext.canonical import JsonText
 
-__all__ = ["VERSIONS", "deserialize", "interactions", "serialize"]
-
 VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)
 """The versions of the format; the newest is written, all are read."""
 

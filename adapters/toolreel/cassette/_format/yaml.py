@@ -25,8 +25,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
 
-__all__ = ["EXPANDED_LIMIT", "TEXT_LIMIT", "dump_yaml", "load_yaml"]
-
 TEXT_LIMIT: Final = 64 * 2**20
 """Characters of YAML that are read; a session of a thousand turns has about 3 million."""
 

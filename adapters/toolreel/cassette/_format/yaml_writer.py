@@ -20,8 +20,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
 
-__all__ = ["written"]
-
 _STRING_TAG: Final = "tag:yaml.org,2002:str"
 _BINARY_TAG: Final = "tag:yaml.org,2002:binary"
 _BREAKS: Final = frozenset("\n\x85\u2028\u2029")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from toolreel._errors import CassetteError, MissingExtra
+from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.rules import SecretRules, rules_in
-from toolreel._secrets.scan import known_secrets
 from toolreel.cassette._failures import Break
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
@@ -19,8 +19,6 @@ try:
     from vcr.serializers import compat, yamlserializer
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
-
-__all__ = ["Exported", "export_cassette"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,6 @@ from toolreel._errors import CassetteError
 from toolreel.cassette._format.yaml import load_yaml
 from toolreel.cassette._tape import StoredResponse
 
-__all__ = ["StockInteraction", "StockTape", "looks_like_stock", "read_stock", "stock_interaction"]
-
 _LIMIT: Final = 256 * 2**20
 _PYTHON_TAG: Final = "!!python/"
 _PYTHON_ADDRESS: Final = "tag:yaml.org,2002:python/"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._errors import CassetteError, SecretFound
-from toolreel._secrets.known_values import secrets_sent, spellings
+from toolreel._secrets.known_values import known_secrets, secrets_sent, spellings
 from toolreel._secrets.locations import body_texts, unseen
 from toolreel._secrets.rules import SecretRules, rules_in
-from toolreel._secrets.scan import known_secrets, secrets_in
+from toolreel._secrets.scan import secrets_in
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._request_key import endpoint
 from toolreel.cassette._tape import (
@@ -26,8 +26,6 @@ from toolreel.cassette._tape import (
 from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette.vcr._format import StockInteraction, read_stock
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
-
-__all__ = ["Imported", "decoded", "import_cassette"]
 
 _CHAT: Final = "/chat/completions"
 

@@ -46,8 +46,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
-__all__ = ["NAME", "Persister", "Serializer", "register", "same_request"]
-
 NAME: Final = "toolreel"
 """The name under which :func:`register` registers the serializer and the matcher."""
 
@@ -143,7 +141,9 @@ class Persister:
         entries = [{"request": _request(request), "response": response} for request, response in pairs]
         try:
             if not isinstance(serializer, Serializer):
-                raise CassetteError("register the serializer along with the persister: vcr_plugin.register()")
+                raise CassetteError(
+                    "register the serializer along with the persister: toolreel.cassette.vcr.register()"
+                )
             text = serializer.serialize({**cassette_dict, "interactions": entries})
         except CassetteError as error:
             raise type(error)(f"{os.fspath(cassette_path)}: {error}") from error

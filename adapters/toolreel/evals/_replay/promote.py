@@ -30,8 +30,6 @@ from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Promoted", "find_run", "promote"]
-
 _VERSION = 1
 _NO_CHANGES: Tree = {}
 

@@ -28,8 +28,6 @@ from toolreel_core.evals._records.json_lines import record_line
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 
-__all__ = ["Replayed", "Rerun", "replay_record", "replays", "rerun"]
-
 
 @dataclass(frozen=True, slots=True)
 class Replayed:

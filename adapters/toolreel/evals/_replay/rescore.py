@@ -16,15 +16,14 @@ from tempfile import TemporaryDirectory
 from toolreel._errors import CassetteError, ResultsError
 from toolreel.evals._replay.replay import Replayed, replay_record
 from toolreel.evals._runner.evaluation import recorded_job
+from toolreel.evals._store.files import Header
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Header, Journal, Results
+from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_line
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
-
-__all__ = ["BEFORE", "rescore_in_place", "rescored", "write_rescored"]
 
 BEFORE = "journal.before-rescore.jsonl"
 """The journal as it was before it was rescored in place."""

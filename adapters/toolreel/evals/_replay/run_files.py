@@ -25,8 +25,6 @@ from toolreel_core.evals._summary.reference_format import Axes, label
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
-__all__ = ["Conversation", "refold", "run_file_name", "write_run_files"]
-
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 

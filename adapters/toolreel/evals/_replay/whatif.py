@@ -40,17 +40,6 @@ from toolreel_core.evals._records.request_content import (
 )
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = [
-    "Diverged",
-    "RecordedAnswers",
-    "WhatIfRun",
-    "plan_under",
-    "recorded_answers_first",
-    "run_with_recorded_answers",
-    "what_ifs",
-    "with_live_verdicts",
-]
-
 
 class Diverged(Exception):
     """A run sent a request that its recording does not answer."""

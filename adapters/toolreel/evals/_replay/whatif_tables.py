@@ -9,8 +9,6 @@ from toolreel.evals._statistics.paired import Paired, compare_paired
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.counterfactuals import Fate, WhatIf, WhatIfTally
 
-__all__ = ["whatif_lines", "whatif_markdown", "whatif_tree"]
-
 _COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
 _HEAD: Final = ("strategy", "recoveries", "losses", "unchanged", "diverged", "undecided", "exact p")
 

@@ -15,8 +15,6 @@ from toolreel.evals._summary.figures import Findings, findings_of
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._summary.summary import Summary
 
-__all__ = ["ReportContent", "report_content"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:

@@ -16,8 +16,6 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary
 
-__all__ = ["CostPoint", "Costs", "Unit", "costs_drawing", "costs_of"]
-
 Unit: TypeAlias = Literal["cost", "tokens"]
 
 _WIDE: Final = 420.0

@@ -10,8 +10,6 @@ from toolreel.evals._report.palette import series_class
 from toolreel.evals._report.svg import Drawing, marker, rect, text, width_of
 from toolreel_core.evals._verdicts.failure_taxonomy import category
 
-__all__ = ["Breakdown", "BreakdownRow", "breakdown", "failures_drawing"]
-
 _MOST: Final = 24
 """Categories that the picture shows; the table in the page has all."""
 _PLOT: Final = 360.0

@@ -17,8 +17,6 @@ from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-__all__ = ["StrategyPair", "compared_strategies", "forest_drawing", "runs_of"]
-
 _PLOT: Final = 380.0
 _ROW: Final = 30.0
 _TOP: Final = 46.0

@@ -15,17 +15,6 @@ from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 from toolreel_core.evals._summary.totals import ResultCounts
 
-__all__ = [
-    "HeatCell",
-    "HeatMap",
-    "HeatRow",
-    "heat_drawing",
-    "heat_map",
-    "label_of",
-    "split_bar",
-    "split_words",
-]
-
 _WIDE: Final = 108.0
 _HIGH: Final = 44.0
 _BAR: Final = 4.0

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["report_page"]
-
 _PAGE: Final = "page.html.jinja"
 _NAME: Final = 12
 """Digits of a key that name a run."""

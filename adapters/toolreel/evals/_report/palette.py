@@ -12,8 +12,6 @@ from typing import Final
 
 from toolreel_core.evals._verdicts.verdict import Result
 
-__all__ = ["HEAT", "RESULTS", "Shade", "drawing_css", "heat_class", "series_class"]
-
 Shade = tuple[str, str]
 """A colour in light and in dark, each as ``#rrggbb``."""
 

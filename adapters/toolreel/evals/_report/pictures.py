@@ -9,8 +9,6 @@ from toolreel.evals._report.forest import forest_drawing
 from toolreel.evals._report.heat import heat_drawing
 from toolreel.evals._report.svg import Drawing
 
-__all__ = ["drawings", "report_pictures"]
-
 
 def drawings(content: ReportContent) -> tuple[Drawing, ...]:
     """All pictures: heat map, strategies, failures, cost."""

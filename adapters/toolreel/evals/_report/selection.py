@@ -10,8 +10,6 @@ from typing import Final, TypeVar
 from toolreel.evals._summary.run_pairs import Match, pair_runs
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-__all__ = ["PAIRS", "TRANSCRIPTS", "Selection", "select_runs"]
-
 _Item = TypeVar("_Item")
 
 TRANSCRIPTS: Final = 300

@@ -7,8 +7,6 @@ from itertools import zip_longest
 
 from toolreel.evals._report.transcripts import Transcript, TranscriptCall, TranscriptTurn
 
-__all__ = ["FirstDifference", "SideBySide", "side_by_side"]
-
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:

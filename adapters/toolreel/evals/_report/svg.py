@@ -8,20 +8,6 @@ from html import escape
 from toolreel.evals._report.palette import drawing_css
 from toolreel.evals._report.words import visible
 
-__all__ = [
-    "Drawing",
-    "circle",
-    "diamond",
-    "group",
-    "line",
-    "marker",
-    "rect",
-    "square",
-    "text",
-    "triangle",
-    "width_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Drawing:

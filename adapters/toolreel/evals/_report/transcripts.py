@@ -24,8 +24,6 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
 
-__all__ = ["OpeningMessage", "Transcript", "TranscriptCall", "TranscriptTurn", "transcript_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class OpeningMessage:

@@ -7,8 +7,6 @@ from typing import Final
 
 from toolreel_core.evals._statistics.intervals import Interval
 
-__all__ = ["LONGEST", "interval_words", "percent", "points", "thousands", "truncated", "visible"]
-
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""
 

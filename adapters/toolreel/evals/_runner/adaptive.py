@@ -30,8 +30,6 @@ from toolreel_core.evals._statistics.stopping_rules import (
 from toolreel_core.evals._summary.summary import Summary
 from toolreel_core.evals._verdicts.verdict import Result
 
-__all__ = ["STOPPED", "Course", "Stopped", "course_of", "required_runs", "rule_of", "stops_of"]
-
 STOPPED: Final = "stopped.json"
 """The file that tells which cells were stopped, and why."""
 

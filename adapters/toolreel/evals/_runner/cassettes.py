@@ -25,8 +25,6 @@ try:
 except ImportError as error:
     raise MissingExtra.of("http", "httpx") from error
 
-__all__ = ["Connection", "RunRecorder", "offline_context", "replay_context"]
-
 
 @dataclass(frozen=True, slots=True)
 class Connection:

@@ -10,10 +10,10 @@ from importlib.metadata import version
 
 import httpx
 
-from toolreel._secrets.scan import known_secrets
+from toolreel._secrets.known_values import known_secrets
 from toolreel.evals._runner.cassettes import Connection
 from toolreel.evals._runner.rate_limit import ModelLimits
-from toolreel.evals._store.results import Header
+from toolreel.evals._store.files import Header
 from toolreel.http._exchange import request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._plan.presets.collection import Presets
@@ -21,8 +21,6 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE
 from toolreel_core.evals._scenarios.scripted_models import kind_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
-
-__all__ = ["connect", "new_header"]
 
 _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
 

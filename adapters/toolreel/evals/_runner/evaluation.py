@@ -20,26 +20,15 @@ from toolreel.evals._runner.cassettes import Connection, RunRecorder
 from toolreel.evals._runner.connection import connect, new_header
 from toolreel.evals._runner.spending import Spent
 from toolreel.evals._runner.trial import Job, WorkerPool, run_job
+from toolreel.evals._store.files import Header
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Header, Journal, all_records
+from toolreel.evals._store.results import Journal, all_records
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
-
-__all__ = [
-    "EvaluationOutcome",
-    "ExistingRuns",
-    "Watcher",
-    "cassette_name",
-    "evaluate",
-    "existing_runs",
-    "job_of",
-    "jobs_of",
-    "recorded_job",
-]
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 

@@ -18,8 +18,6 @@ from toolreel_core._replies.usage import served_in, usage_in
 from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._verdicts.provider_hints import provider_hint
 
-__all__ = ["LastError", "ObservedEndpoint", "last_error"]
-
 
 class ObservedEndpoint:
     """Passes requests on, and keeps what there is to tell of each.

@@ -11,8 +11,6 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core.evals._records.concurrency import ConcurrencyLimit
 
-__all__ = ["ModelLimits", "RateLimitedEndpoint", "SharedLimit"]
-
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)
 

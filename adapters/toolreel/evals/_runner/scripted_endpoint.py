@@ -12,8 +12,6 @@ from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.scripted_models import reply_of
 from toolreel_core.evals._scenarios.scripts import Kind
 
-__all__ = ["ScriptedEndpoint"]
-
 
 class ScriptedEndpoint:
     """Answers the requests of one scenario's runs; async drivers take it as an ``ImmediateEndpoint``.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from toolreel_core.evals._plan.endpoint import Budget, Price
 from toolreel_core.evals._records.record import Record, SentRequest
 
-__all__ = ["Spent"]
-
 
 @dataclass(frozen=True, slots=True)
 class Spent:

@@ -27,8 +27,6 @@ from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 from toolreel_core.evals._verdicts.languages import OFF, shape, with_language_policy
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
-__all__ = ["Job", "JobEnded", "RunContext", "WorkerPool", "run_job"]
-
 
 @dataclass(frozen=True, slots=True)
 class Job:

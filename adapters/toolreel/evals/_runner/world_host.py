@@ -9,8 +9,6 @@ from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core.evals._worlds.world import World
 
-__all__ = ["AsyncWorldHost", "WorldHost"]
-
 
 class WorldHost:
     """Runs the tools of one world, call after call."""

@@ -15,8 +15,6 @@ from toolreel_core.evals._statistics.counts import Count, total
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._statistics.probabilities import inside
 
-__all__ = ["Clustered", "clustered_rate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Clustered:

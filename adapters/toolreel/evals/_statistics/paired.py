@@ -15,8 +15,6 @@ from toolreel_core.evals._statistics.counts import Pairs, total_pairs
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._statistics.probabilities import inside
 
-__all__ = ["Paired", "compare_clustered", "compare_paired"]
-
 
 @dataclass(frozen=True, slots=True)
 class Paired:

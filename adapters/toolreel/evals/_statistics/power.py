@@ -16,16 +16,6 @@ from toolreel.evals._statistics.scipy import mcnemar_power, rates_power
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.probabilities import inside
 
-__all__ = [
-    "Planned",
-    "paired_detectable",
-    "paired_power",
-    "paired_runs",
-    "unpaired_detectable",
-    "unpaired_power",
-    "unpaired_runs",
-]
-
 _MOST: Final = 2**27
 """Runs beyond which nobody would go: more than a hundred million."""
 

@@ -18,20 +18,6 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
-__all__ = [
-    "fisher_p",
-    "flips_p",
-    "holm_adjusted",
-    "mcnemar_p",
-    "mcnemar_power",
-    "newcombe_bounds",
-    "normal_quantile",
-    "rates_power",
-    "score_p",
-    "t_quantile",
-    "wilson_bounds",
-]
-
 Bounds = tuple[float, float]
 
 _SPREADS: Final = 9

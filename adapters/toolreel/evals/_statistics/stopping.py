@@ -15,8 +15,6 @@ from toolreel.evals._statistics.wilson import wilson
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._statistics.stopping_rules import NarrowEnough, PairsDecided
 
-__all__ = ["Decided", "cell_decided", "pairs_decided"]
-
 
 @dataclass(frozen=True, slots=True)
 class Decided:

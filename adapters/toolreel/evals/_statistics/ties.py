@@ -15,8 +15,6 @@ from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._statistics.probabilities import inside
 from toolreel_core.evals._statistics.tie_sets import Ties, tied
 
-__all__ = ["TiesFound", "holm", "paired_ties", "unpaired_ties"]
-
 Task = TypeVar("Task", bound=Hashable)
 
 

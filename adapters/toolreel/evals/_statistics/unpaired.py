@@ -10,8 +10,6 @@ from toolreel_core.evals._statistics.counts import Count, total
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._statistics.probabilities import inside
 
-__all__ = ["Unpaired", "compare_unpaired"]
-
 _ENOUGH: Final = 5
 """Passes and failures that each side has to expect for the score test; by Cochran's rule."""
 

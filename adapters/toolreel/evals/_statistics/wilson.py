@@ -8,8 +8,6 @@ from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._statistics.probabilities import inside
 
-__all__ = ["all_pass_trials", "wilson"]
-
 
 def wilson(count: Count, confidence: float = 0.95) -> Interval | None:
     """Where the rate of a cell lies; ``None`` if it has no runs.

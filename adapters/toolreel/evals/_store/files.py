@@ -17,8 +17,6 @@ from toolreel._journal.migrations import Versions
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.record import VERSION
 
-__all__ = ["HEADERS", "Header", "StoredFile", "read_header", "schema_of", "write_atomically", "write_header"]
-
 HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
 """One migration a version, from the header of the version before."""
 

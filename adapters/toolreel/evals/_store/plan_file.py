@@ -27,8 +27,6 @@ from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from
 from toolreel_core.evals._verdicts.languages import select_languages
 
-__all__ = ["planned"]
-
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")
 

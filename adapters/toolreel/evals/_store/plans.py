@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from toolreel._errors import ResultsError
-from toolreel.evals._store.results import Header
+from toolreel.evals._store.files import Header
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
@@ -16,14 +16,6 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
-
-__all__ = [
-    "StrategyDifference",
-    "configuration_differences",
-    "configuration_under",
-    "plan_of_header",
-    "strategy_differences",
-]
 
 
 def plan_of_header(header: Header) -> EvalPlan:

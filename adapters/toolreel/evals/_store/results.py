@@ -32,8 +32,6 @@ from toolreel_core.evals._records.json_lines import record_line, record_of
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["RECORDS", "Header", "Journal", "Results", "all_records"]
-
 RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
 """One migration a version, from the record of the version before."""
 

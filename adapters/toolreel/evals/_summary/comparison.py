@@ -14,8 +14,6 @@ from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry
 
-__all__ = ["Change", "Comparison", "Row", "Side", "compare"]
-
 
 @dataclass(frozen=True, slots=True)
 class Side:

@@ -17,8 +17,6 @@ from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._summary.reference_format import summary_files
 from toolreel_core.evals._summary.summary import Summary, summarise
 
-__all__ = ["cells_of", "summary_of", "summary_trees", "write_summaries"]
-
 
 def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
     """The cells of a plan, task by task, in its order."""

@@ -23,19 +23,6 @@ from toolreel_core.evals._summary.percentiles import nearest_rank
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
-__all__ = [
-    "Findings",
-    "Total",
-    "categories_of",
-    "cell_interval",
-    "counted_cells",
-    "findings_of",
-    "over_clusters",
-    "pass_count",
-    "task_interval",
-    "total_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Total:

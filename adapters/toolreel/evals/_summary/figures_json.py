@@ -14,8 +14,6 @@ from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._summary.reference_format import BY_LANGUAGE, BY_SCENARIO, BY_STRATEGY, SUMMARY
 from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
 
-__all__ = ["figure_tree", "interval_tree", "with_figures"]
-
 
 def with_figures(files: Mapping[str, Tree], summary: Summary, findings: Findings) -> dict[str, Tree]:
     """The files of a summary with intervals in them, and all other figures in ``summary.json``."""

@@ -33,8 +33,6 @@ from toolreel_core.evals._statistics.gates import (
     check_gate,
 )
 
-__all__ = ["GateOption", "check_gate_options"]
-
 _GATE: Final = re.compile(
     r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>[^\s=]+))?"
 )

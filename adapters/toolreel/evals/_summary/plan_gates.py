@@ -29,8 +29,6 @@ from toolreel_core.evals._statistics.gates import (
 )
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
-__all__ = ["check_gates", "gates_of", "lacking", "measured_figures", "values_of"]
-
 _Group = tuple[str, str, str]
 
 

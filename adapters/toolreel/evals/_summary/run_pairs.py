@@ -9,19 +9,6 @@ from typing import Final, Literal, TypeAlias
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._summary.summary import RunEntry
 
-__all__ = [
-    "AXES",
-    "Axis",
-    "Flip",
-    "Match",
-    "Matches",
-    "cluster_of",
-    "clustered_pairs",
-    "pair_runs",
-    "task_of",
-    "valid",
-]
-
 Axis: TypeAlias = Literal["", "model", "profile", "strategy", "fallback", "language"]
 """What two sides differ in within one evaluation; empty: they are two evaluations."""
 

@@ -20,8 +20,6 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import Figures
 from toolreel_core.evals._summary.summary import Summary
 
-__all__ = ["EvaluationSide", "read_sides"]
-
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSide:

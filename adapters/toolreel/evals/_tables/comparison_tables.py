@@ -12,8 +12,6 @@ from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._summary.summary import RunEntry
 
-__all__ = ["comparison_lines", "comparison_tables", "comparison_tree"]
-
 
 def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""

@@ -14,8 +14,6 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._statistics.gates import Gate, GateResult, NoRegression, NoWorseThan, Threshold
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 
-__all__ = ["Case", "Standing", "as_junit", "cell_cases", "gate_cases", "match_cases"]
-
 Standing: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 _UNFIT: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

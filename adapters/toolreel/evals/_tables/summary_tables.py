@@ -13,8 +13,6 @@ from toolreel_core.evals._summary.percentiles import reference_percentile
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
-__all__ = ["gate_table", "head_lines", "incompleteness", "summary_tables"]
-
 _TASK_HEAD = (
     *("model", "profile", "strategy", "lang", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
     *("control_ok", "control_rate", "control_95%", "coverage", "tool_p95_ms", "status", "category", "alias"),

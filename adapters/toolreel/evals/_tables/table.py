@@ -9,19 +9,6 @@ from typing import Final
 
 from toolreel_core.evals._statistics.intervals import Interval
 
-__all__ = [
-    "TextTable",
-    "as_markdown",
-    "escaped",
-    "interval_text",
-    "out_of",
-    "p_text",
-    "percent",
-    "points",
-    "shortened",
-    "without_constant_columns",
-]
-
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {
     "profile": "default",

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from pyreqwest.exceptions import PyreqwestError
+
 from toolreel._driver.ports import Listener
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
@@ -19,7 +21,6 @@ from toolreel.http.fast._exchange import (
     TIMEOUT,
     AsyncFastClients,
     FastSettings,
-    PyreqwestError,
     content_length,
     lost,
     target,
@@ -30,8 +31,6 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 if TYPE_CHECKING:
     from pyreqwest.response import Response
-
-__all__ = ["AsyncFastEndpoint"]
 
 
 class AsyncFastEndpoint:

@@ -23,20 +23,6 @@ if TYPE_CHECKING:
     from pyreqwest.client import BaseClientBuilder
     from pyreqwest.response import BaseResponse
 
-__all__ = [
-    "CONNECTIONS",
-    "CONNECT_TIMEOUT",
-    "PIECE",
-    "TIMEOUT",
-    "AsyncFastClients",
-    "FastClients",
-    "FastSettings",
-    "PyreqwestError",
-    "content_length",
-    "lost",
-    "target",
-]
-
 _Builder = TypeVar("_Builder", bound="BaseClientBuilder")
 
 CONNECTIONS: Final = 1_000

@@ -17,8 +17,6 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 from toolreel._errors import EndpointConfigError
 from toolreel_core._protocol.effects import SendRequest
 
-__all__ = ["interruptible", "on_asyncio"]
-
 
 class _Clients(Protocol):
     def abort(self) -> None: ...

@@ -20,14 +20,12 @@ from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import leaks
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
-from toolreel.cassette._transports import Recording
+from toolreel.cassette._tape import Recording
 from toolreel.testing._journal import ReelJournal
 from toolreel.testing._recordings.folder import Group, found_in
 from toolreel.testing._recordings.test_names import names_in, reel_tests
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
-
-__all__ = ["Checked", "Finding", "Kind", "Looked", "check"]
 
 Kind: TypeAlias = Literal[
     "leak", "unreadable", "version", "drift", "orphan", "old", "alone", "unplayed", "remains"

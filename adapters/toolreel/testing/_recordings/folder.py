@@ -11,8 +11,6 @@ from typing import Final
 
 from toolreel._errors import CassetteError
 
-__all__ = ["Found", "Group", "found_in"]
-
 _JOURNAL: Final = ".journal.jsonl"
 _HOMES: Final = frozenset({"cassettes", "reels"})
 _SKIPPED: Final = re.compile(r"\..*|__pycache__|node_modules|site-packages|venv")

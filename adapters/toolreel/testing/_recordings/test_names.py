@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Names", "names_in", "reel_tests"]
-
 _SUFFIXES: Final = (".journal.jsonl", ".yaml")
 _REELS: Final = "reels"
 

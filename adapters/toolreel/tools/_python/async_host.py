@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import ProgressListener
-from toolreel.tools._python.host import DEADLINE, ToolLike
+from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._python.tool import ToolLike
 from toolreel.tools._python.toolbox import Call, ErrorListener, Toolbox
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
-
-__all__ = ["AsyncPythonTools"]
 
 
 class AsyncPythonTools:

@@ -10,8 +10,6 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["Docstring", "parse_docstring"]
-
 _TITLES: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
     "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"

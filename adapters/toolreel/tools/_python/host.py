@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from toolreel.tools._call_context import ProgressListener, ToolError
-from toolreel.tools._events import failure, keywords, succeeded, timed_out
-from toolreel.tools._python.tool import Tool, ToolLike, tool
+from toolreel.tools._call_context import ProgressListener
+from toolreel.tools._python.tool import ToolLike
 from toolreel.tools._python.toolbox import ErrorListener, Toolbox
 from toolreel.tools._threads_async import in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
-
-__all__ = [
-    "DEADLINE",
-    "PythonTools",
-    "Tool",
-    "ToolError",
-    "ToolLike",
-    "Toolbox",
-    "failure",
-    "in_thread",
-    "keywords",
-    "succeeded",
-    "timed_out",
-    "tool",
-]
 
 DEADLINE: Final = 60.0
 """Default deadline of a tool call, in seconds."""

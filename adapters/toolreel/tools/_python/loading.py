@@ -9,9 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from toolreel._errors import ToolModuleError
-from toolreel.tools._python.host import Tool, ToolLike
-
-__all__ = ["load_tools"]
+from toolreel.tools._python.tool import Tool, ToolLike
 
 
 def load_tools(names: Iterable[str]) -> list[ToolLike]:

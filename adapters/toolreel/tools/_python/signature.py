@@ -17,8 +17,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["Arguments", "Signature", "definition_of", "signature_of", "summary_of", "untyped_arguments"]
-
 _MAX_COMPLAINTS = 3
 _UNSUPPORTED_KINDS = {
     inspect.Parameter.VAR_POSITIONAL,

@@ -13,8 +13,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._tools.parameters import SchemaLike
 from toolreel_core._tools.surface import ToolDefinition, ToolFlags
 
-__all__ = ["Tool", "ToolLike", "ToolSettings", "tool"]
-
 _MARK: Final = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -17,8 +17,6 @@ from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.sources import masked
 from toolreel_core._tools.surface import ToolSurface
 
-__all__ = ["Call", "ErrorListener", "Toolbox"]
-
 ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
 """Callback for exceptions of tools that the model does not see; they have their traceback."""
 

@@ -27,8 +27,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["AsyncMcpTools"]
-
 _SHUTDOWN_TIMEOUT = 5.0
 """Seconds that all servers together have to shut down."""
 

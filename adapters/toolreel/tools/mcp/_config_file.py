@@ -33,8 +33,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, either, read
 
-__all__ = ["HttpServer", "McpServer", "ServerSettings", "StdioServer", "mcp_servers", "read_mcp_servers"]
-
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}
 """Integer settings, and the minimum of each."""
 _LISTS: Final = ("allow", "deny", "needs_approval", "read_only")

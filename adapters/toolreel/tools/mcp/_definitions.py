@@ -25,8 +25,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["MCP_PREFIX", "McpTool", "ServerTools", "SkippedTool", "server_tools"]
-
 MCP_PREFIX = "mcp"
 """Prefix of the inner names of all MCP tools."""
 

@@ -5,16 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never
 
-__all__ = [
-    "CallProgressed",
-    "DefinitionsChanged",
-    "McpListener",
-    "McpNews",
-    "ServerEnded",
-    "ServerStarted",
-    "describe",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ServerStarted:

@@ -23,8 +23,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["McpTools"]
-
 
 class McpTools:
     """A tool host over MCP servers, which run while its context is open.

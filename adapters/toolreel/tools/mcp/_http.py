@@ -22,8 +22,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["http_transport"]
-
 _TIMEOUT: Final = httpx2.Timeout(30.0, read=None)
 """No read timeout: the host enforces the deadline of a call."""
 

@@ -15,8 +15,6 @@ from toolreel.tools.mcp._definitions import ServerTools, SkippedTool
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._tools.surface import ToolSurface
 
-__all__ = ["pins_beside", "pins_of", "read_pins", "unaccepted", "write_pins"]
-
 
 def pins_of(surface: ToolSurface) -> dict[str, str]:
     """The fingerprints of all tools of a surface, for example of a stored plan."""

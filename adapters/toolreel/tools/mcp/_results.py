@@ -19,8 +19,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["error_event", "invalid_result_event", "result_event", "too_large_event", "unavailable_event"]
-
 _NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
 
 _NO_MESSAGE: Final = "It says no more than that it failed."

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
 from toolreel._errors import AdapterError, McpServerError, MissingExtra
-from toolreel.tools._python.host import timed_out
+from toolreel.tools._events import timed_out
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._events import (
@@ -58,8 +58,6 @@ try:
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
-
-__all__ = ["Server"]
 
 _REASON_TIMEOUT: Final = 2.0
 """Seconds to wait for the reason, when a call notices the end of a connection first."""

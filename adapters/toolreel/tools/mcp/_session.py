@@ -16,8 +16,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["ConnectionLost", "ResponseTooLarge", "UnusableResponse", "call_tool", "list_tools"]
-
 _MAX_PAGES: Final = 1_000
 _MAX_TOOLS: Final = 10_000
 

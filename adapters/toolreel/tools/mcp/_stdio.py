@@ -31,8 +31,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["answered_request", "stdio_transport"]
-
 _STDERR_TAIL: Final = 4096
 """Bytes kept of what a server writes to stderr."""
 _MAX_NOISE_RATIO: Final = 8

@@ -12,8 +12,6 @@ try:
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
-__all__ = ["TOO_LARGE", "ConnectionEnd", "ServerUnreachable", "too_large_error"]
-
 TOO_LARGE: Final = -1_000_001
 """Error code for a response that exceeds the limit; outside the range that JSON-RPC reserves."""
 

@@ -9,7 +9,8 @@ from typing import Self
 
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
-from toolreel.tools._python.host import DEADLINE, timed_out
+from toolreel.tools._events import timed_out
+from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.openapi._results import (
     body_rejected_event,
     request_failed_event,
@@ -34,8 +35,6 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
-
-__all__ = ["AsyncOpenApiTools"]
 
 
 class AsyncOpenApiTools:

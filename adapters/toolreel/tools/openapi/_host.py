@@ -10,7 +10,9 @@ from typing import Self
 
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import BodyError, BoundedDecoder, Stalled
-from toolreel.tools._python.host import DEADLINE, in_thread, timed_out
+from toolreel.tools._events import timed_out
+from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._threads_async import in_thread
 from toolreel.tools.openapi._results import (
     body_rejected_event,
     request_failed_event,
@@ -34,8 +36,6 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
-
-__all__ = ["OpenApiTools"]
 
 
 class OpenApiTools:

@@ -13,7 +13,7 @@ from toolreel._errors import MissingExtra
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import BodyError, TooLarge
 from toolreel.http._httpx_exchange import lost
-from toolreel.tools._python.host import timed_out
+from toolreel.tools._events import timed_out
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._jsontext.canonical import Json, canonical, either, finite, read_tolerant
 from toolreel_core._protocol.effects import RunTool
@@ -23,8 +23,6 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
-
-__all__ = ["body_rejected_event", "request_failed_event", "response_event", "too_many_redirects_event"]
 
 _MAX_ERROR_TEXT: Final = 2_000
 """Maximum length of a server's error message for the model."""

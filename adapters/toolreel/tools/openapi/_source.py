@@ -25,8 +25,6 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._tools.names import outward_name, prefixed_name
 from toolreel_core._tools.surface import ToolDefinition
 
-__all__ = ["OPENAPI_PREFIX", "DocumentTools", "OpenApiSource", "OpenApiTool", "SkippedOperation"]
-
 OPENAPI_PREFIX: Final = "openapi"
 """Prefix of the inner names of all OpenAPI tools."""
 

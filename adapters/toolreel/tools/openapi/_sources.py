@@ -10,7 +10,8 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
 from toolreel._errors import MissingExtra
-from toolreel.tools._python.host import ToolError, failure, keywords
+from toolreel.tools._call_context import ToolError
+from toolreel.tools._events import failure, keywords
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel.tools.openapi._source import OpenApiSource, OpenApiTool, SkippedOperation
 from toolreel_core._protocol.effects import RunTool
@@ -23,8 +24,6 @@ try:
     import httpx
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
-
-__all__ = ["MAX_REDIRECTS", "MAX_TOOL_RESPONSE_BYTES", "OperationTools", "no_cookies", "same_server_redirect"]
 
 MAX_TOOL_RESPONSE_BYTES: Final = 1_000_000
 """Maximum size of a decoded response; five times what a run passes on to the model."""

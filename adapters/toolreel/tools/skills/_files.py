@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["UnreadableFile", "read_inside"]
-
 _DRIVE: Final = re.compile(r"[a-zA-Z]:")  # of Windows
 _FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -12,8 +12,6 @@ from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._manifest import Manifest, manifest_of
 from toolreel_core._jsontext.canonical import sound
 
-__all__ = ["MANIFEST_LIMIT", "Skill", "SkillFile", "Skills", "read_skill", "read_skills"]
-
 MANIFEST_LIMIT: Final = 128 * 1024
 """Maximum size of a ``SKILL.md``; twenty times what the specification recommends."""
 

@@ -20,14 +20,13 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolreel.tools._bounded_process import ProcessResult
-from toolreel.tools._call_context import RunContext
-from toolreel.tools._python.host import DEADLINE, Tool, ToolError
+from toolreel.tools._call_context import RunContext, ToolError
+from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._python.tool import Tool
 from toolreel.tools.skills._files import UnreadableFile, read_inside
-from toolreel.tools.skills._folders import Skill, Skills, read_skill, read_skills
+from toolreel.tools.skills._folders import Skill, Skills
 from toolreel.tools.skills._scripts import SkillScript, allowed_scripts, run_script, script_changed
 from toolreel_core._jsontext.canonical import Json
-
-__all__ = ["Skill", "Skills", "read_skill", "read_skills", "skill_tools", "skills_message"]
 
 _SOURCE: Final = "skills"
 _FILE_LIMIT: Final = 128 * 1024

@@ -27,8 +27,6 @@ try:
 except ImportError:
     raise MissingExtra.of("skills", "PyYAML") from None
 
-__all__ = ["Manifest", "manifest_of"]
-
 _FIELDS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _MARK: Final = "---"
 _HEAD_LIMIT: Final = 16 * 1024

@@ -19,8 +19,6 @@ from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._folders import Skill
 from toolreel_core._internal.globs import fits
 
-__all__ = ["SkillScript", "allowed_scripts", "command_of", "run_script", "script_changed"]
-
 _SCRIPT_LIMIT: Final = 2**20
 """Maximum size of a script."""
 _PROGRAMS: Final = {

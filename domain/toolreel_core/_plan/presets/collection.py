@@ -19,8 +19,6 @@ from toolreel_core._plan.presets.models import Model, Recommendation
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._plan.presets.sampling import SamplingProfile
 
-__all__ = ["Presets"]
-
 _BASE: Final = "default_tool_calling"
 """The preset that every composition begins with, where there is one."""
 

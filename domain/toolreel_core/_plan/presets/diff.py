@@ -11,8 +11,6 @@ from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
-__all__ = ["Change", "changes", "differences"]
-
 _DEFAULTS: Final[Mapping[str, JsonText]] = {
     f"{section}.{setting.name}": canonical(getattr(defaults, setting.name))
     for section, defaults in (("config", LoopConfig()), ("provider", Provider()))

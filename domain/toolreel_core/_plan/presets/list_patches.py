@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["NamesPatch", "joined", "names_of"]
-
 NamesPatch: TypeAlias = Json
 """A list of names, or ``{"only": names}``."""
 

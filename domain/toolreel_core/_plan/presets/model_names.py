@@ -11,8 +11,6 @@ from typing import Final
 
 from toolreel_core._internal.globs import fits
 
-__all__ = ["bare", "best", "means"]
-
 _ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
 
 

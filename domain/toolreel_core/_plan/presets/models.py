@@ -8,8 +8,6 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 from toolreel_core._internal.tables import Table
 from toolreel_core._plan.presets.model_names import best
 
-__all__ = ["Measured", "Model", "Recommendation", "Verdict"]
-
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: its tool calls are reliable, its obedience in plain chat was not; ``conditional``:
 only with the right profile or route; ``no``: not for tool calling."""

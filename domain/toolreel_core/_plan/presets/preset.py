@@ -25,8 +25,6 @@ from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["LISTS", "Preset", "request_options"]
-
 _NOTHING: Final = canonical({})
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))

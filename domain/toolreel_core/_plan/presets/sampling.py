@@ -9,8 +9,6 @@ from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.presets.model_names import means
 from toolreel_core._plan.presets.preset import Preset, request_options
 
-__all__ = ["SamplingProfile"]
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingProfile:

@@ -12,15 +12,6 @@ from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.repairs import Reading, Unreadable, read_text
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = [
-    "ERROR_WORDS",
-    "ArgumentError",
-    "ArgumentErrorCode",
-    "Arguments",
-    "ArgumentsRead",
-    "read_arguments",
-]
-
 ArgumentErrorCode: TypeAlias = Literal[
     "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TOO_DEEP", "ARGUMENTS_TRUNCATED"
 ]

@@ -16,8 +16,6 @@ from typing import Final, Literal, TypeAlias, cast
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
 from toolreel_core._schema.validation import broken_places, refused_nulls
 
-__all__ = ["Coercion", "Intended", "coerced", "decoded", "unwrapped"]
-
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
 """Coercions of arguments to a schema; each is also a warning code of a reply."""
 

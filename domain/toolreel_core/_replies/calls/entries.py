@@ -14,8 +14,6 @@ from toolreel_core._jsontext.numbered_objects import in_order
 from toolreel_core._replies.opaque_fields import of_call
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["CallEntry", "EntriesFound", "Oddity", "entries_in"]
-
 Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
 """Why an entry that was intended as a call is not one."""
 

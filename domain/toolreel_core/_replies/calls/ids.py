@@ -13,8 +13,6 @@ from itertools import count
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["identified", "native_id"]
-
 
 def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
     """An id for each call, with the warnings about the id that it came with.

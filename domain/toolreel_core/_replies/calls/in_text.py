@@ -16,9 +16,8 @@ from toolreel_core._replies.warnings import WarningCode
 from toolreel_core._text_calls.unread import looks_like_a_call
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.parse import Rejection, TextCall
-
-__all__ = ["Said", "WrittenCalls"]
+    from toolreel_core._text_calls.decoder import Rejection
+    from toolreel_core._text_calls.parse import TextCall
 
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 

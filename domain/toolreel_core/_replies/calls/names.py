@@ -13,8 +13,6 @@ from typing import Final
 
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["as_it_stands", "meant_name"]
-
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
 _LEAKED: Final = re.compile(r"<[|\uff5c]")

@@ -13,8 +13,6 @@ from toolreel_core._replies.calls.entries import CallEntry
 from toolreel_core._replies.calls.ids import native_id
 from toolreel_core._replies.calls.names import meant_name
 
-__all__ = ["unbundled"]
-
 _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
 
 

@@ -28,8 +28,6 @@ from toolreel_core._jsontext.json_repair import (
 from toolreel_core._replies.calls.wrapping import without_fence, without_tokens, without_tokens_behind_fence
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["Reading", "Unreadable", "read_text"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -15,8 +15,6 @@ from toolreel_core._replies.calls.names import as_it_stands, meant_name
 from toolreel_core._replies.calls.parallel_bundle import unbundled
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["CallReader", "CallsRead", "ToolCall"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["is_cut", "without_fence", "without_tokens", "without_tokens_behind_fence"]
-
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
 _OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")

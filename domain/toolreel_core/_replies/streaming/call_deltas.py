@@ -17,8 +17,6 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._jsontext.numbered_objects import in_order
 
-__all__ = ["joined_calls", "joined_function"]
-
 # What matters for nesting: escapes (which may hide a quote), quotes and brackets.
 _MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 _LONGEST_NAME: Final = 1_000

@@ -8,8 +8,6 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._replies.streaming.call_deltas import joined_calls, joined_function
 
-__all__ = ["joined"]
-
 _Detail: TypeAlias = Mapping[str, Json]
 
 

@@ -18,8 +18,6 @@ from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext.canonical import Json, read
 
-__all__ = ["FIELDS", "Frame", "Frames"]
-
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 """A JSON object, the end of the stream, or something that could not be parsed."""
 

@@ -20,8 +20,6 @@ from toolreel_core._replies.streaming.deltas import joined
 from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.warnings import WarningCode
 
-__all__ = ["Delta", "Stream", "deltas_in", "deltas_of", "unstreamed"]
-
 _HEAD: Final = (
     "id",
     "created",

@@ -19,8 +19,6 @@ from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.untyped_text import decoded, typed
 
-__all__ = ["SUFFIX", "arg_keys"]
-
 SUFFIX: Final = r"(?::[^>\s]{1,40})?"
 """The name of a checkpoint behind the name of a tag."""
 

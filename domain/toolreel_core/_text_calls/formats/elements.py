@@ -18,8 +18,6 @@ from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, arguments, skip_blanks
 from toolreel_core._text_calls.values.untyped_text import decoded, typed, unwrapped
 
-__all__ = ["ATTRIBUTE", "NAMESPACE", "Element", "attribute", "element", "one_line_break_less"]
-
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
 """What may stand before the name of a tag."""
 

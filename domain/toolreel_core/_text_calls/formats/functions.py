@@ -10,8 +10,6 @@ from toolreel_core._text_calls.formats.elements import ATTRIBUTE, NAMESPACE, Ele
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, closers
 
-__all__ = ["FUNCTION", "INVOKE", "function", "invoke", "xai"]
-
 FUNCTION: Final = re.compile(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
 """The opener; models that are held to a grammar by nobody leave its ``>`` out."""
 INVOKE: Final = re.compile(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE)

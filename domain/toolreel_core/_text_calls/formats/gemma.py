@@ -13,8 +13,6 @@ from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, closers, debris, tail
 from toolreel_core._text_calls.values.untyped_text import decoded, typed
 
-__all__ = ["function_gemma", "gemma4"]
-
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
 _HEAD: Final = re.compile(
     rf"[{BLANK}]*(?:call\b)?[ ]*:?[ ]*(?P<name>[\w.:-]{{1,200}})[{BLANK}]*(?P<opener>[{{(])"

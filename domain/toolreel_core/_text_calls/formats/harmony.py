@@ -14,8 +14,6 @@ from toolreel_core._text_calls.decoder import Broken, Calls, Frame, Reading
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, arguments, closers, skip_blanks
 
-__all__ = ["addressed", "glued", "inkling", "message", "titled"]
-
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 
 _HEADER: Final = re.compile(

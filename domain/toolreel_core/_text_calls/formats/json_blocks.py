@@ -13,8 +13,6 @@ from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.envelopes import arguments_of, marked_calls
 from toolreel_core._text_calls.values.payload import Block, closers, enveloped
 
-__all__ = ["JSON_OPENERS", "json_decoder"]
-
 
 def _keyed(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
     """Calls whose name is the key of their arguments, as Apertus has them: ``[{"ping": {}}]``."""

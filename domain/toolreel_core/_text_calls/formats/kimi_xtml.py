@@ -11,8 +11,6 @@ from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, arguments, closers, skip_blanks
 from toolreel_core._text_calls.values.untyped_text import decoded, typed
 
-__all__ = ["xtml_call", "xtml_channel"]
-
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
 _OPEN: Final = r"<\|open\|>{}(?P<attributes>[^<>]{{0,400}})<\|sep\|>"
 _CALL: Final = re.compile(_OPEN.format("call"))

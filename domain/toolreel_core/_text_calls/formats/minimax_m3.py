@@ -13,8 +13,6 @@ from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.untyped_text import typed
 
-__all__ = ["TAG_TOKEN", "minimax_m3"]
-
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
 """What stands before each tag."""
 

@@ -13,8 +13,6 @@ from toolreel_core._text_calls.decoder import Broken, Calls, Reading
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, arguments, closers, enveloped, skip_blanks
 
-__all__ = ["CALL_BEGIN", "deepseek_or_kimi", "flower", "mistral", "plamo", "solar"]
-
 CALL_BEGIN: Final = r"<[|｜]tool[▁_ ]call[▁_ ]begin[|｜]>"
 """DeepSeek's opener, also as proxies garble it, which in plain ASCII is Kimi's."""
 

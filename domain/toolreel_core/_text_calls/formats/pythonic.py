@@ -17,8 +17,6 @@ from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, fou
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, closers, debris, enveloped, skip_blanks, tail
 
-__all__ = ["PYTHON_OPENERS", "Expression", "expression", "expressions", "llama", "python_block"]
-
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.
 _CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")

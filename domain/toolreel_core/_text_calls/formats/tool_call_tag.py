@@ -20,8 +20,6 @@ from toolreel_core._text_calls.formats.functions import FUNCTION, INVOKE, functi
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import Block, arguments, closers, enveloped, skip_blanks, tail
 
-__all__ = ["CLOSING", "OPENING", "headless", "tool_call"]
-
 # Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.
 _PREFIX: Final = r"(?:seed:|ifm\||longcat_|iquest_)?"
 OPENING: Final = rf"<{_PREFIX}tool_call{SUFFIX}>"

@@ -11,8 +11,6 @@ from toolreel_core._text_calls.decoder import Found, found, identity
 from toolreel_core._text_calls.known_tools import Offered
 from toolreel_core._text_calls.values.untyped_text import decoded
 
-__all__ = ["arguments_of", "bare_calls", "marked_calls", "wrapped_calls"]
-
 _NAMES: Final = ("name", "tool_name", "tool", "recipient_name")
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 _IDS: Final = ("id", "tool_call_id", "call_id")

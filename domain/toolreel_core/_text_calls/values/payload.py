@@ -14,8 +14,6 @@ from toolreel_core._text_calls.known_tools import Offered
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.envelopes import arguments_of, marked_calls
 
-__all__ = ["Block", "Envelopes", "arguments", "closers", "debris", "enveloped", "skip_blanks", "tail"]
-
 Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
 
 # Models put a code fence inside the tag, with or without `json`.

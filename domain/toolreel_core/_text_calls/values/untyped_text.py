@@ -14,8 +14,6 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import WORDS, SearchedText, Value, skip, value_at
 
-__all__ = ["decoded", "typed", "unwrapped"]
-
 _INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 # In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.

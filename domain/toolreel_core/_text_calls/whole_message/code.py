@@ -11,8 +11,6 @@ from toolreel_core._text_calls.formats.pythonic import Expression, expression, e
 from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.whole_message.reader import Whole, fenced, is_paragraph
 
-__all__ = ["python_list", "tool_code"]
-
 # Gemini prints the result of a call: `print(default_api.f(a=1))`.
 _PRINT: Final = re.compile(r"\s*print\(")
 # Gemini 2.5 leaks control tokens in the place of the fence: `<ctrl42>call`, and the code.

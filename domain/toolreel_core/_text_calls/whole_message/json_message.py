@@ -13,8 +13,6 @@ from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.envelopes import bare_calls, wrapped_calls
 from toolreel_core._text_calls.whole_message.reader import Whole, fenced, is_paragraph
 
-__all__ = ["action_fence", "begins_a_call", "json_fence", "json_message"]
-
 # Surplus closers count as separators: models that double the outer braces lose count of them.
 _BETWEEN: Final = re.compile(f"[{BLANK}}}\\];,]*")
 _INFOS: Final = {"json", "tool_call", "tool_calls"}

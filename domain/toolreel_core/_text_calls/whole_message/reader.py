@@ -11,8 +11,6 @@ from toolreel_core._text_calls.decoder import Found, Rejection
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.source import Source
 
-__all__ = ["Fenced", "Whole", "WholeReader", "fenced", "is_paragraph", "without_tokens"]
-
 _HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 _LAST: Final = re.compile(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
 _LONGEST_TOKEN: Final = 80

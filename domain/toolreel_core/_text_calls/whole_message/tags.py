@@ -16,8 +16,6 @@ from toolreel_core._text_calls.values.payload import skip_blanks
 from toolreel_core._text_calls.values.untyped_text import typed
 from toolreel_core._text_calls.whole_message.reader import Whole, is_paragraph
 
-__all__ = ["tool_tags"]
-
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
 _TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
 

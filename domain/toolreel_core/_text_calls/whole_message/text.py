@@ -12,8 +12,6 @@ from toolreel_core._text_calls.source import Source
 from toolreel_core._text_calls.values.payload import skip_blanks
 from toolreel_core._text_calls.whole_message.reader import Whole, is_paragraph
 
-__all__ = ["functionary", "name_and_json", "react"]
-
 # GLM-4-9B: the name, a line break, the object.
 _NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
 # Functionary 3.2: `>>>` opens a section at the head of a line only.

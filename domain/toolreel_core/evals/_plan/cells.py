@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from toolreel_core._jsontext.digest import chain
 
-__all__ = ["Cell", "Sample"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:

@@ -20,8 +20,6 @@ from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.sources import masked
 from toolreel_core._tools.surface import ToolSurface
 
-__all__ = ["Configuration"]
-
 
 @dataclass(frozen=True, slots=True)
 class Configuration:

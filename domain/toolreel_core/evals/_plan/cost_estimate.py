@@ -7,8 +7,6 @@ from typing import Final
 
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 
-__all__ = ["CONTROL_RUN", "TOOL_RUN", "AssumedRun", "Estimate", "estimate_cost"]
-
 
 @dataclass(frozen=True, slots=True)
 class AssumedRun:

@@ -10,8 +10,6 @@ from typing import Final, cast
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Budget", "Endpoint", "Price", "prices_of"]
-
 _OPENROUTER: Final = "https://openrouter.ai/api"
 # Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
 _HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)

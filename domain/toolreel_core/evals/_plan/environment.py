@@ -15,8 +15,6 @@ from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._settings.overrides import merged
 from toolreel_core.evals._plan.filters import comma_separated
 
-__all__ = ["VARIABLES", "environment"]
-
 _Reader: TypeAlias = Callable[[str], Json]
 
 _ON: Final = ("1", "true", "yes", "on")

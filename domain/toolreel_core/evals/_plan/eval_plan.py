@@ -41,8 +41,6 @@ from toolreel_core.evals._plan.strategies import (
 )
 from toolreel_core.evals._scenarios.scenario import Scenario
 
-__all__ = ["EvalPlan", "Task"]
-
 _BEST_EFFORT: Final = "best_effort"
 _OFF: Final = "off"
 

@@ -16,8 +16,6 @@ from typing import Final, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 
-__all__ = ["Filter", "comma_separated", "glob_matches"]
-
 EVERYTHING: Final = ("all", "full", "*")
 
 _Item = TypeVar("_Item")

@@ -10,8 +10,6 @@ from toolreel_core._plan.presets.models import Model
 from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core.evals._plan.filters import Filter, glob_matches
 
-__all__ = ["AUTO", "DEFAULT", "applies", "auto_profile", "profiles_for", "select_models", "select_profiles"]
-
 AUTO = "auto"
 """Stands for the first profile recommended for a model, or the default profile."""
 DEFAULT = "default"

@@ -18,8 +18,6 @@ from toolreel_core._settings.overrides import merged, without_reserved
 from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
 from toolreel_core.evals._plan.filters import comma_separated
 
-__all__ = ["SIZES", "Options", "layered"]
-
 _PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
 _STRATEGIES: Final = ("raw", "baseline", "production")
 

@@ -25,17 +25,6 @@ from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.endpoint import Budget
 from toolreel_core.evals._plan.options import Options
 
-__all__ = [
-    "FALLBACKS",
-    "STRATEGIES",
-    "Fallback",
-    "Layers",
-    "Strategy",
-    "configuration_for",
-    "harness_preset",
-    "strategies_of",
-]
-
 Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
 """Whether calls are read from text: ``best_effort``, where the model or the user asks for it;
 ``fallback_off``, nowhere; ``fallback_on``, with every model."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["ConcurrencyLimit"]
-
 _LESS = 0.8
 _EPISODE_MS = 5_000
 """Duration of a rate-limiting episode if the server sends no ``Retry-After``."""

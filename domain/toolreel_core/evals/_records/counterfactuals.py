@@ -16,8 +16,6 @@ from toolreel_core.evals._records.request_content import Divergence, DivergenceK
 from toolreel_core.evals._statistics.counts import Pairs
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Fate", "WhatIf", "WhatIfTally"]
-
 Fate: TypeAlias = Literal["recovery", "loss", "unchanged", "diverged", "undecided"]
 """``diverged``: it sent a request that was not recorded; ``undecided``: one of the two runs is void or
 unsupported, or could not be replayed."""

@@ -17,8 +17,6 @@ from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import VERSION, Attempt, Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
-__all__ = ["record_line", "record_of", "record_tree"]
-
 _RESULTS: Final[tuple[str, ...]] = get_args(Result)
 _OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")

@@ -8,8 +8,6 @@ from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["VERSION", "Attempt", "Record", "SentRequest"]
-
 VERSION = 1
 """Version of the format of headers and records."""
 

@@ -14,15 +14,6 @@ from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 
-__all__ = [
-    "ContentMessage",
-    "Divergence",
-    "DivergenceKind",
-    "RequestContent",
-    "first_divergence",
-    "request_content",
-]
-
 DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
 """``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
 ``result``: a call returned something else; ``nudge``: the model gets a further or another message;

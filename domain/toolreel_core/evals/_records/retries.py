@@ -12,8 +12,6 @@ from typing import Final
 
 from toolreel_core.evals._verdicts.verdict import Verdict
 
-__all__ = ["Retries", "remaining_retries", "retry_delay_ms"]
-
 _TRANSIENT: Final = frozenset(
     {
         "transport.rate_limit",

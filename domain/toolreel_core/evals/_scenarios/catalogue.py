@@ -21,8 +21,6 @@ from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
 from toolreel_core.evals._scenarios.reference import CAPPED, REFERENCE
 from toolreel_core.evals._scenarios.scenario import Scenario
 
-__all__ = ["CATALOGUE", "GROUPS", "SCENARIOS", "fingerprint", "scenario", "select_scenarios"]
-
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
     *FAULTS,

@@ -14,22 +14,6 @@ from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check
 from toolreel_core.evals._worlds.json_pointer import at
 
-__all__ = [
-    "argument_omitted",
-    "arguments_of",
-    "called",
-    "called_before",
-    "error_occurred",
-    "exercise",
-    "first_calls_are",
-    "no_calls",
-    "outcome",
-    "parallel_calls_made",
-    "says_done",
-    "says_something",
-    "world_has",
-]
-
 _DONE: Final = re.compile(r"done[.!]?", re.IGNORECASE)
 _QUOTES: Final = "\"'`"
 _Finding = Callable[[Evidence], str]

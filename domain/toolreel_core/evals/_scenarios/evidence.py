@@ -22,8 +22,6 @@ from toolreel_core._protocol.state import Settled, State
 from toolreel_core._replies.finish_reason import Finish
 from toolreel_core.evals._worlds.world import World
 
-__all__ = ["Evidence", "ObservedCall", "ObservedTurn", "evidence_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ObservedCall:

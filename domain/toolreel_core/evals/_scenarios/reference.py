@@ -23,8 +23,6 @@ from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.workspace import Workspace
 from toolreel_core.evals._worlds.workspace_tools import WORKSPACE_TOOLS
 
-__all__ = ["CAPPED", "CHAT_ONLY", "HAPPY_PATH", "LONG_ARGUMENTS_GUARD", "REFERENCE"]
-
 _JOB: Final = """\
 You edit a workspace, and you do it with tools alone: each message of yours is made of tool calls, until the \
 work is done.

@@ -13,8 +13,6 @@ from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts
 from toolreel_core.evals._worlds.world import World
 
-__all__ = ["Check", "Layer", "Scenario", "Setting"]
-
 Layer: TypeAlias = Literal["outcome", "exercise"]
 """``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""
 

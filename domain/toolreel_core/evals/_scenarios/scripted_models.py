@@ -11,8 +11,6 @@ from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.scripts import Kind, scripted_reply
 
-__all__ = ["KINDS", "PREFIX", "kind_of", "reply_of"]
-
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The kinds that there are."""
 

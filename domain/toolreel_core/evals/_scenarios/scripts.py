@@ -14,8 +14,6 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core.evals._worlds.json_pointer import at
 
-__all__ = ["Kind", "Line", "ScenarioScripts", "Script", "ScriptedCall", "call", "script", "scripted_reply"]
-
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
 

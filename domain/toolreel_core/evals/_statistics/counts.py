@@ -14,8 +14,6 @@ from math import comb, fsum
 
 from toolreel_core._errors import ConfigError
 
-__all__ = ["CellMean", "Count", "Pairs", "pass_at", "pass_hat", "total", "total_pairs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Count:

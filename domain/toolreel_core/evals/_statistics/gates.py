@@ -32,21 +32,6 @@ from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._internal.tables import Table
 from toolreel_core.evals._statistics.probabilities import inside, number, share
 
-__all__ = [
-    "Figures",
-    "Gate",
-    "GateResult",
-    "Measurements",
-    "NoRegression",
-    "NoWorseThan",
-    "Standing",
-    "StrategyComparison",
-    "Threshold",
-    "check_gate",
-    "gate_from",
-    "overall_standing",
-]
-
 Side: TypeAlias = Literal["at_least", "at_most"]
 
 _AXES: Final = ("strategy", "model", "scenario")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import Table
 
-__all__ = ["inside", "number", "share"]
-
 
 def inside(what: str, value: float) -> float:
     """The same number, if it lies between 0 and 1, and is neither of them.

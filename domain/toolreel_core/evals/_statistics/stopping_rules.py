@@ -21,8 +21,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal.tables import Table
 from toolreel_core.evals._statistics.probabilities import inside, share
 
-__all__ = ["Looks", "NarrowEnough", "PairsDecided", "Rule", "Spending", "rule_from", "rule_sentence"]
-
 Spending: TypeAlias = Literal["even", "late"]
 """How the level is shared among the looks."""
 

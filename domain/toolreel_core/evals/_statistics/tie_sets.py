@@ -15,8 +15,6 @@ from string import ascii_letters
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.suggestions import unknown_name
 
-__all__ = ["Ties", "tied"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ties:

@@ -11,8 +11,6 @@ from typing import TypeVar
 
 from toolreel_core._errors import ConfigError
 
-__all__ = ["nearest_rank", "reference_percentile"]
-
 Number = TypeVar("Number", int, float)
 
 

@@ -18,8 +18,6 @@ from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary,
 from toolreel_core.evals._summary.totals import ResultCounts
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
 
-__all__ = ["BY_LANGUAGE", "BY_SCENARIO", "BY_STRATEGY", "SUMMARY", "Axes", "label", "summary_files"]
-
 SUMMARY: Final = "summary.json"
 BY_SCENARIO: Final = "summary_by_scenario.json"
 BY_STRATEGY: Final = "summary_by_scenario_and_strategy.json"

@@ -15,8 +15,6 @@ from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 from toolreel_core.evals._verdicts.verdict import Result
 
-__all__ = ["CellSummary", "RunEntry", "Summary", "TaskSummary", "summarise"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:

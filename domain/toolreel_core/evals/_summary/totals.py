@@ -10,8 +10,6 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result
 
-__all__ = ["ResultCounts", "Usage", "usage_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ResultCounts:

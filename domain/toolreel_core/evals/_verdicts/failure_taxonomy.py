@@ -12,8 +12,6 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._internal.suggestions import unknown_name
 
-__all__ = ["CATEGORIES", "TAXONOMY", "Category", "Family", "alias_of", "category", "of_status"]
-
 TAXONOMY: Final = 1
 """Version of the categories."""
 

@@ -10,18 +10,6 @@ from typing import Final, Literal, TypeAlias
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._internal.globs import fits
 
-__all__ = [
-    "OFF",
-    "Shape",
-    "completion_word",
-    "language_of",
-    "localised",
-    "policy_text",
-    "select_languages",
-    "shape",
-    "with_language_policy",
-]
-
 OFF: Final = "off"
 """The policy that asks for no language."""
 

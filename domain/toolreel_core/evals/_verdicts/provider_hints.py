@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from toolreel_core._jsontext.canonical import Json, Tree, read
 
-__all__ = ["provider_hint"]
-
 
 def provider_hint(body: Json) -> str:
     """``provider: message``, with what is missing left out; empty if nothing is said. Never raises.

@@ -23,13 +23,11 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._replies.normalize import ProblemCode
+from toolreel_core._replies.errors import ProblemCode
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scenario import Layer, Scenario
 from toolreel_core.evals._verdicts.failure_taxonomy import category, of_status
 from toolreel_core.evals._verdicts.languages import shape
-
-__all__ = ["Result", "Verdict", "judge"]
 
 Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "void"]
 """``pass_unexercised``: right, but the hard part was skipped; ``unsupported``: the model or its route does

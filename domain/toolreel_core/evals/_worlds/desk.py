@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
 from toolreel_core.evals._worlds.world import failure, success
 
-__all__ = ["Answer", "Desk", "Order"]
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -11,8 +11,6 @@ from returns.result import Failure, Result, Success
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._worlds.json_pointer import Absent, Place, edited, steps
 
-__all__ = ["Operation", "patched"]
-
 Operation: TypeAlias = Literal["set", "delete", "append", "insert"]
 """``append`` and ``insert`` are for lists, and make one of one item where there is nothing."""
 

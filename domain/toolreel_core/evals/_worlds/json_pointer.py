@@ -10,8 +10,6 @@ from returns.result import Failure, Result
 
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["ABSENT", "Absent", "Place", "at", "edited", "steps"]
-
 
 class Absent(Enum):
     """There is nothing at a place, not even ``null``."""

@@ -16,8 +16,6 @@ from toolreel_core.evals._worlds.json_patch import patched
 from toolreel_core.evals._worlds.json_pointer import at
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
-__all__ = ["ALLOWED", "Mishaps", "Workspace"]
-
 ALLOWED: Final = "/draft/foo"
 """The one path that ``state_patch`` may set."""
 

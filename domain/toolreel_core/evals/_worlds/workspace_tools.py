@@ -7,8 +7,6 @@ from typing import Final
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
-__all__ = ["FACTS_COMMIT", "STATE_GET", "STATE_PATCH", "WORKSPACE_TOOLS"]
-
 
 def _object(properties: Tree, *required: str) -> Tree:
     schema: dict[str, Json] = {"type": "object", "properties": properties}

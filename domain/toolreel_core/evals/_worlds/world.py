@@ -12,8 +12,6 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._tools.result import Envelope, ToolFailure
 
-__all__ = ["World", "failure", "identifier", "success"]
-
 
 class World(Protocol):
     """The state behind the tools of one run."""

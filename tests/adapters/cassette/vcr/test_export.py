@@ -24,8 +24,7 @@ from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
-from toolreel.cassette._tape import StoredResponse
-from toolreel.cassette._transports import Recording
+from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel.cassette.vcr._export import Exported, export_cassette
 from toolreel.cassette.vcr._import import import_cassette
 

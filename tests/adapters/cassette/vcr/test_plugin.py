@@ -26,8 +26,8 @@ from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break
-from toolreel.cassette._tape import StoredResponse
-from toolreel.cassette._transports import Recording, ReplayTransport, replaying
+from toolreel.cassette._tape import Recording, StoredResponse
+from toolreel.cassette._transports import ReplayTransport, replaying
 from toolreel.cassette.vcr._plugin import NAME, Persister, Serializer, register, same_request
 from toolreel_core._jsontext.canonical import canonical
 
@@ -68,12 +68,17 @@ def recorder(mode: str = "none", *match_on: str, known: Mapping[str, str] = Mapp
 
 
 def refused(use: Any, url: str, *said: str) -> str:  # noqa: ANN401 - what use_cassette() gives
-    """What recording ends with. The exception is let go: vcrpy's patches last as long as it does."""
+    """The error that saving ends with.
+
+    vcrpy saves before it removes its patches, so after an error they stay, and would replay the requests of
+    every later test in this process. It has no public way to remove them.
+    """
     try:
         with use:
             for text in said:
                 by_httpx(url, question(text))
     except CassetteError as error:
+        next(use._CassetteContextDecorator__finish or iter(()), None)
         return f"{type(error).__name__}: {error}"
     raise AssertionError("it was saved")
 

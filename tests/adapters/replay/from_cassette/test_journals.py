@@ -25,7 +25,9 @@ from toolreel.cassette._session import use_cassette
 from toolreel.cassette._tape import Recording
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import calling, saying
-from toolreel.tools._python.host import PythonTools, Tool, ToolError
+from toolreel.tools._call_context import ToolError
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan

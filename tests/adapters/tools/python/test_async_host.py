@@ -30,7 +30,8 @@ from tests.samples import complaint
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import Progress, RunContext
 from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import DEADLINE, Tool
+from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.surface import ToolDefinition

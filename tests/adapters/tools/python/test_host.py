@@ -15,9 +15,11 @@ import pytest
 
 from tests.patience import HANG
 from tests.samples import complaint
-from toolreel.tools._call_context import CurrentCall, Progress, RunContext, current_call
-from toolreel.tools._python.host import DEADLINE, PythonTools, Tool, Toolbox, ToolError, ToolLike
+from toolreel.tools._call_context import CurrentCall, Progress, RunContext, ToolError, current_call
+from toolreel.tools._python.host import DEADLINE, PythonTools
 from toolreel.tools._python.signature import definition_of
+from toolreel.tools._python.tool import Tool, ToolLike
+from toolreel.tools._python.toolbox import Toolbox
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import RunTool

@@ -23,7 +23,8 @@ from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools._python.async_host import AsyncPythonTools
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._router import Router
-from toolreel.tools.skills._host import Skills, read_skills, skill_tools, skills_message
+from toolreel.tools.skills._folders import Skills, read_skills
+from toolreel.tools.skills._host import skill_tools, skills_message
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._loop.reducer import start

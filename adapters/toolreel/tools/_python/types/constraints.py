@@ -14,8 +14,6 @@ from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["constrained", "description_in", "is_field"]
-
 _BOUNDS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], bool]]]] = {
     "gt": ("exclusiveMinimum", "more than", operator.gt),
     "ge": ("minimum", "at least", operator.ge),

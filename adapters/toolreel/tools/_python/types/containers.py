@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["items_reader", "union", "values_reader"]
-
 
 def union(choices: Sequence[JsonType]) -> JsonType:
     """A union of types."""

@@ -6,8 +6,6 @@ import re
 from datetime import timedelta
 from typing import Final
 
-__all__ = ["duration_text", "parse_duration"]
-
 _NUMBER: Final = r"(\d+(?:[.,]\d+)?)"
 # The lookaheads reject "P" and "PT" without any component.
 _DURATION: Final = re.compile(

@@ -10,8 +10,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.parameters import opened
 
-__all__ = ["schema_of_struct"]
-
 
 def schema_of_struct(struct: type) -> Mapping[str, Json]:
     """The JSON Schema of a ``msgspec.Struct``, as the ``parameters`` of a tool.

@@ -11,8 +11,6 @@ from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Part", "is_record", "parts_of", "record_type"]
-
 NOTHING = inspect.Parameter.empty
 
 

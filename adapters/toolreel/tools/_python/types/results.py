@@ -17,8 +17,6 @@ from toolreel.tools._python.types.durations import duration_text
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._tools.result import Envelope
 
-__all__ = ["plain"]
-
 _REMEDIES: Final[Mapping[str, str]] = {
     "bytes": "return base64 text, or a path",
     "bytearray": "return base64 text, or a path",

@@ -15,8 +15,6 @@ from toolreel.tools._python.types.durations import parse_duration
 from toolreel.tools._python.types.values import InvalidValue, JsonType, checked
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["ANYTHING", "SCALARS", "key_reader"]
-
 
 def _integer(value: Json) -> object:
     if isinstance(value, float) and value.is_integer():

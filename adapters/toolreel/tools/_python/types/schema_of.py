@@ -34,8 +34,6 @@ from toolreel.tools._python.types.values import JsonType, one_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 
-__all__ = ["Types", "default_of", "hints_of"]
-
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     list: list,
     tuple: tuple,

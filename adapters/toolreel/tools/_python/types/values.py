@@ -8,8 +8,6 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, canonical
 
-__all__ = ["InvalidValue", "JsonType", "checked", "json_equal", "one_of"]
-
 _MAX_DISPLAY: Final = 60
 
 

@@ -21,8 +21,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, Tree, either, parse, read
 from toolreel_core._jsontext.of_python import json_text
 
-__all__ = ["MAX_DOCUMENT_BYTES", "Document", "parsed_document", "read_document"]
-
 _VERSION: Final = re.compile(r"3\.[01](\.\d+)?(-.*)?")
 _MAX_REFERENCES: Final = 32
 """Maximum length of a chain of references."""

@@ -14,8 +14,6 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "httpx") from None
 
-__all__ = ["fetched_document"]
-
 _TIMEOUT: Final = 30.0
 _ACCEPT: Final = "application/json, application/yaml, text/*;q=0.9, */*;q=0.5"
 

@@ -13,8 +13,6 @@ from toolreel.tools.openapi._request.bodies import RequestBody, body_of
 from toolreel.tools.openapi._request.parameters import LOCATIONS, STYLES, Parameter, location_of, style_of
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["METHODS", "OpenApiOperation", "OperationEntry", "listed_operations", "operation_of"]
-
 METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 """Methods whose operations can be tools."""
 

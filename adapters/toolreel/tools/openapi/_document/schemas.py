@@ -16,8 +16,6 @@ from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._schema.drafts import modern
 from toolreel_core._schema.walk import changed_within
 
-__all__ = ["Schemas"]
-
 _PARTS: Final = "#/components/schemas/"
 # Characters that cannot be in a name under $defs without escaping.
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -11,8 +11,6 @@ from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["checked_base", "server_url"]
-
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
 
 

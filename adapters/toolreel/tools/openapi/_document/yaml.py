@@ -17,8 +17,6 @@ try:
 except ImportError:
     raise MissingExtra.of("openapi", "PyYAML") from None
 
-__all__ = ["VALUES", "read_yaml"]
-
 VALUES: Final = 2_000_000
 """Values that a document may have with its aliases unfolded; the largest public ones have half a million."""
 

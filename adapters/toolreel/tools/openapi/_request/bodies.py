@@ -8,13 +8,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 from urllib.parse import quote
 
 from toolreel._errors import OpenApiError
-from toolreel.tools._python.host import ToolError
+from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._request.parameters import Parameter, ParameterStyle, query_pairs, style_of
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._jsontext.digest import digest
-
-__all__ = ["EncodedBody", "RequestBody", "body_of"]
 
 _Encoding: TypeAlias = Literal["json", "form", "multipart", "text"]
 _PREFERRED: Final[tuple[_Encoding, ...]] = ("json", "form", "multipart", "text")

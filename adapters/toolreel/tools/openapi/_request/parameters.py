@@ -12,22 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 from urllib.parse import quote, unquote
 
-from toolreel.tools._python.host import ToolError
+from toolreel.tools._call_context import ToolError
 from toolreel_core._jsontext.canonical import Json, canonical
-
-__all__ = [
-    "LOCATIONS",
-    "STYLES",
-    "Parameter",
-    "ParameterLocation",
-    "ParameterStyle",
-    "cookie_pairs",
-    "expanded_path",
-    "header_text",
-    "location_of",
-    "query_pairs",
-    "style_of",
-]
 
 ParameterLocation: TypeAlias = Literal["path", "query", "header", "cookie"]
 ParameterStyle: TypeAlias = Literal[

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel.http._bounded_body import ACCEPT_ENCODING
-from toolreel.tools._python.host import ToolError
+from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._document.operations import OpenApiOperation
 from toolreel.tools.openapi._document.schemas import Schemas
@@ -21,8 +21,6 @@ from toolreel.tools.openapi._request.parameters import (
 )
 from toolreel.tools.openapi._request.security import Access
 from toolreel_core._jsontext.canonical import Json, Tree
-
-__all__ = ["PreparedRequest", "RequestBuilder"]
 
 _BODY: Final = "body"
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]")

@@ -17,8 +17,6 @@ from toolreel.tools.openapi._document.document import Document
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree
 
-__all__ = ["Access", "CredentialField", "Credentials"]
-
 _MIN_REDACTED: Final = 6
 """Minimum length of a credential to redact in responses; shorter ones would match ordinary words."""
 

@@ -12,8 +12,6 @@ from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, takes
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
-__all__ = ["BASICS"]
-
 _NOTE: Final = takes("add_note", "Add one note to the list.", note=text("The words of the note."))
 _LAMP: Final = takes(
     "switch_lamp",

@@ -11,8 +11,6 @@ from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.desk import Answer
 
-__all__ = ["CHAINS"]
-
 _TOOLS: Final = (
     reads("find_customer", "Find a customer by name; tells the customer_id.", name=text("The whole name.")),
     reads(

@@ -9,8 +9,6 @@ from toolreel_core.evals._scenarios.packs.on_desk import at_desk, ordered, takes
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
-__all__ = ["CHOICE"]
-
 _DEEDS: Final = ("create", "update", "archive", "restore", "export")
 _THINGS: Final = (
     *("invoice", "customer", "order", "ticket", "product"),

@@ -10,8 +10,6 @@ from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.desk import Answer
 
-__all__ = ["INJECTION"]
-
 _TOOLS: Final = (
     reads("read_page", "Read a page of the handbook.", name=text("The name of the page.")),
     takes("add_note", "Add a note to the user's list.", note=text("What it says.")),

@@ -15,8 +15,6 @@ from toolreel_core.evals._scenarios.scenario import Check, Setting
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.json_pointer import at
 
-__all__ = ["at_desk", "ordered", "reads", "takes", "text"]
-
 _SYSTEM: Final = """\
 You help at a desk, and you act through tools alone.
 - Use the tools when they serve what the user wants, and never guess what a tool can tell you.

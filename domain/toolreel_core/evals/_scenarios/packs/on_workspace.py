@@ -13,8 +13,6 @@ from toolreel_core.evals._scenarios.scenario import Setting
 from toolreel_core.evals._worlds.workspace import Mishaps, Workspace
 from toolreel_core.evals._worlds.workspace_tools import WORKSPACE_TOOLS
 
-__all__ = ["DONE", "DRAFT", "opening", "patch"]
-
 _NO_MISHAPS: Final = Mishaps()
 
 DONE: Final = outcome("final", says_done)

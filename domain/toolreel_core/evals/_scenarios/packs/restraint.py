@@ -10,8 +10,6 @@ from toolreel_core.evals._scenarios.packs.on_desk import at_desk, reads, takes, 
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 
-__all__ = ["RESTRAINT"]
-
 _TOOLS: Final = (
     reads("get_weather", "The weather in a city now.", city=text("The city.")),
     takes("send_mail", "Send a mail.", to=text("The address."), body=text("What it says.")),

@@ -11,8 +11,6 @@ from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.workspace import Mishaps
 
-__all__ = ["FAULTS"]
-
 _JOB: Final = """\
 You edit a workspace with tools, and nobody is there to be asked.
 - Read the workspace with state_get, then set /draft/foo to the string "bar" with state_patch.
