@@ -17,7 +17,8 @@ __all__ = ["main"]
 ROOT = Path(__file__).resolve().parents[1]
 SAME = "replay      identical on sync"
 """What the demo says of a replay that equals the recorded journal."""
-PINNED = re.compile(r"^[\w.-]+==[^\s;]+", re.MULTILINE)
+PINNED = re.compile(r"^[\w.-]+==[^\\\n]+", re.MULTILINE)
+"""A pinned version, with the marker of the interpreters that it is for."""
 
 
 def main() -> None:
@@ -55,6 +56,14 @@ def main() -> None:
         install(base, python, f"{wheel}[pytest,trio]")
         shutil.copytree(ROOT / "examples" / "agent_in_ci", elsewhere, dirs_exist_ok=True)
         run(python, "-m", "pytest", "-q", "-W", "error", cwd=elsewhere, expect="4 passed")
+
+        say("the wheel with everything, and what README.md and docs/ show")
+        install(base, python, f"{wheel}[all,evals]")
+        install(base, python, "openai")
+        run(python, "-m", "pip", "check", cwd=elsewhere)
+        run(
+            sys.executable, "-m", "tests.docs.snippets", python, cwd=ROOT, expect="docs/skills.md: as it says"
+        )
     print("check-install: all is well")
 
 

@@ -89,6 +89,11 @@ def _line(module: str, name: str) -> str:
                         return _as_markdown(text)
                     case _:
                         return f"One of {', '.join(f'`{one}`' for one in ast.unparse(value).split(' | '))}."
+            case _:
+                pass
+    # What is imported only for type checkers is loaded on demand.
+    for each in ast.walk(tree):
+        match each:
             case ast.ImportFrom(module=str(source), names=names):
                 for one in names:
                     if (one.asname or one.name) == name:

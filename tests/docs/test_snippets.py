@@ -22,6 +22,7 @@ def forks() -> Generator[Forks]:
         yield forks
 
 
+@pytest.mark.slow  # in CI, check_install.py runs them with the wheel alone
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, forks: Forks) -> None:
     run_page(page, tmp_path, forks)
