@@ -169,7 +169,8 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
     try:
         then, now = parsedate_to_datetime(value), parsedate_to_datetime(headers.get("date", ""))
         return max(0, round((then - now).total_seconds() * 1000))
-    except (ValueError, TypeError):  # TypeError: only one of the dates has a time zone
+    # TypeError: only one of the dates has a time zone; OverflowError: a year or a zone that no date can have.
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

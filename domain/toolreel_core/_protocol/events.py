@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import sound
 from toolreel_core._protocol.outcome import FailureKind
 
@@ -72,7 +73,10 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven:
-    """A tool call was approved or denied; answers ``AskApproval``."""
+    """A tool call was approved or denied; answers ``AskApproval``.
+
+    :raises ProtocolError: if ``approved`` is not a ``bool``
+    """
 
     ref: int
     approved: bool
@@ -81,6 +85,11 @@ class ApprovalGiven:
     at_ms: int | None = None
 
     def __post_init__(self) -> None:
+        # Answers come from forms, chats and JSON, where "false" and "no" are texts, and every text is true.
+        if type(self.approved) is not bool:
+            raise ProtocolError(
+                f"ApprovalGiven.approved is {self.approved!r}: give True to run the tool, False to deny it"
+            )
         object.__setattr__(self, "reason", sound(self.reason))
 
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from dataclasses import fields
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pytest
 
 from tests.domain.protocol.defined import dataclasses_in
+from toolreel_core._errors import ProtocolError
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import ANSWERS
 from toolreel_core._protocol.events import (
@@ -64,3 +66,9 @@ def test_events_are_compared_by_kind_and_content() -> None:
     assert ToolReturned(1, "{}") == ToolReturned(1, "{}")
     assert ToolReturned(1, "{}") != ToolReturned(2, "{}")
     assert len({RunStarted(), CancelRequested(), RunStarted()}) == 2
+
+
+@pytest.mark.parametrize("answer", ["false", "no", "", "true", 0, 1, None, [], {"approved": True}])
+def test_only_a_bool_approves_or_denies(answer: object) -> None:
+    with pytest.raises(ProtocolError, match=re.escape(f"is {answer!r}: give True to run the tool")):
+        ApprovalGiven(1, cast("bool", answer))
