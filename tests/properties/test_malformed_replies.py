@@ -1,0 +1,38 @@
+"""Malformed replies of public threads: what is not yet as expected is listed here, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.malformed_replies import CASES, SETTINGS, Verdict, judge
+
+NOT_RIGHT: dict[str, dict[Verdict, str]] = {
+    "defaults": {
+        "told": "056 059 062 064 076 101",
+        "silent": (
+            "001 002 004 005 006 007 008 009 010 011 012 013 019 020 021 022 023 024 025 026 027 028 "
+            "029 031 033 034 035 036 037 038 040 069 070 092 098"
+        ),
+        "wrong": "074 079 081",
+    },
+    "marked": {
+        "told": "001 056 059 062 064 076 101",
+        "silent": "006 007 008 009 010 011 023 027 028 031 033 034 035 036 037 038 040 070 092",
+        "wrong": "074 079 081",
+    },
+    "everything": {
+        "told": "001 056 059 062 064 076 101",
+        "silent": "006 007 008 009 010 011 023 027 028 031 033 034 035 037 038 070 092",
+        "wrong": "074 079 081",
+    },
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_each_reply_is_read_or_told(setting: str) -> None:
+    found: dict[Verdict, list[str]] = {}
+    for case in CASES:
+        verdict = judge(case, SETTINGS[setting])
+        if verdict != "right":
+            found.setdefault(verdict, []).append(case["id"].removeprefix("t-"))
+    assert {verdict: " ".join(ids) for verdict, ids in found.items()} == NOT_RIGHT[setting]
