@@ -1,26 +1,27 @@
-"""Calls as Python writes them: ``[ping(), add(a=1, b="x")]``.
+"""Calls in function notation: Python's ``[ping(), add(a=1, b="x")]`` and Gemma's ``call:add{a:1}``.
 
 Nothing is evaluated, and only literals are arguments. They are read by the JSON reader with its repairs
-instead of Python's parser, because models write JSON's literals, raw line breaks in strings, keywords
-that Python reserves (``from=``), and numbers with a leading zero.
+instead of Python's parser, because models write JSON's literals, raw line breaks in strings, keywords that
+Python reserves (``from=``), and numbers with a leading zero.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.json_repair import Flaw, Style, Value, members_at, skip
-from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, found
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.payload import Block, closers, debris, enveloped, skip_blanks, tail
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, Value, members_at, skip
+from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, Source, found
+from toolreel_core._text_calls.payload import Block, closers, debris, enveloped, skip_blanks, tail
+from toolreel_core._text_calls.untyped_text import decoded, typed
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.
 _CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
-_ARGUMENTS: Final = Style(colons="=")
+_KEYWORDS: Final = Style(colons="=")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
 _BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
 
@@ -82,7 +83,7 @@ def expression(source: Source, at: int, dialect: str) -> Expression | Flaw:
     callee = _CALLEE.match(source.text, at)
     if callee is None:
         return Flaw(at, unfinished=at >= len(source.text))
-    given = members_at(source, callee.end(), ")", _ARGUMENTS)
+    given = members_at(source, callee.end(), ")", _KEYWORDS)
     if isinstance(given, Flaw):
         return given
     tree = given.tree if isinstance(given.tree, Mapping) else {}
@@ -113,7 +114,7 @@ def _builtins(source: Source, at: int) -> Expression | Flaw:
     """Calls of built-in tools such as ``brave_search.call(query="x")``, with semicolons between."""
     calls: list[Found] = []
     while builtin := _BUILTIN.match(source.text, at):
-        given = members_at(source, builtin.end(), ")", _ARGUMENTS)
+        given = members_at(source, builtin.end(), ")", _KEYWORDS)
         tree = given.tree if isinstance(given, Value) and isinstance(given.tree, Mapping) else {}
         call = found(source.offered.named(builtin["name"]), tree, "llama_python_tag")
         if isinstance(given, Flaw) or call is None:
@@ -138,3 +139,55 @@ def _broken(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
     if flaw.unfinished and not close:
         return Broken("truncated", len(source.text))
     return Broken("malformed", debris(source, begin, flaw.at, block))
+
+
+# `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
+_HEAD: Final = re.compile(
+    rf"[{BLANK}]*(?:call\b)?[ ]*:?[ ]*(?P<name>[\w.:-]{{1,200}})[{BLANK}]*(?P<opener>[{{(])"
+)
+_FUNCTION_GEMMA: Final = Block(
+    ("functiongemma",), re.compile("<start_function_call>"), closers("<end_function_call>")
+)
+_GEMMA4: Final = Block(("gemma4",), re.compile(r"<\|tool_call>"), closers(r"<tool_call\|>"))
+
+
+def function_gemma(source: Source, _start: int, end: int) -> Reading:
+    """FunctionGemma's call, whose strings stand between ``<escape>`` tokens."""
+    return _call(source, end, _FUNCTION_GEMMA, "<escape>")
+
+
+def gemma4(source: Source, _start: int, end: int) -> Reading:
+    """Gemma 4's call, whose strings stand between ``<|"|>`` tokens."""
+    return _call(source, end, _GEMMA4, '<|"|>')
+
+
+def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
+    head = _HEAD.match(source.text, at)
+    if head is None:
+        return None
+    style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
+    given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
+    if isinstance(given, Flaw):
+        close = None if source.cut else source.search(block.closing, at)
+        if given.unfinished and not close:
+            return Broken("truncated", len(source.text))
+        return Broken("malformed", debris(source, at, given.at, block))
+    name = source.offered.named(head["name"])
+    tree = given.tree if isinstance(given.tree, Mapping) else {}
+    values = {key: _value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
+    call = found(name, values, block.dialects[0])
+    end = tail(source, given.end, block)
+    return Calls((call,), end) if call else Broken("malformed", end)
+
+
+def _value(item: Json, schema: Json) -> Json:
+    """A value, in which what stood without quotes is what the schema says, or else what it looks like."""
+    match item:
+        case Bare():
+            return typed(str(item), schema) if schema is not None else decoded(str(item))
+        case Mapping():
+            return {key: _value(inner, None) for key, inner in item.items()}
+        case Sequence() if not isinstance(item, str):
+            return [_value(inner, None) for inner in item]
+        case _:
+            return item

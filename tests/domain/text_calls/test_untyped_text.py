@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.values.untyped_text import decoded, typed, unwrapped
+from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
 
 
 @pytest.mark.parametrize(
