@@ -7,7 +7,7 @@ from dataclasses import Field, fields
 from typing import Any, ClassVar, Protocol
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical
 
 _BARE: Final = re.compile(r"[\w-]+", re.ASCII)

@@ -1,4 +1,4 @@
-"""Safe access to parsed JSON of unknown shape, from remote servers or users."""
+"""Parsed JSON objects: safe access to those of unknown shape, and deep merging."""
 
 from __future__ import annotations
 
@@ -41,3 +41,36 @@ def calls_of(message: Tree) -> Sequence[Json]:
 def is_blank(value: Json) -> bool:
     """Whether a value is null or blank text."""
     return value is None or (isinstance(value, str) and not value.strip())
+
+
+def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
+    """An object with only numeric keys, sorted by number; empty for any other object.
+
+    >>> in_order({"10": "b", "2": "a"}), in_order({"id": "a"})
+    ({'2': 'a', '10': 'b'}, {})
+    """
+    if not all(key.isdecimal() and key.isascii() for key in numbered):
+        return {}
+    return {key: numbered[key] for key in sorted(numbered, key=_number)}
+
+
+def _number(key: str) -> tuple[int, str]:
+    """A key that sorts like the number, without converting digits of unlimited length."""
+    digits = key.lstrip("0")
+    return len(digits), digits
+
+
+def merged(base: Tree, patch: Tree) -> Tree:
+    """The object with a patch applied: objects are merged deeply, lists and all else are replaced.
+
+    >>> merged({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"c": 3, "a": {"y": []}})
+    {'a': {'x': 1, 'y': []}, 'b': 1, 'c': 3}
+    """
+    tree = dict(base)
+    for key, value in patch.items():
+        old = tree.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            tree[key] = merged(old, value)
+        else:
+            tree[key] = value
+    return tree

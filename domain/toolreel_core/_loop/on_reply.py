@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.message import AssistantMessage, SentCall
-from toolreel_core._jsontext.canonical import MAX_DEPTH, JsonText, read
-from toolreel_core._jsontext.fast import plain_object
+from toolreel_core._jsontext.canonical import MAX_DEPTH, JsonText, plain_object, read
 from toolreel_core._loop.final_answer import final_reply
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request, wait

@@ -12,12 +12,11 @@ from typing import Final, assert_never
 
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._loop.admission import admit, ask_approval, coerced_arguments, needs_approval, run_tool
 from toolreel_core._loop.budgets import record_repetition, tool_calls_spent, with_repetition_warning
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.result_text import rendered
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -28,6 +27,7 @@ from toolreel_core._protocol.notes import (
     CallRepeated,
     CallStarted,
     Note,
+    QuirkApplied,
     RepairApplied,
 )
 from toolreel_core._protocol.outcome import Outcome, RepeatedCall
@@ -36,6 +36,18 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel_core._tools.names import matches, shown
 from toolreel_core._tools.result import Envelope, envelope_of, failed
+from toolreel_core._transforms import apply_all
+
+
+def rendered(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
+    """The text of a result after the plan's transforms, and a note for each that changed it."""
+    labelled = ("untrusted_tools",) if result.untrusted else ()
+    if not state.plan.config.tool_result_transforms:
+        return result.text(), tuple([QuirkApplied(state.tally.turns, name) for name in labelled])
+    applied = apply_all("tool_result", state.plan.config.tool_result_transforms, result.tree())
+    notes = (QuirkApplied(state.tally.turns, name) for name in (*labelled, *applied.changed))
+    return canonical(applied.tree), tuple(notes)
+
 
 # A faster constructor, since calls in flight are built twice per call; all fields by position.
 _in_flight: Final = maker(InFlight)

@@ -22,10 +22,10 @@ from toolreel_core._jsontext.canonical import (
 )
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._jsontext.of_python import json_text
-from toolreel_core._plan.request_body import Bodies, bodies_of
+from toolreel_core._plan.request import Bodies, bodies_of
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.limits import check_surface
+from toolreel_core._tools.sources import check_surface
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 from toolreel_core._transforms import apply_all
 

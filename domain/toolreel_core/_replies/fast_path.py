@@ -11,13 +11,18 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from toolreel_core._internal.fast_constructor import maker
-from toolreel_core._jsontext.canonical import MAX_DEPTH, NOTHING, Json, JsonText
-from toolreel_core._jsontext.fast import canonical_object, plain_object
+from toolreel_core._jsontext.canonical import (
+    MAX_DEPTH,
+    NOTHING,
+    Json,
+    JsonText,
+    canonical_object,
+    plain_object,
+)
 from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.classification import Finish, problem_of
 from toolreel_core._replies.content import visible
-from toolreel_core._replies.finish_reason import Finish, problem_of
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.usage import served_in, usage_under
+from toolreel_core._replies.reply import Reply, served_in, usage_under
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._text_calls.unread import may_hide_something
 

@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
-from toolreel_core._schema.references import Place, References, schemas_in
-from toolreel_core._schema.walk import changed_within
+from toolreel_core._schema.walk import Place, References, changed_within, schemas_in
 
 Endless: TypeAlias = Literal["keep", "cut"]
 """Treatment of recursive definitions: keep references to them, or cut them to a bare type."""

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._internal.setting_checks import (
     changed,
     check_choice,
@@ -18,7 +19,6 @@ from toolreel_core._internal.setting_checks import (
     check_text,
     named,
 )
-from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._settings.token_estimates import estimator

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from toolreel_core._internal.registry import Registry
+from toolreel_core._internal.names import Registry
 
 Estimator: TypeAlias = Callable[[str], int]
 """From a text to its tokens; it only computes, and never raises."""

@@ -19,10 +19,10 @@ from toolreel_core._jsontext.canonical import (
     canonical,
     either,
     parse,
+    plain_object,
     quote,
     read,
 )
-from toolreel_core._jsontext.fast import plain_object
 from toolreel_core._tools.faults import Fault, output_not_json, output_too_large
 from toolreel_core._tools.names import shown
 

@@ -1,12 +1,14 @@
-"""The catalogue of a run: tools from several sources in one surface, less what is masked."""
+"""Sources of tools: composed into one surface, masked, and kept within the limits of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
+from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.names import matches, outward_name
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
@@ -85,3 +87,87 @@ def _patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[st
         forms = tuple(dict.fromkeys(form for name in names for form in (name, outward_name(name))))
         raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
     return patterns
+
+
+_MAX_NAMED: Final = 3
+"""Sources, and tools, that a refusal names."""
+_REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShare:
+    """What the tools of one source take of what is sent."""
+
+    source: str
+    """Its name; empty for tools that came without one."""
+    count: int
+    """Tools that are sent."""
+    size: int
+    """UTF-8 bytes of their entries."""
+
+    def __str__(self) -> str:
+        tools = "1 tool" if self.count == 1 else f"{self.count} tools"
+        return f"{self.source or '(no source)'} ({tools}, {self.size} bytes)"
+
+
+def shares(surface: ToolSurface) -> tuple[SourceShare, ...]:
+    """What each source takes, the largest first; sources of which nothing is sent are left out.
+
+    >>> web = ToolDefinition(name="fetch", source="web")
+    >>> [str(share) for share in shares(ToolSurface((web,)))]
+    ['web (1 tool, 140 bytes)']
+    """
+    sizes: dict[str, list[int]] = {}
+    for tool in _sent(surface):
+        sizes.setdefault(tool.source, []).append(tool.size)
+    each = (SourceShare(source, len(found), sum(found)) for source, found in sizes.items())
+    return tuple(sorted(each, key=lambda share: -share.size))
+
+
+def largest(surface: ToolSurface) -> tuple[ToolDefinition, ...]:
+    """The tools that are sent, the largest first."""
+    sizes = {tool.name: tool.size for tool in _sent(surface)}
+    return tuple(sorted(_sent(surface), key=lambda tool: -sizes[tool.name]))
+
+
+def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
+    """Make sure that the tools that are sent keep to the limits; a run without tools sends none.
+
+    :raises ConfigError: if there are too many or they are too large; says how much too much, which
+        sources and tools take most, and which source alone could be left out
+    """
+    if config.tool_use_mode == "disabled":
+        return
+    count, max_count = len(surface.names), config.max_tool_definitions_count
+    if count > max_count:
+        raise ConfigError(
+            f"max_tool_definitions_count: {count} tools would be sent, the limit is {max_count}; "
+            f"{_explained(surface, count - max_count, lambda share: share.count)}; {_REMEDY}"
+        )
+    size, limit = surface.size, config.max_tool_definitions_bytes
+    if size > limit:
+        raise ConfigError(
+            f"max_tool_definitions_bytes: {size} bytes of tools would be sent, the limit is {limit}; "
+            f"{_explained(surface, size - limit, lambda share: share.size)}; {_REMEDY}"
+        )
+
+
+def _explained(surface: ToolSurface, excess: int, amount: Callable[[SourceShare], int]) -> str:
+    """What takes the room; and the smallest source without which there would be enough, if one is."""
+    sources = sorted(shares(surface), key=amount, reverse=True)
+    tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
+    tools_text = f"the largest: {_first(tools)}"
+    if len(sources) == 1:
+        return tools_text
+    sufficient = [share for share in sources if share.source and amount(share) >= excess]
+    hint = f"; leaving out {sufficient[-1].source} would do" if sufficient else ""
+    return f"the most from: {_first([str(share) for share in sources])}; {tools_text}{hint}"
+
+
+def _first(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _MAX_NAMED} more" if len(items) > _MAX_NAMED else ""
+    return ", ".join(items[:_MAX_NAMED]) + more
+
+
+def _sent(surface: ToolSurface) -> list[ToolDefinition]:
+    return [tool for tool in surface.definitions if tool.exposed]

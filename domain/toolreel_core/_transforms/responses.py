@@ -1,7 +1,7 @@
-"""Transforms of responses: bringing an assistant's calls into the one form of today.
+"""Transforms of responses, and of the tool calls in them: bring the calls into today's form.
 
-Calls that are moved here get no id, since one that is the same in every turn would pair results
-with the wrong calls; whoever reads the response numbers them over the whole run.
+Calls that are moved here get no id, since one that is the same in every turn would pair results with the
+wrong calls; the reader of the response numbers them over the whole run.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.numbered_objects import in_order
-from toolreel_core._jsontext.trees import as_tree, is_blank, items_of, tree_at
+from toolreel_core._jsontext.trees import as_tree, in_order, is_blank, items_of, tree_at
 from toolreel_core._transforms.registry import register_transform
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.parse import TextCall
+
 
 _DIALECT: Final = "hermes_json"
 
@@ -149,3 +149,21 @@ def _entries(calls: Sequence[TextCall]) -> list[Json]:
         }
         for call in calls
     ]
+
+
+@register_transform(
+    "tool_call",
+    "assistant_tool_calls_arguments_blank_to_empty_object",
+    about="Arguments that are blank, null or missing become an empty object, as models mean it.",
+    evidence=("openai/openai-agents-js#664", "sigoden/aichat#1217", "SillyTavern/SillyTavern#4084"),
+)
+def arguments_blank_to_empty_object(call: Tree) -> Tree:
+    """The call with ``arguments: "{}"``, if it was made without any; the text ``null`` is none either."""
+    function = tree_at(call, "function")
+    if not function or not _says_nothing(function.get("arguments")):
+        return call
+    return {**call, "function": {**function, "arguments": "{}"}}
+
+
+def _says_nothing(arguments: Json) -> bool:
+    return is_blank(arguments) or (isinstance(arguments, str) and arguments.strip() == "null")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
-from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._jsontext.trees import as_tree, calls_of, is_blank, items_of, tree_at
+from tests.strategies import json_objects
+from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._jsontext.trees import as_tree, calls_of, in_order, is_blank, items_of, merged, tree_at
 
 
 @pytest.mark.parametrize("value", [None, True, 3, "text", [{}]])
@@ -57,3 +59,46 @@ def test_only_the_assistant_calls(message: Tree, calls: list[Json]) -> None:
 )
 def test_blank_is_what_shows_nothing(value: Json, blank: bool) -> None:
     assert is_blank(value) is blank
+
+
+def test_numbered_values_come_in_the_order_of_their_numbers() -> None:
+    numbered: dict[str, Json] = {"10": "c", "002": "b", "1": "a", "9" * 5000: "d"}
+    assert [*in_order(numbered).values()] == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    "other", [{}, {"id": 1}, {"0": 1, "id": 2}, {"-1": 1}, {"1.5": 1}, {"\u0661": 1}, {"": 1}]
+)
+def test_any_other_object_is_no_list(other: dict[str, Json]) -> None:
+    assert in_order(other) == {}
+
+
+def test_objects_are_merged_at_any_depth() -> None:
+    base: Tree = {"provider": {"order": ["a"], "quantizations": {"fp8": True}}, "temperature": 0}
+    patch: Tree = {"provider": {"quantizations": {"fp4": False}}}
+    assert merged(base, patch) == {
+        "provider": {"order": ["a"], "quantizations": {"fp8": True, "fp4": False}},
+        "temperature": 0,
+    }
+
+
+def test_lists_and_all_else_are_replaced() -> None:
+    assert merged({"stop": ["a", "b"]}, {"stop": []}) == {"stop": []}
+    assert merged({"reasoning": {"effort": "low"}}, {"reasoning": None}) == {"reasoning": None}
+    assert merged({"reasoning": None}, {"reasoning": {"effort": "low"}}) == {"reasoning": {"effort": "low"}}
+
+
+def test_keys_keep_the_order_of_the_base_and_new_ones_follow() -> None:
+    assert canonical(merged({"b": 1, "a": {"y": 1}}, {"c": 3, "a": {"z": 2, "y": 0}, "b": 2})) == (
+        '{"b":2,"a":{"y":0,"z":2},"c":3}'
+    )
+
+
+@given(json_objects, json_objects)
+def test_a_patch_changes_neither_itself_nor_its_base_and_once_is_enough(base: Tree, patch: Tree) -> None:
+    before = canonical([base, patch])
+    once = merged(base, patch)
+    assert canonical([base, patch]) == before
+    assert canonical(merged(once, patch)) == canonical(once)
+    assert merged(base, {}) == base
+    assert merged({}, patch) == patch

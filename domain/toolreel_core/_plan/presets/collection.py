@@ -13,11 +13,10 @@ from functools import reduce
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._internal.tables import PlaceError, Table
-from toolreel_core._plan.presets.models import Model, Recommendation
+from toolreel_core._plan.presets.models import Model, Recommendation, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._plan.presets.sampling import SamplingProfile
 
 _BASE: Final = "default_tool_calling"
 """The preset that every composition begins with, where there is one."""

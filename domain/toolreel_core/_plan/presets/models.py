@@ -1,12 +1,50 @@
-"""What is known of models: the presets that they need, and how reliably they were seen to call tools."""
+"""What is known of models: presets that they need, results of evaluations, and sampling profiles."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
+from toolreel_core._internal.names import fits
 from toolreel_core._internal.tables import Table
-from toolreel_core._plan.presets.model_names import best
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._plan.presets.preset import Preset, request_options
+
+_ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
+
+
+def bare(model: str) -> str:
+    """The name without case and without a suffix that only routes.
+
+    >>> bare("DeepSeek/DeepSeek-V3.2:nitro"), bare("qwen2.5-coder:1.5b")
+    ('deepseek/deepseek-v3.2', 'qwen2.5-coder:1.5b')
+    """
+    name, _, suffix = model.lower().rpartition(":")
+    return name if name and suffix in _ROUTES else model.lower()
+
+
+def means(pattern: str, model: str) -> bool:
+    """Whether a pattern means a model.
+
+    >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
+    (True, False)
+    """
+    return fits(bare(pattern), bare(model))
+
+
+def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
+    """How exactly the best of some patterns means a model, as a value to compare; ``None`` if none does.
+
+    A pattern without a star is best, else the one with the most text.
+    """
+    found = (_exactness(pattern) for pattern in patterns if means(pattern, model))
+    return max(found, default=None)
+
+
+def _exactness(pattern: str) -> tuple[bool, int]:
+    return "*" not in pattern, len(bare(pattern).replace("*", ""))
+
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: its tool calls are reliable, its obedience in plain chat was not; ``conditional``:
@@ -105,3 +143,39 @@ def _recommendation(table: Table) -> Recommendation:
         table.day("measured_on"),
         table.text("note"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingProfile:
+    """One profile."""
+
+    name: str
+    options: JsonText
+    """A JSON object, such as ``{"temperature":0.6}``; empty: whatever the provider does by itself."""
+    applies_to: tuple[str, ...] = ()
+    """Patterns of the models that it is for; none: for all."""
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> SamplingProfile:
+        """A profile as a catalogue has it.
+
+        :raises PlaceError: at the first thing that is wrong, such as ``sampling.mine.options``
+        """
+        table = Table.of(tree, "sampling", name).only("options", "applies_to", "tags")
+        options = request_options(table.table("options"))
+        return cls(name, options, table.names("applies_to"), table.names("tags"))
+
+    def fits(self, model: str) -> bool:
+        """Whether it is for a model.
+
+        >>> from toolreel_core._jsontext.canonical import canonical
+        >>> SamplingProfile("cool", canonical({"temperature": 0}), ("qwen/*",)).fits("z-ai/glm-4.7")
+        False
+        """
+        return not self.applies_to or any(means(pattern, model) for pattern in self.applies_to)
+
+    @property
+    def preset(self) -> Preset:
+        """The profile as a patch that can be merged over others."""
+        return Preset(names=(self.name,), request=self.options)

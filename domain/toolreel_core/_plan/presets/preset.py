@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.list_patches import joined, names_of
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
@@ -251,3 +250,29 @@ def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 def _tree(text: JsonText) -> Tree:
     tree = parse(text)
     return tree if isinstance(tree, Mapping) else {}
+
+
+NamesPatch: TypeAlias = Json
+"""A list of names, or ``{"only": names}``."""
+
+
+def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
+    """The patch that does what two do, one after the other.
+
+    >>> joined(["a", "b"], ["b", "c"]), joined(["a"], []), joined([], ["a"])
+    (['a', 'b', 'c'], [], {'only': ['a']})
+    """
+    if _clears(patch):
+        return patch
+    names: list[Json] = [*dict.fromkeys((*names_of(before), *names_of(patch)))]
+    return {"only": names} if _clears(before) else names
+
+
+def names_of(patch: NamesPatch) -> tuple[str, ...]:
+    """The names in a patch."""
+    names = patch.get("only") if isinstance(patch, Mapping) else patch
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+
+
+def _clears(patch: NamesPatch) -> bool:
+    return isinstance(patch, Mapping) or not patch

@@ -1,4 +1,4 @@
-"""Markup whose tags are tokens: Kimi K3's ``<|open|>call tool="f"<|sep|>``, and MiniMax M3's nested elements."""
+"""Markup whose tags are tokens: Kimi K3's ``<|open|>call tool="f"<|sep|>``, and MiniMax M3's elements."""
 
 from __future__ import annotations
 

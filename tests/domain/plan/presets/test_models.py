@@ -4,7 +4,17 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._internal.tables import PlaceError
-from toolreel_core._plan.presets.models import Measured, Model, Recommendation
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._plan.presets.models import (
+    Measured,
+    Model,
+    Recommendation,
+    SamplingProfile,
+    bare,
+    best,
+    means,
+)
+from toolreel_core._plan.presets.preset import Preset
 
 MEASURED = {
     "verdict": "conditional",
@@ -83,3 +93,89 @@ def test_the_rate_is_the_share_of_runs_that_succeeded() -> None:
 )
 def test_a_model_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
     assert text in complaint(PlaceError, lambda: Model.of("a/m", tree))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("deepseek/deepseek-v3.2:nitro", "deepseek/deepseek-v3.2"),
+        ("Z-AI/GLM-4.7:Free", "z-ai/glm-4.7"),
+        ("x-ai/grok-4.1-fast", "x-ai/grok-4.1-fast"),
+        ("qwen2.5-coder:1.5b", "qwen2.5-coder:1.5b"),
+        ("nitro", "nitro"),
+        (":free", ":free"),
+        ("", ""),
+    ],
+)
+def test_what_only_routes_is_no_part_of_a_name(model: str, name: str) -> None:
+    assert bare(model) == name
+
+
+@pytest.mark.parametrize(
+    ("pattern", "model", "meant"),
+    [
+        ("qwen/qwen3-*", "qwen/qwen3-30b:nitro", True),
+        ("Qwen/QWEN3-*", "qwen/qwen3-30b", True),
+        ("z-ai/glm-4.7:nitro", "z-ai/glm-4.7", True),
+        ("z-ai/glm-4.7:nitro", "z-ai/glm-4.7-flash", False),
+        ("z-ai/glm-4.7", "glm-4.7", False),
+        ("*glm-4.7", "z-ai/glm-4.7:floor", True),
+        ("qwen2.5-coder:1.5b", "qwen2.5-coder:7b", False),
+    ],
+)
+def test_a_pattern_means_a_model_whatever_its_case_and_route(pattern: str, model: str, meant: bool) -> None:
+    assert means(pattern, model) == meant
+
+
+def test_the_most_exact_of_several_patterns_counts() -> None:
+    exact, long, short = (best([each], "a/model-1") for each in ("a/model-1", "a/model*", "a/*"))
+    assert exact is not None
+    assert long is not None
+    assert short is not None
+    assert exact > long > short
+    assert best(["a/*", "a/model*", "b/*"], "a/model-1") == long
+
+
+def test_patterns_that_do_not_mean_a_model_have_no_exactness() -> None:
+    assert best(["b/*", "c"], "a/model-1") is None
+    assert best([], "a/model-1") is None
+
+
+COOL = {"options": {"temperature": 0.3}, "applies_to": ["x-ai/grok-*"], "tags": ["grok"]}
+
+
+def test_a_profile_is_read_as_it_stands() -> None:
+    profile = SamplingProfile.of("cool", COOL)
+    assert profile == SamplingProfile("cool", canonical({"temperature": 0.3}), ("x-ai/grok-*",), ("grok",))
+    assert SamplingProfile.of("plain", {}) == SamplingProfile("plain", canonical({}))
+
+
+def test_a_profile_is_for_the_models_that_it_names_or_for_all() -> None:
+    profile = SamplingProfile.of("cool", COOL)
+    assert profile.fits("x-ai/Grok-4.1-fast:nitro")
+    assert not profile.fits("openai/gpt-5.2")
+    assert SamplingProfile.of("plain", {}).fits("openai/gpt-5.2")
+
+
+def test_a_profile_is_a_patch_of_the_request() -> None:
+    base = Preset.of("base", {"request": {"temperature": 1, "top_p": 0.9}})
+    merged = base.merged(SamplingProfile.of("cool", COOL).preset)
+    assert merged.request == canonical({"temperature": 0.3, "top_p": 0.9})
+    assert merged.names == ("base", "cool")
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        (3, "sampling.cool: expected a table, got 3"),
+        ({"option": {}}, "sampling.cool: there is no key 'option'; did you mean 'options'?"),
+        ({"options": 1}, "sampling.cool.options: expected a table, got 1"),
+        (
+            {"options": {"model": "m"}},
+            "sampling.cool.options.model: it is set by the run itself; leave it out",
+        ),
+        ({"applies_to": "x"}, "sampling.cool.applies_to: expected a list of texts, got 'x'"),
+    ],
+)
+def test_a_profile_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
+    assert complaint(PlaceError, lambda: SamplingProfile.of("cool", tree)) == text

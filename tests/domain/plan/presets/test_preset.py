@@ -5,6 +5,7 @@ from dataclasses import fields
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.preset_values import preset, presets
 from tests.samples import ECHO, complaint
@@ -13,7 +14,7 @@ from toolreel_core._internal.tables import PlaceError
 from toolreel_core._jsontext.canonical import canonical, parse
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import LISTS, Preset
+from toolreel_core._plan.presets.preset import LISTS, NamesPatch, Preset, joined, names_of
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
@@ -299,3 +300,38 @@ def test_a_setting_that_does_not_exist_is_refused_with_a_hint() -> None:
         return CAREFUL.plan(model="m", messages="hi", settings={"id_stile": "kimi"})
 
     assert complaint(ConfigError, plan) == "there is no setting 'id_stile'; did you mean 'id_style'?"
+
+
+NAMES = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
+PATCHES: st.SearchStrategy[NamesPatch] = NAMES | NAMES.filter(bool).map(lambda names: {"only": names})
+
+
+def test_a_list_adds_what_is_not_there_yet_in_order() -> None:
+    assert joined(["b", "a"], ["a", "c"]) == ["b", "a", "c"]
+
+
+def test_an_empty_list_clears() -> None:
+    assert joined(["a"], []) == []
+    assert joined({"only": ["a"]}, []) == []
+
+
+def test_clearing_and_then_adding_is_remembered_as_both() -> None:
+    assert joined([], ["a"]) == {"only": ["a"]}
+    assert joined(["b"], {"only": ["a"]}) == {"only": ["a"]}
+    assert joined({"only": ["a"]}, ["a", "b"]) == {"only": ["a", "b"]}
+
+
+@given(PATCHES, PATCHES, PATCHES)
+def test_it_does_not_matter_which_two_of_three_are_joined_first(
+    one: NamesPatch, two: NamesPatch, three: NamesPatch
+) -> None:
+    assert joined(joined(one, two), three) == joined(one, joined(two, three))
+
+
+def test_the_names_of_a_patch_are_those_that_it_leaves_behind() -> None:
+    assert names_of(["a", "b"]) == names_of({"only": ["a", "b"]}) == ("a", "b")
+    assert names_of([]) == ()
+
+
+def test_what_is_no_patch_has_no_names() -> None:
+    assert names_of("abc") == names_of({"others": ["a"]}) == names_of(None) == ()

@@ -1,16 +1,50 @@
-"""Named functions that users may add to: configuration carries the name, and stays data.
-
-What a module registers, it registers when it is imported; after that a name always means the same.
-"""
+"""Names that users write: patterns, suggestions for unknown names, and registries of named functions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether the whole text matches the pattern.
+
+    Each part is searched as early as possible. That is never wrong for ``*``, and needs no backtracking,
+    which a regular expression with several ``.*`` would.
+
+    >>> fits("files.*", "files.read"), fits("*read", "files.read"), fits("files", "files.read")
+    (True, True, False)
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    *middle, last = rest
+    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The complaint about a name that does not exist, with the nearest one that does.
+
+    >>> unknown_name("setting", "max_turn", ["max_turns"])
+    "there is no setting 'max_turn'; did you mean 'max_turns'?"
+    """
+    names = list(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+    return f"there is no {what} {name!r}; {hint}"
+
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
