@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
@@ -60,9 +60,8 @@ class Registry(Generic[_Thing]):
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._things: dict[str, _Thing] = {}
-        self._about: dict[str, str] = {}
 
-    def add(self, name: str, thing: _Thing, about: str = "") -> None:
+    def add(self, name: str, thing: _Thing) -> None:
         """Give something a name, once and for all.
 
         >>> shades = Registry[int]("shade")
@@ -72,7 +71,6 @@ class Registry(Generic[_Thing]):
         ...
         toolreel_core.ConfigError: there is a shade 'dark' already; choose another name
 
-        :param about: one sentence for listings
         :raises ConfigError: if the name is taken, or is none
         """
         if not _NAME.fullmatch(name):
@@ -83,7 +81,6 @@ class Registry(Generic[_Thing]):
         if name in self._things:
             raise ConfigError(f"there is a {self._kind} {name!r} already; choose another name")
         self._things[name] = thing
-        self._about[name] = about
 
     def __getitem__(self, name: str) -> _Thing:
         """What has that name.
@@ -94,6 +91,6 @@ class Registry(Generic[_Thing]):
             raise ConfigError(unknown_name(self._kind, name, self._things))
         return self._things[name]
 
-    def about(self) -> Mapping[str, str]:
-        """All names, in the order in which they came, each with its sentence."""
-        return dict(self._about)
+    def __iter__(self) -> Iterator[str]:
+        """All names, in the order in which they were added."""
+        return iter(self._things)

@@ -1,10 +1,11 @@
-"""Checks of settings, one a kind of value; each complaint names the key, the value and what is allowed."""
+"""Checks of settings by their annotations; each error names the key, the value and what is allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields
-from typing import Any, ClassVar, Protocol
+from functools import cache
+from typing import Any, ClassVar, Final, Literal, Protocol, get_args, get_origin, get_type_hints
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
@@ -18,9 +19,9 @@ class Settings(Protocol):
 
 
 def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
-    """Whether each of the changes is one of the settings of a class.
+    """Check that each key is one of the settings of a class.
 
-    :raises ConfigError: with the nearest name, if one is not; so for all checks here
+    :raises ConfigError: if one is not, with the nearest name; all checks here raise it
     """
     known = [setting.name for setting in fields(kind)]
     for key in changes:
@@ -32,6 +33,28 @@ def changed(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their defaults."""
     given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
     return {setting.name: value for setting, value in given if value != setting.default}
+
+
+def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:
+    """Check each setting by its annotation; amounts and anything unusual are left to the caller.
+
+    :param minima: the minimum of each count for which it is not 1
+    """
+    for key, hint in _hints(type(settings)).items():
+        value = getattr(settings, key)
+        if hint is bool:
+            check_switch(key, value)
+        elif hint is str:
+            check_text(key, value)
+        elif hint in {int, int | None}:
+            check_count(key, value, minima.get(key, 1), optional=hint is not int)
+        elif get_origin(hint) is Literal:
+            check_choice(key, value, get_args(hint))
+        elif get_origin(hint) is tuple:
+            object.__setattr__(settings, key, named(key, value))
+
+
+_hints: Final = cache(get_type_hints)
 
 
 def check_count(key: str, value: object, least: int, *, optional: bool) -> None:
@@ -63,7 +86,7 @@ def check_text(key: str, value: object) -> None:
 
 
 def named(key: str, value: object) -> tuple[str, ...]:
-    """A list of names, as a tuple; a set has no order of its own, and is none."""
+    """A list of names as a tuple; a set is not accepted, since it has no order."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise ConfigError(f"{key}: expected a list of names, got {value!r}")
     names = tuple(name for name in value if isinstance(name, str))

@@ -22,7 +22,7 @@ from toolreel_core._jsontext.canonical import (
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish, problem_of
 from toolreel_core._replies.content import visible
-from toolreel_core._replies.reply import Reply, served_in, usage_under
+from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._text_calls.unread import may_hide_something
 
@@ -87,7 +87,7 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
         return None
     if may_hide_something(content, known, has_calls=bool(calls)):
         return None
-    return _reply(calls, visible(content), "", finish, None, (), usage_under(body), served_in(body), NOTHING)
+    return _reply(calls, visible(content), "", finish, None, (), usage_in(body), served_in(body), NOTHING)
 
 
 def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:

@@ -54,9 +54,6 @@ class Served:
     request_id: str = ""
 
 
-_UNSAID: Final = Usage()
-
-
 def usage_in(body: Mapping[str, Json]) -> Usage:
     """The usage of a reply; a value that cannot be a token count is read as 0.
 
@@ -73,11 +70,6 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
         _in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS),
         _in_details(counts, _PROMPT_DETAILS, _CACHED),
     )
-
-
-def usage_under(body: Mapping[str, Json]) -> Usage:
-    """The usage of a body known to report it only under ``usage``: no lookups if there is none."""
-    return _UNSAID if body.get("usage") is None else usage_in(body)
 
 
 def served_in(body: Mapping[str, Json]) -> Served:

@@ -6,19 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._internal.setting_checks import (
-    changed,
-    check_choice,
-    check_count,
-    check_keys,
-    check_switch,
-    check_text,
-    named,
-)
+from toolreel_core._internal.setting_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._settings.token_estimates import estimator
@@ -135,21 +127,12 @@ class LoopConfig:
     """The same for each result, before it is written to the history."""
 
     def __post_init__(self) -> None:
-        for key, least in _MINIMA.items():
-            check_count(key, getattr(self, key), least, optional=key in _OPTIONAL)
-        for key, allowed in _CHOICES.items():
-            check_choice(key, getattr(self, key), allowed)
-        for key in _TEXTS:
-            check_text(key, getattr(self, key))
-        for key in _SWITCHES:
-            check_switch(key, getattr(self, key))
+        check_settings(self, _MINIMA)
         self._check_cost()
         self._check_consistency()
         self._check_names()
 
     def _check_names(self) -> None:
-        for key in _NAMES:
-            object.__setattr__(self, key, named(key, getattr(self, key)))
         dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
         object.__setattr__(self, "text_dialects", tuple(dict.fromkeys(chain.from_iterable(dialects))))
         for name in self.text_dialects:
@@ -210,73 +193,16 @@ class LoopConfig:
         return changed(self)
 
 
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "tool_use_mode": get_args(ToolUseMode),
-    "tool_failure_policy": get_args(ToolFailurePolicy),
-    "argument_repairs": get_args(ArgumentRepairs),
-    "text_calls_for": get_args(TextCallsFor),
-}
-
-_TEXTS: Final = ("fix_empty_final_text", "estimator")
-
-_NAMES: Final = (
-    "history_policies",
-    "text_dialects",
-    "untrusted_tools",
-    "message_transforms",
-    "tool_transforms",
-    "response_transforms",
-    "tool_call_transforms",
-    "tool_result_transforms",
-)
-
-_SWITCHES: Final = (
-    "require_first_call",
-    "final_stream",
-    "dialects_in_reasoning",
-    "fix_empty_final",
-    "fix_empty_final_disable_tools",
-    "fallback_without_tools",
-    "parallel_tools",
-    "null_for_optional_is_absent",
-)
-
-_MINIMA: Final[Mapping[str, int]] = {
-    "max_turns": 1,
-    "max_tool_calls_per_turn": 1,
-    "max_tool_args_bytes": 1,
-    "max_tool_output_bytes": 1,
-    "max_argument_depth": 1,
-    "max_tool_definitions_count": 1,
-    "max_tool_definitions_bytes": 1,
-    "max_total_tokens": 1,
-    "max_wall_ms": 1,
-    "max_tool_calls": 1,
+_MINIMA: Final = {
     "repetition_warn": 2,
     "repetition_stop": 2,
     "nudge_no_tool_calls": 0,
-    "max_tries": 1,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,
-    "context_window_tokens": 1,
     "reserved_response_tokens": 0,
 }
-"""The minimum of each count."""
-
+"""The minimum of each count for which it is not 1."""
 _MAX_COST: Final = 1_000_000_000
-
-_OPTIONAL: Final = frozenset(
-    {
-        "max_tool_calls_per_turn",
-        "max_total_tokens",
-        "max_wall_ms",
-        "max_tool_calls",
-        "repetition_warn",
-        "repetition_stop",
-        "context_window_tokens",
-    }
-)
-"""The counts that ``None`` turns off."""
 
 
 def _check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
-from toolreel_core._internal.setting_checks import changed, check_choice, check_keys, check_switch, check_text
+from toolreel_core._internal.setting_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext.canonical import Json
 
 Support: TypeAlias = Literal["yes", "no", "unknown"]
@@ -82,12 +82,7 @@ class Provider:
     """Take the power from a chat template's control tokens in tool results, as they go out."""
 
     def __post_init__(self) -> None:
-        for key in _TEXTS:
-            check_text(key, getattr(self, key))
-        for key in _SWITCHES:
-            check_switch(key, getattr(self, key))
-        for key, allowed in _CHOICES.items():
-            check_choice(key, getattr(self, key), allowed)
+        check_settings(self, {})
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> Provider:
@@ -113,31 +108,3 @@ class Provider:
         """Whether the provider is known to force a call when it is asked to."""
         known = self.supports_required_while_thinking if self.thinking else self.supports_required
         return known == "yes"
-
-
-_TEXTS: Final = ("name", "reasoning_field", "reasoning_placeholder")
-_SWITCHES: Final = (
-    "thinking",
-    "pin_upstream",
-    "drop_empty_assistant",
-    "assistant_after_tool",
-    "single_leading_system",
-    "tool_result_name",
-    "special_token_guard",
-)
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "supports_tools": get_args(Support),
-    "supports_parallel_tool_calls": get_args(Support),
-    "supports_required": get_args(Support),
-    "supports_required_while_thinking": get_args(Support),
-    "supports_response_format": get_args(Support),
-    "supports_stream_options": get_args(Support),
-    "reasoning_replay": get_args(ReasoningReplay),
-    "reasoning_required_on": get_args(ReasoningRequiredOn),
-    "signature_channel": get_args(SignatureChannel),
-    "tool_turn_content": get_args(ToolTurnContent),
-    "id_style": get_args(IdStyle),
-    "schema_transform": get_args(SchemaTransform),
-    "max_tokens_field": ("", "max_tokens", "max_completion_tokens"),
-    "temperature_rule": ("free", "drop", "max1"),
-}

@@ -8,7 +8,7 @@ mean the same function wherever a run is replayed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from toolreel_core._internal.names import Registry
@@ -20,13 +20,12 @@ _BYTES_PER_TOKEN: Final = 4
 _ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
 
 
-def register_estimator(name: str, estimate: Estimator, *, about: str = "") -> None:
+def register_estimator(name: str, estimate: Estimator) -> None:
     """Give an estimator a name.
 
-    :param about: one sentence for listings
     :raises ConfigError: if the name is taken, or is none
     """
-    _ESTIMATORS.add(name, estimate, about)
+    _ESTIMATORS.add(name, estimate)
 
 
 def estimator(name: str) -> Estimator:
@@ -40,14 +39,9 @@ def estimator(name: str) -> Estimator:
     return _ESTIMATORS[name]
 
 
-def estimators() -> Mapping[str, str]:
-    """The names of all estimators, each with what it does."""
-    return _ESTIMATORS.about()
-
-
 def bytes_per_4(text: str) -> int:
     """A quarter of the UTF-8 bytes, rounded up."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 
-register_estimator("bytes_per_4", bytes_per_4, about="A quarter of the UTF-8 bytes, rounded up.")
+register_estimator("bytes_per_4", bytes_per_4)

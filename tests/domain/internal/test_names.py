@@ -32,10 +32,10 @@ def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
 
 def test_a_thing_is_found_under_its_name() -> None:
     pets = Registry[int]("pet")
-    pets.add("cat", 4, "It purrs.")
+    pets.add("cat", 4)
     pets.add("bird", 2)
     assert (pets["cat"], pets["bird"]) == (4, 2)
-    assert list(pets.about().items()) == [("cat", "It purrs."), ("bird", "")]
+    assert list(pets) == ["cat", "bird"]
 
 
 def test_registries_know_nothing_of_each_other() -> None:
@@ -67,10 +67,3 @@ def test_a_name_that_nothing_has_is_told_with_the_nearest() -> None:
     assert complaint(ConfigError, lambda: pets["hose_cat"]) == (
         "there is no pet 'hose_cat'; did you mean 'house_cat'?"
     )
-
-
-def test_a_listing_that_is_changed_changes_no_registry() -> None:
-    pets = Registry[int]("pet")
-    listing = dict(pets.about())
-    listing["cat"] = "It purrs."
-    assert pets.about() == {}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 
@@ -12,6 +13,7 @@ from toolreel_core._internal.setting_checks import (
     check_choice,
     check_count,
     check_keys,
+    check_settings,
     check_switch,
     check_text,
     named,
@@ -25,11 +27,34 @@ class Oven:
     heat: int = 180
     fan: bool = False
     about: tuple[str, ...] = ()
+    minutes: int | None = None
+    way: Literal["", "up"] = ""
+    maker: str = ""
+    price: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_settings(self, {"heat": 30})
 
 
 def test_only_what_differs_is_a_change() -> None:
     assert changed(Oven()) == {}
     assert changed(Oven(heat=200, about=("a",))) == {"heat": 200, "about": ("a",)}
+
+
+def test_each_setting_is_checked_by_its_annotation() -> None:
+    assert Oven(about=["a"]).about == ("a",)  # type: ignore[arg-type]
+    for wrong, expected in [
+        ({"heat": 29}, "a whole number of at least 30"),
+        ({"minutes": 0}, "a whole number of at least 1, or nothing to turn it off"),
+        ({"fan": 1}, "true or false"),
+        ({"about": "a"}, "a list of names"),
+        ({"way": "down"}, 'one of "", up'),
+        ({"maker": None}, "a text"),
+    ]:
+        [(key, value)] = wrong.items()
+        assert complaint(ConfigError, lambda wrong=wrong: Oven(**wrong)) == (  # type: ignore[misc]
+            f"{key}: expected {expected}, got {value!r}"
+        )
 
 
 def test_changes_may_only_be_of_settings_that_exist() -> None:

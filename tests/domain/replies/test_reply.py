@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._jsontext.canonical import NOTHING, Json
-from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in, usage_under
+from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
 
 
 def test_a_reply_of_which_nothing_is_known_is_empty() -> None:
@@ -47,8 +47,8 @@ def test_usage_counts_what_can_be_counted(usage: Json, counted: Usage) -> None:
 
 
 def test_counts_beside_the_message_are_not_looked_for_where_there_are_none() -> None:
-    assert usage_under({"usage": {"prompt_tokens": 3}}) == Usage(3)
-    assert usage_under({"usage": None}) == usage_under({}) == Usage()
+    assert usage_in({"usage": {"prompt_tokens": 3}}) == Usage(3)
+    assert usage_in({"usage": None}) == usage_in({}) == Usage()
 
 
 def test_ollama_counts_beside_the_message() -> None:

@@ -9,9 +9,59 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext.canonical import Tree, canonical
-from toolreel_core._transforms.special_tokens import FAMILIES, TokenFamily, neutralized
+from toolreel_core._transforms.special_tokens import FAMILIES, neutralized
 
-TOKENS = [token for family in FAMILIES for token in family.examples]
+EXAMPLES = {
+    "bars": (
+        "<|im_start|>",
+        "<|im_end|>",
+        "<|endoftext|>",
+        "<|eot_id|>",
+        "<|start_header_id|>",
+        "<|python_tag|>",
+        "<|start|>",
+        "<|channel|>",
+        "<|message|>",
+        "<|fim_prefix|>",
+        "<|tool_calls_section_begin|>",
+        "<|turn>",
+        "<｜User｜>",
+        "<｜tool▁calls▁begin｜>",
+        "</｜DSML｜function_calls>",
+    ),
+    "bar_behind": ("<turn|>", "<tool_call|>"),
+    "words": ("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
+    "system": ("<<SYS>>", "<</SYS>>"),
+    "tags": (
+        "<tool_call>",
+        "</tool_call>",
+        "<TOOL_CALL>",
+        "<TOOLCALL>",
+        "<tool_response>",
+        "<minimax:tool_call>",
+        "<longcat_tool_call>",
+        "<start_function_call>",
+        "<think>",
+        "</think>",
+        "<seed:think>",
+        "<function=ping>",
+        "<parameter=n>",
+        "<arg_key>",
+        '<invoke name="ping">',
+    ),
+    "brackets": (
+        "[INST]",
+        "[/INST]",
+        "[TOOL_CALLS]",
+        "[/AVAILABLE_TOOLS]",
+        "[gMASK]",
+        "[EOS]",
+        "[start_header_id]",
+        "[TOOL_REQUEST]",
+    ),
+    "minimax": ("]~b]", "]~!b[", "[e~[", "]<]minimax[>["),
+}
+TOKENS = [token for examples in EXAMPLES.values() for token in examples]
 
 
 @pytest.mark.parametrize("token", TOKENS)
@@ -21,15 +71,13 @@ def test_a_control_token_gets_a_space_behind_its_first_character(token: str) -> 
     assert neutralized(f"a{broken}b") == f"a{broken}b"
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_each_family_knows_its_own_and_says_where_they_were_seen(family: TokenFamily) -> None:
-    assert all(re.match(family.pattern, token) for token in family.examples)
-    assert all(source.strip() == source != "" for source in family.evidence)
-    assert family.evidence
+@pytest.mark.parametrize(("name", "pattern"), FAMILIES.items())
+def test_each_family_knows_its_own(name: str, pattern: str) -> None:
+    assert all(re.match(pattern, token) for token in EXAMPLES[name])
 
 
-def test_no_family_and_no_token_stands_twice() -> None:
-    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+def test_no_token_stands_twice() -> None:
+    assert FAMILIES.keys() == EXAMPLES.keys()
     assert len({*TOKENS}) == len(TOKENS)
 
 

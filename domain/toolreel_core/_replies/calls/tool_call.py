@@ -29,7 +29,9 @@ _KIMI_INDEX: Final = re.compile(r"(?<=.):\d{1,6}\Z")
 """Kimi's ids are ``functions.name:0``, and some servers send them as names."""
 
 
-def meant_name(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCode, ...]]:
+def meant_name(
+    given: str, known: Collection[str], *, exact: bool = False
+) -> tuple[str, tuple[WarningCode, ...]]:
     """The tool name that a call means, with the warnings about it.
 
     >>> meant_name(" functions.ping<|channel|>commentary", {"ping"})
@@ -39,23 +41,17 @@ def meant_name(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCo
 
     :param given: a name that is not blank
     :param known: the names of the tools that exist
+    :param exact: whether to return every name unchanged
     """
     if given in known:
         return given, ()
+    if exact:
+        return given, ("NAME_UNKNOWN",)
     # A name that begins with a leaked token has nothing before it, so the whole name is kept.
     bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
     name = next((form for form in _forms(bare) if form in known), bare)
     changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
     return name, changed if name in known else (*changed, "NAME_UNKNOWN")
-
-
-def as_it_stands(given: str, known: Collection[str]) -> tuple[str, tuple[WarningCode, ...]]:
-    """The name unchanged, and whether there is such a tool.
-
-    >>> as_it_stands(" ping", {"ping"})
-    (' ping', ('NAME_UNKNOWN',))
-    """
-    return given, () if given in known else ("NAME_UNKNOWN",)
 
 
 def _forms(bare: str) -> Iterator[str]:
@@ -241,8 +237,7 @@ class CallReader:
         return unbundled(entry, self.known, max_depth=self.max_depth, repairs=self.repairs)
 
     def _call(self, entry: CallEntry, identity: str) -> tuple[ToolCall, Iterable[WarningCode]]:
-        strict = self.repairs == "strict"
-        name, codes = (as_it_stands if strict else meant_name)(entry.name, self.known)
+        name, codes = meant_name(entry.name, self.known, exact=self.repairs == "strict")
         read = read_arguments(entry.arguments, max_depth=self.max_depth, repairs=self.repairs)
         call = ToolCall(identity, name, read.value, read.original, entry.provenance, entry.carry)
         return call, (*codes, *read.warnings)

@@ -13,7 +13,6 @@ from toolreel_core._replies.calls.tool_call import (
     CallReader,
     CallsRead,
     ToolCall,
-    as_it_stands,
     identified,
     meant_name,
     unbundled,
@@ -149,12 +148,12 @@ def test_only_what_stood_in_text_is_from_text(provenance: str, expected: bool) -
     assert ToolCall("a", "ping", JsonText("{}"), "{}", provenance).from_text is expected
 
 
-KNOWN_names = ("stock_lookup", "ping", "files.read", "multi-part")
+KNOWN_NAMES = ("stock_lookup", "ping", "files.read", "multi-part")
 
 
-@pytest.mark.parametrize("name", KNOWN_names)
+@pytest.mark.parametrize("name", KNOWN_NAMES)
 def test_the_name_of_a_tool_is_taken_as_it_is(name: str) -> None:
-    assert meant_name(name, KNOWN_names) == (name, ())
+    assert meant_name(name, KNOWN_NAMES) == (name, ())
 
 
 @pytest.mark.parametrize(
@@ -177,7 +176,7 @@ def test_the_name_of_a_tool_is_taken_as_it_is(name: str) -> None:
     ],
 )
 def test_what_leaked_into_a_name_is_taken_off_where_a_tool_is_left(given_name: str) -> None:
-    assert meant_name(given_name, KNOWN_names) == ("stock_lookup", ("NAME_NORMALIZED",))
+    assert meant_name(given_name, KNOWN_NAMES) == ("stock_lookup", ("NAME_NORMALIZED",))
 
 
 @pytest.mark.parametrize(
@@ -200,15 +199,15 @@ def test_what_leaked_into_a_name_is_taken_off_where_a_tool_is_left(given_name: s
     ],
 )
 def test_nothing_is_guessed(given_name: str) -> None:
-    assert meant_name(given_name, KNOWN_names) == (given_name, ("NAME_UNKNOWN",))
+    assert meant_name(given_name, KNOWN_NAMES) == (given_name, ("NAME_UNKNOWN",))
 
 
 def test_an_unknown_name_loses_what_no_name_can_have() -> None:
-    assert meant_name(" nothing<|channel|>", KNOWN_names) == ("nothing", ("NAME_NORMALIZED", "NAME_UNKNOWN"))
+    assert meant_name(" nothing<|channel|>", KNOWN_NAMES) == ("nothing", ("NAME_NORMALIZED", "NAME_UNKNOWN"))
 
 
 def test_a_name_that_is_all_leaked_tokens_stays_a_name() -> None:
-    assert meant_name("<|tool_call_begin|>ping", KNOWN_names) == (
+    assert meant_name("<|tool_call_begin|>ping", KNOWN_NAMES) == (
         "<|tool_call_begin|>ping",
         ("NAME_UNKNOWN",),
     )
@@ -220,15 +219,15 @@ def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
 
 @given(st.text(min_size=1))
 def test_a_name_is_a_tools_or_said_to_be_unknown(name: str) -> None:
-    meant, codes = meant_name(name, KNOWN_names)
-    assert (meant in KNOWN_names) != ("NAME_UNKNOWN" in codes)
+    meant, codes = meant_name(name, KNOWN_NAMES)
+    assert (meant in KNOWN_NAMES) != ("NAME_UNKNOWN" in codes)
     assert (meant != name) == ("NAME_NORMALIZED" in codes)
 
 
 @pytest.mark.parametrize("name", ["Ping", " ping", "functions.ping", "nothing"])
 def test_a_name_that_is_not_mended_is_a_tools_or_unknown(name: str) -> None:
-    assert as_it_stands(name, KNOWN_names) == (name, ("NAME_UNKNOWN",))
-    assert as_it_stands("ping", KNOWN_names) == ("ping", ())
+    assert meant_name(name, KNOWN_NAMES, exact=True) == (name, ("NAME_UNKNOWN",))
+    assert meant_name("ping", KNOWN_NAMES, exact=True) == ("ping", ())
 
 
 @pytest.mark.parametrize("identity", ["call_a", "functions.add:0", "aB3dE6gH9", "0", " x "])
