@@ -44,9 +44,7 @@ _ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
 def free_id(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> str:
     """The id under which a call goes out: the wanted one, or the first in the style that is still free.
 
-    :param name: the outward name of the call's tool
-    :param calls: how many calls have gone out before
-    :param taken: the ids that have gone out, each with how many forms of it there are so far
+    :param calls: how many calls were sent before
     """
     if requested not in used_ids and _has_style(requested, style):
         return requested

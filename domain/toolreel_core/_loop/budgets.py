@@ -119,10 +119,7 @@ later turn, and each time the provider's prompt cache would be lost."""
 
 
 def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[HistoryShortened, ...]]:
-    """The state whose outgoing history fits the window, as far as the plan's policies can make it.
-
-    :param options: what follows the messages in the next request
-    """
+    """The state whose outgoing history fits the window, as far as the plan's policies can make it."""
     limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.

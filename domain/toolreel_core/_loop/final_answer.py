@@ -31,8 +31,6 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     """End the run, or ask the model again.
 
     Leads to ``Settled`` or ``AwaitingReply``. If the turns or a budget are used up, the reply is final.
-
-    :param tools_sent: whether the model could call tools
     """
     # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
     # before it asks for a text.

@@ -76,7 +76,6 @@ def delay_ms(
     5000
 
     :param attempt: the attempt that failed, counted from 1
-    :param asked: the server's Retry-After
     """
     if retry_after_ms is not None and retry_after_ms > config.retry_cap_ms:
         return None

@@ -69,8 +69,6 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
     >>> ordinary_reply(body, (), LoopConfig()).content
     'Hi.'
     >>> ordinary_reply("<html>", (), LoopConfig())
-
-    :param known: the names of tools that there are
     """
     body = plain_object(text, max_depth=MAX_DEPTH)
     choice = None if body is None else _only_choice(body)
@@ -126,8 +124,6 @@ def ordinary_calls(listed: Json, known: Collection[str], max_depth: int) -> tupl
     >>> ordinary_calls([entry], {"ping"}, max_depth=64)[0].id
     'call_a'
     >>> ordinary_calls([entry], {"pong"}, max_depth=64)
-
-    :param known: the names of tools that there are
     """
     if not isinstance(listed, list):
         return None

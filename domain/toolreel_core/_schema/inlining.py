@@ -78,10 +78,7 @@ class _Writing:
     """Bytes of what stands at a place."""
 
     def written(self, schema: Json, above: tuple[Place, ...], depth: int = 0) -> Json:
-        """A schema without references.
-
-        :param above: the places whose content is being written
-        """
+        """A schema without references."""
         if not isinstance(schema, Mapping):
             return schema
         if depth > _DEEPEST:

@@ -139,6 +139,10 @@ class Source(SearchedText):
         self._matches[pattern] = (start, found)
         return found
 
+    def of(self, text: str) -> Source:
+        """Another text, complete, with the same tools and dialects."""
+        return Source(text, self.offered, self.enabled, cut=False)
+
     def prefer(self, *dialects: str) -> str:
         """The first of these dialects that is enabled, or else just the first.
 

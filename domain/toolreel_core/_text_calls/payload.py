@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import BLANK, Flaw, Style, value_at
+from toolreel_core._jsontext.json_repair import BLANK, Flaw, Style, end_of, value_at
 from toolreel_core._text_calls.decoder import (
     Broken,
     Calls,
@@ -169,7 +169,7 @@ def closers(*tags: str) -> re.Pattern[str]:
 
 def enveloped(source: Source, at: int, block: Block) -> Reading:
     """The calls whose envelopes begin here, one after the other or in a list."""
-    at = _after_fence(source.text, at)
+    at = end_of(_FENCE, source.text, at)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return Broken("truncated", at) if source.cut and at == len(source.text) else None
@@ -198,7 +198,7 @@ def enveloped(source: Source, at: int, block: Block) -> Reading:
 
 def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "") -> Reading:
     """The call of a tool that was named before, whose arguments begin here."""
-    at = _after_fence(source.text, at)
+    at = end_of(_FENCE, source.text, at)
     dialect = source.prefer(*block.dialects)
     if block.closing.match(source.text, at):
         call = found(name, {}, dialect, call_id)
@@ -215,8 +215,7 @@ def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "
 
 def tail(source: Source, at: int, block: Block) -> int:
     """Where a block ends whose JSON ends here: surplus closers and the closing tag belong to it."""
-    surplus = _SURPLUS.match(source.text, at)
-    at = surplus.end() if surplus else at
+    at = end_of(_SURPLUS, source.text, at)
     close = block.closing.match(source.text, skip_blanks(source.text, at))
     return close.end() if close else at
 
@@ -239,13 +238,7 @@ def debris(source: Source, begin: int, at: int, block: Block) -> int:
 
 def skip_blanks(text: str, at: int) -> int:
     """Where the white space that stands here ends."""
-    blanks = _BLANKS.match(text, at)
-    return blanks.end() if blanks else at
-
-
-def _after_fence(text: str, at: int) -> int:
-    fence = _FENCE.match(text, at)
-    return fence.end() if fence else at
+    return end_of(_BLANKS, text, at)
 
 
 def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:

@@ -38,8 +38,6 @@ def may_hide_something(text: str, known: Collection[str], *, has_calls: bool) ->
     False
     >>> may_hide_something("<function=ping>", [], has_calls=False)
     True
-
-    :param known: the names of tools that there are
     """
     return not _is_plain(text) and (
         has_think_tags(text) or (not has_calls and looks_like_a_call(text, known))
@@ -53,8 +51,6 @@ def looks_like_a_call(text: str, known: Collection[str]) -> bool:
     (True, False)
     >>> looks_like_a_call('{"name": "ping", "arguments": {}}', ["ping"])
     True
-
-    :param known: the names of tools that there are
     """
     marked = "<" in text or "[" in text or ("=" in text and "to=" in text) or "✿" in text
     if marked and _marks().search(_outside_code(text)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.json_repair import BLANK, Flaw, value_at
+from toolreel_core._jsontext.json_repair import BLANK, Flaw, end_of, value_at
 from toolreel_core._text_calls.decoder import Found, Rejection, Source, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions
@@ -50,7 +50,7 @@ class Fenced:
 
 
 def fenced(text: str) -> Fenced | None:
-    """The parts of a message that is a code fence, with at most a paragraph before and nothing behind it."""
+    """The parts of a message that ends in its one code fence, with at most a paragraph before it."""
     opening = _FENCE.search(text) if text.endswith("```") else None
     if opening is None:
         return None
@@ -59,16 +59,15 @@ def fenced(text: str) -> Fenced | None:
 
 
 def is_paragraph(text: str) -> bool:
-    """Whether a text is one paragraph, or empty, and opens no quotation that it leaves open."""
+    """Whether a text is at most one paragraph, without an unclosed quotation."""
     lines = text.strip().splitlines()
     code = "```" in text or "~~~" in text or "<!--" in text or text.count("`") % 2 == 1
     return not code and all(line.strip() for line in lines)
 
 
 def without_tokens(text: str) -> str:
-    """A message without the tokens and blanks around it."""
-    head = _HEAD.match(text)
-    text = text[head.end() :].rstrip() if head else text
+    """A message without the control tokens and blanks around it."""
+    text = text[end_of(_HEAD, text, 0) :].rstrip()
     while last := _LAST.search(text, max(0, len(text) - _LONGEST_TOKEN)):
         text = text[: last.start()].rstrip()
     return text
@@ -94,13 +93,11 @@ def json_message(source: Source) -> Whole | None:
 
 
 def json_fence(source: Source) -> Whole | None:
-    """A message that is one fence around such JSON."""
+    """A message that is one code fence around such JSON."""
     parts = fenced(source.text)
     if parts is None or parts.info.lower() not in _INFOS:
         return None
-    inner = Source(parts.body, source.offered, source.enabled, cut=False)
-    calls = _json_calls(inner, _trees(inner), "json_fenced")
-    return Whole(calls, parts.lead) if calls else None
+    return _fenced_calls(source, parts.body, "json_fenced", parts.lead)
 
 
 def action_fence(source: Source) -> Whole | None:
@@ -111,19 +108,23 @@ def action_fence(source: Source) -> Whole | None:
     parts = fenced(source.text[action.end() :])
     if parts is None or parts.lead or parts.info.lower() != "json":
         return None
-    inner = Source(parts.body, source.offered, source.enabled, cut=False)
-    calls = _json_calls(inner, _trees(inner), "cohere_action_fence")
-    return Whole(calls, source.text[: action.start()].strip()) if calls else None
+    return _fenced_calls(source, parts.body, "cohere_action_fence", source.text[: action.start()].strip())
+
+
+def _fenced_calls(source: Source, body: str, dialect: str, lead: str) -> Whole | None:
+    inner = source.of(body)
+    calls = _json_calls(inner, _trees(inner), dialect)
+    return Whole(calls, lead) if calls else None
 
 
 def begins_a_call(source: Source) -> bool:
-    """Whether a message that was cut is JSON which had begun to name a tool that exists."""
+    """Whether a truncated message is JSON that names a known tool."""
     name = _JSON_NAME.search(source.text) if source.text.startswith(("{", "[", "```")) else None
     return name is not None and source.offered.named(name["name"]) in source.offered.names
 
 
 def _trees(source: Source) -> list[Json]:
-    """The values of a message that holds nothing else; empty if it holds something else.
+    """The JSON values of a message; empty if there is anything else in it.
 
     Qwen2.5-Coder doubles the outer braces, as its own chat template shows them (``{{"name": …}}``),
     and loses count of the closers.
@@ -137,8 +138,7 @@ def _trees(source: Source) -> list[Json]:
         if isinstance(value, Flaw) or not text.startswith(("{", "["), at):
             return []
         trees.append(value.tree)
-        between = _BETWEEN.match(text, value.end)
-        at = between.end() if between else value.end
+        at = end_of(_BETWEEN, text, value.end)
     return trees
 
 
@@ -161,7 +161,7 @@ def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Fo
 
 # Gemini prints the result of a call: `print(default_api.f(a=1))`.
 _PRINT: Final = re.compile(r"\s*print\(")
-# Gemini 2.5 leaks control tokens in the place of the fence: `<ctrl42>call`, and the code.
+# Gemini 2.5 leaks control tokens instead of the fence: `<ctrl42>call`, then the code.
 _LEAKED: Final = re.compile(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
@@ -181,7 +181,7 @@ def python_list(source: Source) -> Whole | None:
 
 
 def tool_code(source: Source) -> Whole | None:
-    """Gemma's and Gemini's fence of calls, each of which may stand in a ``print``."""
+    """Gemma's and Gemini's fence of calls, each possibly inside a ``print``."""
     parts = fenced(source.text)
     if parts and parts.info == "tool_code":
         return _known(source, _printed(source, parts.body), parts.lead)
@@ -192,10 +192,10 @@ def tool_code(source: Source) -> Whole | None:
 
 
 def _printed(outer: Source, text: str) -> tuple[Found, ...]:
-    """The calls of lines that hold nothing else; none if one line does."""
-    source = Source(text, outer.offered, outer.enabled, cut=False)
+    """The calls of lines that hold only calls; none if a line holds anything else."""
+    source = outer.of(text)
     calls: list[Found] = []
-    at = _next_line(source, 0)
+    at = end_of(_REMARKS, text, 0)
     while at < len(text):
         printed = _PRINT.match(text, at)
         at = printed.end() if printed else at
@@ -203,19 +203,13 @@ def _printed(outer: Source, text: str) -> tuple[Found, ...]:
         if not isinstance(read, Expression) or (printed and not text.startswith(")", read.end)):
             return ()
         calls.extend(read.calls)
-        after = _LINE_END.match(text, read.end + 1 if printed else read.end)
-        at = _next_line(source, after.end() if after else read.end)
+        at = end_of(_LINE_END, text, read.end + 1 if printed else read.end)
+        at = end_of(_REMARKS, text, at)
     return tuple(calls)
 
 
-def _next_line(source: Source, at: int) -> int:
-    """Where the next line begins that is neither blank nor a remark."""
-    remarks = _REMARKS.match(source.text, at)
-    return remarks.end() if remarks else at
-
-
 def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
-    """The message, if all of its calls are of tools that exist."""
+    """The message if all of its calls name known tools."""
     return Whole(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
 
 
@@ -230,7 +224,7 @@ class _TagCall:
 
 
 def tool_tags(source: Source) -> Whole | None:
-    """A message that is at most a paragraph and then nothing but tags of tools."""
+    """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
     first = next((tag for tag in _TAG.finditer(source.text) if tag["name"] in source.offered.names), None)
     if first is None or not is_paragraph(lead := source.text[: first.start()]):
         return None
@@ -264,7 +258,7 @@ def _tag_call(source: Source, at: int) -> _TagCall | None:
 
 
 def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | None, int]:
-    """The parameters of a tool, as tags or as one object, and where they end."""
+    """The parameters of a tool, as tags or as one object, and their end."""
     at = skip_blanks(source.text, at)
     schemas = source.offered.parameters(name)
     if source.text.startswith("{", at):
@@ -287,13 +281,13 @@ def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Jso
 _NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
 # Functionary 3.2: `>>>` opens a section at the head of a line only.
 _SECTION: Final = re.compile(r"(?:\A|\n)>>>")
-# ReAct: lines of their own; the input may stand in a code fence.
+# ReAct: lines of their own; the input may be in a code fence.
 _ACTION: Final = re.compile(
     r"^[ \t]*Action:[ \t]*(?P<name>[^\n]{1,200}?)[ \t]*\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
     re.MULTILINE,
 )
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
-# What follows the input: the end of its fence, and a result that the model has made up.
+# After the input: the end of its fence, and a result that the model invented.
 _REACT_END: Final = re.compile(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 
@@ -315,8 +309,7 @@ def functionary(source: Source) -> Whole | None:
         if name.strip() == "all":
             said.append(body.strip())
             continue
-        inner = Source(section.strip(), source.offered, source.enabled, cut=False)
-        call = _named_call(inner, name, len(name) + 1, "functionary_v32")
+        call = _named_call(source.of(section.strip()), name, len(name) + 1, "functionary_v32")
         if call is None:
             return None
         calls.append(call)
@@ -324,7 +317,7 @@ def functionary(source: Source) -> Whole | None:
 
 
 def react(source: Source) -> Whole | None:
-    """ReAct's message: a thought, an action, and its input; what it observes, the model has made up."""
+    """ReAct's message: a thought, an action, and its input; the model invents any observation."""
     action = _ACTION.search(source.text) if "Action Input:" in source.text else None
     if action is None:
         return None
@@ -354,7 +347,7 @@ def react(source: Source) -> Whole | None:
 
 
 def _named_call(source: Source, raw: str, at: int, dialect: str) -> Found | None:
-    """The call of a known tool whose arguments are all that is left of the text."""
+    """The call of a known tool whose arguments are the rest of the text."""
     name = source.offered.named(raw)
     value = value_at(source, at)
     if name not in source.offered.names or isinstance(value, Flaw) or not isinstance(value.tree, Mapping):

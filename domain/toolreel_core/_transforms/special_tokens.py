@@ -43,8 +43,7 @@ FAMILIES: Final[Mapping[str, str]] = {
 }
 """Spellings of control tokens that a chat template, or a reader of calls in text, gives a meaning to.
 
-Each is a pattern of the first character of a token, with examples and threads that define them or show them at
-work."""
+Each is a pattern of the first character of a token, with examples and threads that show them at work."""
 
 _TOKEN: Final = re.compile("|".join(FAMILIES.values()))
 

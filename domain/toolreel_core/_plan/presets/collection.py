@@ -13,8 +13,8 @@ from functools import reduce
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.checks import PlaceError, Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._plan.presets.models import Model, Recommendation, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
+from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import fits
-from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.presets.preset import Preset, request_options
 
@@ -133,13 +133,13 @@ class Model:
 
 def _recommendation(table: Table) -> Recommendation:
     table.only("verdict", "profiles", "best_profile", "ok", "runs", "p95_ms", "measured_on", "note")
-    ok, runs = table.count("ok"), table.count("runs")
+    ok, runs = table.whole("ok"), table.whole("runs")
     if not 0 < runs >= ok:
         raise table.complaint(f"expected at least 1 and no fewer than ok ({ok}), got {runs}", "runs")
     return Recommendation(
         cast("Verdict", table.choice("verdict", _VERDICTS)),
         table.names("profiles", ("default",)),
-        Measured(table.text("best_profile", "default"), ok, runs, table.count("p95_ms")),
+        Measured(table.text("best_profile", "default"), ok, runs, table.whole("p95_ms")),
         table.day("measured_on"),
         table.text("note"),
     )

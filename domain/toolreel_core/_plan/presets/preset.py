@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.plan import Plan

@@ -39,8 +39,6 @@ def meant_name(
     >>> meant_name("Ping", {"ping"})
     ('Ping', ('NAME_UNKNOWN',))
 
-    :param given: a name that is not blank
-    :param known: the names of the tools that exist
     :param exact: whether to return every name unchanged
     """
     if given in known:
@@ -123,8 +121,6 @@ def unbundled(
     >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
     >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
     'call_a_0'
-
-    :param known: the names of the tools that exist
     """
     name, _ = meant_name(entry.name, _BUNDLES)
     if name not in _BUNDLES or name in known:
@@ -213,9 +209,6 @@ class CallReader:
         >>> message = {"function_call": {"name": "ping", "arguments": ""}}
         >>> CallReader({"ping"}, turn=2, max_depth=64).read(message).calls[0].id
         'call_2_0'
-
-        :param outside: values of ``tool_calls`` that were found outside the message
-        :param parts: calls among the parts of the content
         """
         found = entries_in(message, outside=outside, parts=parts)
         if not found.entries and not found.codes:

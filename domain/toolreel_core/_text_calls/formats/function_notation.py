@@ -168,10 +168,7 @@ def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
     style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
     given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
     if isinstance(given, Flaw):
-        close = None if source.cut else source.search(block.closing, at)
-        if given.unfinished and not close:
-            return Broken("truncated", len(source.text))
-        return Broken("malformed", debris(source, at, given.at, block))
+        return _broken(source, at, given, block)
     name = source.offered.named(head["name"])
     tree = given.tree if isinstance(given.tree, Mapping) else {}
     values = {key: _value(item, source.offered.parameter(name, key)) for key, item in tree.items()}

@@ -1,7 +1,8 @@
-"""``<tool_call>`` and its relatives: one tag, and what stands in it says how it is read.
+"""``<tool_call>`` and related tags; the payload selects the decoder.
 
-Hermes and Qwen put JSON into the tag, Qwen3-Coder a ``<function=…>``, GLM a name and pairs of keys
-and values. Models fall back from one to the other, so the payload selects the decoder.
+Hermes and Qwen put JSON into the tag, Qwen3-Coder a ``<function=…>``, GLM a name and pairs of keys and values,
+and models fall back from one to the other. GLM's pairs occur under several namespaces (``ifm|``, ``longcat_``)
+and with checkpoint suffixes (``<arg_key:opensource>``).
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._jsontext.json_repair import BLANK
+from toolreel_core._jsontext.json_repair import BLANK, end_of
 from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
 from toolreel_core._text_calls.payload import Block, arguments, closers, enveloped, skip_blanks, tail
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 SUFFIX: Final = r"(?::[^>\s]{1,40})?"
-"""The name of a checkpoint behind the name of a tag."""
+"""The name of a checkpoint after the name of a tag."""
 
 _P: Final = r"(?:\w{1,20}[_:|])?"
 _GAP: Final = r"(?:\s|\\n)*+"
@@ -47,7 +48,11 @@ class _Pair:
 
 
 def arg_keys(source: Source, at: int, dialect: str) -> Reading:
-    """The call whose name begins here."""
+    """The call whose name begins here, with pairs such as ``<arg_key>k</arg_key><arg_value>v</arg_value>``.
+
+    Servers lose single tags now and then (vllm-project/vllm#47190, #49248, #54971, ollama/ollama#14656), so any
+    one opener or closer may be missing if the others show where it was.
+    """
     head = _NAME.match(source.text, at)
     if head is None:
         return Broken("truncated", at) if source.cut and at == len(source.text) else None
@@ -71,8 +76,7 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
 def _ended(
     source: Source, name: str, given: Mapping[str, Json], at: int, dialect: str, *, separated: bool
 ) -> Reading:
-    blanks = _BLANKS.match(source.text, at)
-    at = blanks.end() if blanks else at
+    at = end_of(_BLANKS, source.text, at)
     close = _CLOSE.match(source.text, at)
     last = _REST.match(source.text, at) is not None
     known = name in source.offered.names
@@ -87,7 +91,7 @@ def _ended(
 
 
 def _key(source: Source, at: int) -> int:
-    """Where the next key begins; 0 if there is none."""
+    """The start of the next key; 0 if there is none."""
     opening = _KEY.match(source.text, at)
     if opening:
         return opening.end()
@@ -101,9 +105,7 @@ def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pai
         return _missing(source, at)
     key, at = source.text[at : key_end.start()].strip().removesuffix("\\n"), key_end.end()
     kind = _TYPE.match(source.text, at)
-    at = kind.end() if kind else at
-    opening = _VALUE.match(source.text, at)
-    at = opening.end() if opening else at
+    at = end_of(_VALUE, source.text, kind.end() if kind else at)
     end = _value_end(source, at, name, {**given, key: None})
     if end is None:
         return _missing(source, at)
@@ -114,10 +116,10 @@ def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pai
 
 
 def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:
-    """Where a value ends, and where what follows it begins.
+    """The end of a value, and the start of what follows it.
 
-    The next key ends a value whose closing tag is missing, if the tool has such a parameter, and so
-    does the end of the call, unless more of the value may be missing.
+    A value without a closing tag ends at the next key, if the tool has such a parameter, or at the end of the
+    call, unless more of the value may be missing.
     """
     close = source.search(_VALUE_END, at)
     following = source.search(_NEXT_KEY, at)
@@ -182,7 +184,7 @@ def tool_call(source: Source, start: int, end: int) -> Reading:
 
 
 def headless(source: Source) -> Calls | None:
-    """The calls of a message that begins within a block: the server has swallowed the opener."""
+    """The calls of a message that begins inside a block, because the server removed the opener."""
     at = skip_blanks(source.text, 0)
     if not source.text.startswith("{", at) or source.search(_BLOCK.closing, at) is None:
         return None
@@ -193,9 +195,9 @@ def headless(source: Source) -> Calls | None:
 
 
 def _with_code(source: Source, reading: Reading, block: Block) -> Reading:
-    """A call whose code stands behind its JSON, as Qwen's code interpreter has it.
+    """Add the code that Qwen's code interpreter writes after the JSON of its call.
 
-    The JSON announces it by an empty ``code``, so such a call is not whole before its code is there.
+    The JSON announces it by an empty ``code``, so the call is incomplete without it.
     """
     if not isinstance(reading, Calls):
         return reading

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
+from toolreel_core._internal.checks import PlaceError, Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._internal.tables import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.preset import request_options

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final, Literal, TypeAlias
 
+from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.collection import Presets

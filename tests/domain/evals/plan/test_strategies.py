@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.evals_values import CATALOGUE, MENDING
 from tests.preset_values import presets
 from tests.samples import complaint
-from toolreel_core._internal.tables import PlaceError
+from toolreel_core._internal.checks import PlaceError
 from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.models import SamplingProfile

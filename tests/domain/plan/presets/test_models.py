@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal.tables import PlaceError
+from toolreel_core._internal.checks import PlaceError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.presets.models import (
     Measured,

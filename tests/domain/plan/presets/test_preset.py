@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.preset_values import preset, presets
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.tables import PlaceError
+from toolreel_core._internal.checks import PlaceError
 from toolreel_core._jsontext.canonical import canonical, parse
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
