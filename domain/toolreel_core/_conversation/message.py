@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
 
 
@@ -91,8 +91,8 @@ def wire_tree(message: Message) -> Tree:
         case UserMessage():
             return {"role": "user", "content": message.content}
         case AssistantMessage():
-            tree: Tree = {"role": "assistant", "content": message.content} | _calls(message.calls)
-            return _with_extras(tree, message.extras)
+            calls: Tree = {"tool_calls": [*map(_call, message.calls)]} if message.calls else {}
+            return _with_extras({"role": "assistant", "content": message.content, **calls}, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
             return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
@@ -104,10 +104,6 @@ def _check_extras(extras: JsonText) -> None:
     """Checks the first character only: canonical JSON text has no leading space."""
     if not extras.startswith("{"):
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
-
-
-def _calls(calls: tuple[SentCall, ...]) -> dict[str, Json]:
-    return {"tool_calls": [_call(call) for call in calls]} if calls else {}
 
 
 def _call(call: SentCall) -> Tree:

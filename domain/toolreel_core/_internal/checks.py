@@ -73,6 +73,15 @@ def check_count(key: str, value: object, least: int, *, optional: bool) -> None:
         raise ConfigError(f"{key}: expected a whole number of at least {least}{off}, got {value!r}")
 
 
+def check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
+    """Names that a lookup finds."""
+    for name in names:
+        try:
+            find(name)
+        except ConfigError as error:
+            raise ConfigError(f"{key}: {error}") from None
+
+
 def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
     """One of a few words."""
     if value not in allowed:

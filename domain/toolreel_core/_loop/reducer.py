@@ -105,10 +105,8 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
             return reply_received(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -122,10 +120,8 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
             return request_failed(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -137,10 +133,8 @@ def _tool_returned(state: State, event: ToolReturned) -> Step:
             # A second answer for the same call is a mistake of the driver, so answered refs do not count.
             _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | AwaitingReply() | Waiting() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -151,10 +145,8 @@ def _approval_given(state: State, event: ApprovalGiven) -> Step:
         case AwaitingApproval() as phase:
             _check_ref(state, event, phase.ref)
             return approval_given(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | AwaitingReply() | Waiting() | AwaitingTools():
-            raise _unexpected(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingTools() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -165,10 +157,8 @@ def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
         case Waiting() as phase:
             _check_ref(state, event, phase.ref)
             return resend_request(state, phase)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -198,8 +188,10 @@ def _with_time(state: State, at_ms: int | None) -> State:
     return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
-def _late_answer(state: State, event: Answer) -> Step:
+def _unawaited(state: State, event: Answer) -> Step:
     """Drop an answer that arrives after the end: after a cancellation, that is no mistake of the driver."""
+    if not isinstance(state.phase, Settled):
+        raise _unexpected(state, event)
     return Step(state, (), (LateAnswer(event.ref),))
 
 

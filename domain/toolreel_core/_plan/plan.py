@@ -10,6 +10,7 @@ from toolreel_core._conversation.message import Message, UserMessage, wire
 from toolreel_core._conversation.policies import history_policy
 from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.checks import check_registered
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -29,7 +30,8 @@ from toolreel_core._tools.sources import check_surface
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 from toolreel_core._transforms import apply_all
 
-_OWNED: Final = ("model", "messages", "tools", "stream")
+OWNED: Final = ("model", "messages", "tools", "stream")
+"""Keys of a body that options may not set."""
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -72,11 +74,13 @@ class Plan:
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
         options, overrides = _object("options", self.options), _object("overrides", self.overrides)
-        for key in _OWNED:
+        for key in OWNED:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
-        self._check_mode()
-        self._check_policies()
+        if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
+            wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
+            raise ConfigError(f"{wants}; give it tools, or relax the mode")
+        check_registered("history_policies", self.config.history_policies, history_policy)
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._bodies(options, overrides))
@@ -85,18 +89,6 @@ class Plan:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
         object.__setattr__(self, "calls_per_turn", self._calls_per_turn({**options, **overrides}))
-
-    def _check_mode(self) -> None:
-        if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
-            wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
-            raise ConfigError(f"{wants}; give it tools, or relax the mode")
-
-    def _check_policies(self) -> None:
-        try:
-            for name in self.config.history_policies:
-                history_policy(name)
-        except ConfigError as error:
-            raise ConfigError(f"history_policies: {error}") from None
 
     @property
     def sends_tools(self) -> bool:

@@ -16,7 +16,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, p
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._settings.provider import Provider, Support
+from toolreel_core._settings.provider import Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,9 @@ def bodies_of(
     accepted, quirks = _accepted(requested, provider)
     with_tools = {key: value for key, value in accepted.items() if key != "response_format"}
     without_tools: Tree = {key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS}
-    without_tools = merged(_streamed(provider), without_tools) if config.final_stream else without_tools
+    if config.final_stream:
+        streamed = _STREAMED if provider.supports_stream_options != "no" else {"stream": True}
+        without_tools = merged(streamed, without_tools)
     sent: Tree = {"tools": tools, **with_tools} if tools else without_tools
     unfit: IgnoredWhy = "with_tools" if tools else "without_tools"
     return Bodies(
@@ -147,7 +149,7 @@ def bodies_of(
         quirks,
         (
             *(Ignored(key, "reserved") for key in reserved),
-            *(Ignored(key, "unsupported") for key in _refused(requested, provider)),
+            *(Ignored(key, "unsupported") for key in requested if provider.support(key) == "no"),
             *(Ignored(key, unfit) for key in accepted if key not in sent),
         ),
     )
@@ -164,8 +166,7 @@ def reserved_keys(overrides: Tree) -> tuple[str, ...]:
 
 def _accepted(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
-    refused = _refused(options, provider)
-    kept = {key: value for key, value in options.items() if key not in refused}
+    kept = {key: value for key, value in options.items() if provider.support(key) != "no"}
     renamed = {_field(key, provider): value for key, value in kept.items()}
     ruled = _with_temperature_rule(renamed, provider)
     changes = {
@@ -173,15 +174,6 @@ def _accepted(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]
         "temperature_rule": ruled != renamed,
     }
     return ruled, tuple(name for name, changed in changes.items() if changed)
-
-
-def _refused(options: Tree, provider: Provider) -> tuple[str, ...]:
-    support: Mapping[str, Support] = {
-        "parallel_tool_calls": provider.supports_parallel_tool_calls,
-        "response_format": provider.supports_response_format,
-        "stream_options": provider.supports_stream_options,
-    }
-    return tuple(key for key in options if support.get(key) == "no")
 
 
 def _field(key: str, provider: Provider) -> str:
@@ -201,10 +193,6 @@ def _with_temperature_rule(options: Tree, provider: Provider) -> Tree:
             return {**options, "temperature": 1} if high else options
         case _:
             assert_never(provider.temperature_rule)
-
-
-def _streamed(provider: Provider) -> Tree:
-    return _STREAMED if provider.supports_stream_options != "no" else {"stream": True}
 
 
 def _cap(options: Tree) -> int | None:

@@ -54,7 +54,8 @@ def inlined(schema: Tree, *, endless: Endless) -> Tree:
     """
     references = References(schema)
     places = references.within(schema)
-    if len(places) > _MOST_PLACES or _has_inner_id(schema):
+    has_inner_id = any("$id" in part for part in schemas_in(schema) if part is not schema)
+    if len(places) > _MOST_PLACES or has_inner_id:
         return schema
     kept = {place for place in places if endless == "keep" and references.is_endless(place)}
     start = schema if endless == "keep" else _body(schema)
@@ -122,10 +123,6 @@ def _cut(target: Json) -> dict[str, Json]:
 def _body(schema: Tree) -> dict[str, Json]:
     """A schema without the definitions that it brings along."""
     return {keyword: value for keyword, value in schema.items() if keyword not in _HOLDERS}
-
-
-def _has_inner_id(schema: Tree) -> bool:
-    return any("$id" in part for part in schemas_in(schema) if part is not schema)
 
 
 def _with_needed_definitions(schema: Tree) -> Tree:

@@ -146,12 +146,10 @@ def schemas_in(schema: Json) -> Iterator[Tree]:
 
 def _step(part: str) -> str:
     """One step of a pointer, without its two layers of escapes."""
-    plain = _ESCAPED.sub(lambda found: _decoded(found[0]), part)
+    plain = _ESCAPED.sub(
+        lambda escapes: bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace"), part
+    )
     return plain.replace("~1", "/").replace("~0", "~")
-
-
-def _decoded(escapes: str) -> str:
-    return bytes.fromhex(escapes.replace("%", "")).decode("utf-8", "replace")
 
 
 def _is_index(step: str, values: Sequence[Json]) -> bool:

@@ -1,9 +1,8 @@
-"""About how many tokens a text has: pure functions by name, so that a configuration can say which counts.
+"""Token estimators: pure functions by name, so that a configuration can name one.
 
-Four bytes a token is a fair guess for English and JSON, and errs on the careful side for most other
-scripts. Who needs the exact figure registers the model's own tokenizer:
-``toolreel.presets._tokenizer``. An estimate decides whether a request is sent, so the same name has to
-mean the same function wherever a run is replayed.
+Four bytes a token is a fair guess for English and JSON, and errs on the safe side for most other scripts.
+For exact counts, register the model's own tokenizer with ``toolreel.presets``. An estimate decides whether a
+request is sent, so a name must mean the same function wherever a run is replayed.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Final, TypeAlias
 from toolreel_core._internal.names import Registry
 
 Estimator: TypeAlias = Callable[[str], int]
-"""From a text to its tokens; it only computes, and never raises."""
+"""Returns the number of tokens of a text; pure, and never raises."""
 
 _BYTES_PER_TOKEN: Final = 4
 _ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
@@ -23,7 +22,7 @@ _ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
 def register_estimator(name: str, estimate: Estimator) -> None:
     """Give an estimator a name.
 
-    :raises ConfigError: if the name is taken, or is none
+    :raises ConfigError: if the name is taken or invalid
     """
     _ESTIMATORS.add(name, estimate)
 
@@ -34,7 +33,7 @@ def estimator(name: str) -> Estimator:
     >>> estimator("bytes_per_4")("twelve bytes")
     3
 
-    :raises ConfigError: if there is none; it names the nearest
+    :raises ConfigError: if there is none, with the nearest name
     """
     return _ESTIMATORS[name]
 

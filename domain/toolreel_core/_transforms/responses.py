@@ -121,7 +121,7 @@ def _with_argument_text(call: Json) -> Json:
 def _with_text_calls(choice: Tree) -> Tree:
     message, finish = tree_at(choice, "message"), choice.get("finish_reason")
     content = message.get("content")
-    if not isinstance(content, str) or _has_calls(message):
+    if not isinstance(content, str) or message.get("tool_calls") or message.get("function_call"):
         return choice
     from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded for who has text read
 
@@ -134,10 +134,6 @@ def _with_text_calls(choice: Tree) -> Tree:
         moved["reasoning_content"] = found.reasoning
     finish_change = {"finish_reason": "tool_calls"} if finish == "stop" else {}
     return {**choice, "message": {**message, **moved}, **finish_change}
-
-
-def _has_calls(message: Tree) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def _entries(calls: Sequence[TextCall]) -> list[Json]:
@@ -160,10 +156,8 @@ def _entries(calls: Sequence[TextCall]) -> list[Json]:
 def arguments_blank_to_empty_object(call: Tree) -> Tree:
     """The call with ``arguments: "{}"``, if it was made without any; the text ``null`` is none either."""
     function = tree_at(call, "function")
-    if not function or not _says_nothing(function.get("arguments")):
+    arguments = function.get("arguments")
+    is_null = isinstance(arguments, str) and arguments.strip() == "null"
+    if not function or not (is_null or is_blank(arguments)):
         return call
     return {**call, "function": {**function, "arguments": "{}"}}
-
-
-def _says_nothing(arguments: Json) -> bool:
-    return is_blank(arguments) or (isinstance(arguments, str) and arguments.strip() == "null")

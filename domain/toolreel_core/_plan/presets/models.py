@@ -38,12 +38,9 @@ def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
 
     A pattern without a star is best, else the one with the most text.
     """
-    found = (_exactness(pattern) for pattern in patterns if means(pattern, model))
-    return max(found, default=None)
-
-
-def _exactness(pattern: str) -> tuple[bool, int]:
-    return "*" not in pattern, len(bare(pattern).replace("*", ""))
+    fitting = [pattern for pattern in patterns if means(pattern, model)]
+    ranks = (("*" not in pattern, len(bare(pattern).replace("*", ""))) for pattern in fitting)
+    return max(ranks, default=None)
 
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]

@@ -9,7 +9,7 @@ something else there is not merged but replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias
 
@@ -17,14 +17,12 @@ from toolreel_core._conversation.message import Message
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.trees import merged
-from toolreel_core._plan.plan import Plan
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.trees import as_tree, merged
+from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
-
-_NOTHING: Final = canonical({})
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS: Final = tuple(setting.name for setting in fields(Provider))
@@ -32,14 +30,7 @@ LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstanc
 """The settings that are lists of names, which presets add to."""
 _CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
-_OWNED: Final = ("model", "messages", "tools", "stream")
 _TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
-_SUPPORT: Final[Mapping[str, str]] = {
-    "parallel_tool_calls": "supports_parallel_tool_calls",
-    "response_format": "supports_response_format",
-    "stream_options": "supports_stream_options",
-}
-"""Options that not every provider takes, and what says whether one does."""
 _SECTIONS: Final = ("config", "provider", "request", "request_overrides")
 
 
@@ -59,13 +50,13 @@ class Preset:
     """Keys, and why they are set as they are; one that a later preset sets anew needs a new reason."""
     defaults_for: tuple[str, ...] = ()
     """The providers, under all their names, whose defaults it is."""
-    config: JsonText = _NOTHING
+    config: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.config.LoopConfig`; lists of names are patches."""
-    provider: JsonText = _NOTHING
+    provider: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
-    request: JsonText = _NOTHING
+    request: JsonText = NOTHING
     """Options of the request, which those of a plan go before."""
-    request_overrides: JsonText = _NOTHING
+    request_overrides: JsonText = NOTHING
     """What goes over the body whatever a plan says."""
 
     @classmethod
@@ -81,7 +72,7 @@ class Preset:
         table.only("about", "evidence", "verified_on", "because", "defaults_for", *_SECTIONS)
         because = table.table("because")
         for key in because.values:
-            if key not in _declared(table):
+            if not any(key in table.table(section).values for section in _SECTIONS):
                 raise because.complaint("it is not set in this preset; give reasons for what is", key)
         return cls(
             names=(name,),
@@ -192,7 +183,7 @@ def request_options(table: Table) -> JsonText:
 
     :raises PlaceError: if one is, or if one is nothing that JSON can hold
     """
-    for key in _OWNED:
+    for key in OWNED:
         if key in table.values:
             raise table.complaint("it is set by the run itself; leave it out", key)
     return table.json()
@@ -202,7 +193,7 @@ def _takes(provider: Provider, option: str, value: Json) -> bool:
     """Whether a provider is known to take an option."""
     if option == "tool_choice":
         return value != "required" or provider.requires_calls()
-    return option not in _SUPPORT or getattr(provider, _SUPPORT[option]) == "yes"
+    return provider.support(option) == "yes"
 
 
 def _config(table: Table) -> JsonText:
@@ -227,11 +218,6 @@ def _names(table: Table, key: str) -> Json:
     return {"only": [*only]} if only else []
 
 
-def _declared(table: Table) -> tuple[str, ...]:
-    """All keys that a preset sets, in whatever section."""
-    return tuple(key for section in _SECTIONS for key in table.table(section).values)
-
-
 def _over(base: Tree, patch: Tree) -> Tree:
     """Settings with others over them."""
     both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
@@ -248,8 +234,7 @@ def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tree(text: JsonText) -> Tree:
-    tree = parse(text)
-    return tree if isinstance(tree, Mapping) else {}
+    return as_tree(parse(text))
 
 
 NamesPatch: TypeAlias = Json
@@ -276,3 +261,72 @@ def names_of(patch: NamesPatch) -> tuple[str, ...]:
 
 def _clears(patch: NamesPatch) -> bool:
     return isinstance(patch, Mapping) or not patch
+
+
+_DEFAULTS: Final[Mapping[str, JsonText]] = {
+    f"{section}.{setting.name}": canonical(getattr(defaults, setting.name))
+    for section, defaults in (("config", LoopConfig()), ("provider", Provider()))
+    for setting in fields(defaults)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One key, with the values that it has before and after."""
+
+    key: str
+    """With its section, such as ``config.max_turns``; ``request.…`` are keys of the body."""
+    before: JsonText | None
+    """The value; ``None`` where nothing is sent."""
+    after: JsonText | None
+    because: str = ""
+    """Why a preset sets it."""
+
+
+def changes(preset: Preset) -> tuple[Change, ...]:
+    """Every key that a preset declares, against the defaults; the two values may be equal.
+
+    >>> [change] = changes(Preset.of("mine", {"config": {"max_turns": 4}}))
+    >>> print(change.key, change.before, change.after)
+    config.max_turns 12 4
+    """
+    return tuple(
+        Change(key, _DEFAULTS.get(key), value, _reason(preset, key)) for key, value in _leaves(preset)
+    )
+
+
+def differences(one: Preset, other: Preset) -> tuple[Change, ...]:
+    """The keys to which two presets give different values, from one to the other.
+
+    >>> differences(Preset(), Preset.of("mine", {"config": {"max_turns": 12}}))
+    ()
+    """
+    before, after = dict(_leaves(one)), dict(_leaves(other))
+    keys = [key for key in {**before, **after} if _at(before, key) != _at(after, key)]
+    return tuple(
+        Change(key, _at(before, key), _at(after, key), _reason(other if key in after else one, key))
+        for key in keys
+    )
+
+
+def _at(leaves: Mapping[str, JsonText], key: str) -> JsonText | None:
+    return leaves.get(key, _DEFAULTS.get(key))
+
+
+def _reason(preset: Preset, key: str) -> str:
+    """Reasons are given for keys as they are declared, without section and without what lies below."""
+    declared = key.split(".")[1]
+    return dict(preset.because).get(declared, "")
+
+
+def _leaves(preset: Preset) -> Iterator[tuple[str, JsonText]]:
+    for section, values in preset.changes().items():
+        yield from _below(section, values)
+
+
+def _below(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
+    if not isinstance(value, Mapping) or (not value and "." in key):
+        yield key, canonical(value)
+        return
+    for name, inner in value.items():
+        yield from _below(f"{key}.{name}", inner)

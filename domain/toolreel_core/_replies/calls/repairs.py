@@ -125,13 +125,13 @@ def _strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
     return (
         read(text, max_depth=max_depth, unique_keys=True)
         .map(Reading)
-        .lash(lambda _: read(text, max_depth=max_depth).map(_with_repeated_keys))
+        .lash(
+            lambda _: read(text, max_depth=max_depth).map(
+                lambda tree: Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
+            )
+        )
         .alt(lambda why: _unreadable(text, why, max_depth))
     )
-
-
-def _with_repeated_keys(tree: Json) -> Reading:
-    return Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
 
 
 def _unreadable(text: str, why: str, max_depth: int) -> Unreadable:

@@ -59,7 +59,10 @@ class _Calls:
         """Add the ``tool_calls`` of one delta."""
         entries = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         if isinstance(value, Mapping) and (numbered := in_order(value)):
-            entries = [_under(number, entry) for number, entry in numbered.items()]
+            entries = [
+                {"index": number, **entry} if isinstance(entry, Mapping) else entry
+                for number, entry in numbered.items()
+            ]
         for place, entry in enumerate(entries):
             if isinstance(entry, Mapping) and _is_fragment(entry):
                 call = self._call_of(entry, place)
@@ -204,10 +207,6 @@ def _joined_arguments(pieces: Sequence[str]) -> str:
 
 def _is_json(text: str) -> bool:
     return read(text).map(lambda _: True).value_or(False)
-
-
-def _under(number: str, entry: Json) -> Json:
-    return {"index": number, **entry} if isinstance(entry, Mapping) else entry
 
 
 def _is_fragment(entry: Mapping[str, Json]) -> bool:

@@ -1,8 +1,8 @@
 """``<tool_call>`` and related tags; the payload selects the decoder.
 
-Hermes and Qwen put JSON into the tag, Qwen3-Coder a ``<function=…>``, GLM a name and pairs of keys and values,
-and models fall back from one to the other. GLM's pairs occur under several namespaces (``ifm|``, ``longcat_``)
-and with checkpoint suffixes (``<arg_key:opensource>``).
+Hermes and Qwen put JSON into the tag, Qwen3-Coder a ``<function=…>``, GLM a name and pairs of keys and
+values, and models fall back from one to the other. GLM's pairs occur under several namespaces (``ifm|``,
+``longcat_``) and with checkpoint suffixes (``<arg_key:opensource>``).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Pair:
 def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     """The call whose name begins here, with pairs such as ``<arg_key>k</arg_key><arg_value>v</arg_value>``.
 
-    Servers lose single tags now and then (vllm-project/vllm#47190, #49248, #54971, ollama/ollama#14656), so any
+    Servers lose single tags (vllm-project/vllm#47190, #49248, #54971, ollama/ollama#14656), so any
     one opener or closer may be missing if the others show where it was.
     """
     head = _NAME.match(source.text, at)
