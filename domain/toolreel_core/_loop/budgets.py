@@ -7,11 +7,10 @@ result changes, such as polling, is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
-from toolreel_core._conversation.message import Message
 from toolreel_core._conversation.policies import reduced
 from toolreel_core._conversation.wire_form import written
 from toolreel_core._internal.fast_constructor import maker
@@ -113,8 +112,8 @@ def with_repetition_warning(result: Envelope, times: int) -> Envelope:
     return replace(result, warnings=(*result.warnings, warning))
 
 
-_TARGET: Final = 3, 4
-"""How full the window is after shortening, as a fraction. A full window would be shortened again in every
+_TARGET_PERCENT: Final = 75
+"""How full the window is after shortening. A full window would be shortened again in every
 later turn, and each time the provider's prompt cache would be lost."""
 
 
@@ -124,7 +123,7 @@ def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[His
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while limit is not None and estimated_tokens(state, options) > limit:
-        shorter, names = _shortened(state, estimated_tokens(state, options) - _target(limit))
+        shorter, names = _shortened(state, estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100)
         if shorter.messages.tokens >= state.messages.tokens:
             break
         state, applied = shorter, applied | dict.fromkeys(names)
@@ -135,17 +134,13 @@ def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[His
     return state, (HistoryShortened(state.tally.turns + 1, tuple(applied), *counts),)
 
 
-def _target(limit: int) -> int:
-    part, whole = _TARGET
-    return limit * part // whole
-
-
 def _shortened(state: State, excess: int) -> tuple[State, tuple[str, ...]]:
-    policies = state.plan.config.history_policies
-    kept, applied = reduced(tuple(state.messages.outgoing), policies, excess, _cost(state))
+    config, form = state.plan.config, state.messages.form
+    tokens = estimator(config.estimator)
+    kept, applied = reduced(
+        tuple(state.messages.outgoing),
+        config.history_policies,
+        excess,
+        lambda message: tokens(written(message, form).text),
+    )
     return replace(state, messages=state.messages.shortened(kept)) if applied else state, applied
-
-
-def _cost(state: State) -> Callable[[Message], int]:
-    form, tokens = state.messages.form, estimator(state.plan.config.estimator)
-    return lambda message: tokens(written(message, form).text)

@@ -15,11 +15,14 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import opening_notes, resend_request, send_next_request
+from toolreel_core._loop.next_request import opening_notes, request_of, resend_request, send_next_request
 from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Effect, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
@@ -37,11 +40,13 @@ from toolreel_core._protocol.state import (
     AwaitingReply,
     AwaitingTools,
     Idle,
+    InFlight,
     Settled,
     State,
     Step,
     Waiting,
 )
+from toolreel_core._replies.calls.arguments import ArgumentError
 
 Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 
@@ -206,3 +211,52 @@ def _check_ref(state: State, event: Answer, *refs: int) -> None:
 def _unexpected(state: State, event: Event) -> ProtocolError:
     phase, name = type(state.phase).__name__, type(event).__name__
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")
+
+
+def pending(state: State) -> tuple[Effect, ...]:
+    """The effects that have not been answered yet.
+
+    >>> from toolreel_core._loop.reducer import start
+    >>> from toolreel_core._plan.plan import Plan
+    >>> at = start(Plan.of(model="m", messages="hi"))
+    >>> pending(at.state) == at.effects
+    True
+    """
+    match state.phase:
+        case Idle():
+            return ()
+        case AwaitingReply() as phase:
+            return (SendRequest(phase.ref, request_of(state, tools=phase.tools_sent)),)
+        case Waiting() as phase:
+            return (Wait(phase.ref, phase.ms),)
+        case AwaitingTools() as phase:
+            return tuple(_run(state, flight) for flight in phase.running if flight.result is None)
+        case AwaitingApproval() as phase:
+            return (ask_approval(state, phase.ref, phase.call, phase.arguments),)
+        case Settled() as phase:
+            return (Finish(phase.outcome),)
+        case _:
+            assert_never(state.phase)
+
+
+def uncertain(state: State) -> tuple[RunTool, ...]:
+    """The running calls that are not safe to repeat, if the run was interrupted while they ran.
+
+    Resuming runs every pending call again, with the same key. That is harmless for read-only and idempotent
+    tools; the calls returned here belong to other tools and may already have had effects, so you may want
+    to confirm before resuming.
+    """
+    tools = state.plan.tools.by_name
+    runs = [effect for effect in pending(state) if isinstance(effect, RunTool)]
+    return tuple(run for run in runs if not (tools[run.name].read_only or tools[run.name].idempotent))
+
+
+def _run(state: State, flight: InFlight) -> RunTool:
+    arguments = flight.call.arguments
+    match arguments:
+        case JsonText():
+            return run_tool(state, flight.ref, flight.call, arguments)
+        case ArgumentError():
+            raise AssertionError("a call whose arguments cannot be read is never in flight")
+        case _:
+            assert_never(arguments)

@@ -22,7 +22,7 @@ from toolreel_core._jsontext.canonical import (
     parse,
 )
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._jsontext.of_python import json_text
+from toolreel_core._jsontext.trees import json_text
 from toolreel_core._plan.request import Bodies, bodies_of
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
@@ -88,7 +88,10 @@ class Plan:
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
-        object.__setattr__(self, "calls_per_turn", self._calls_per_turn({**options, **overrides}))
+        # Some models make several calls although the request forbids it.
+        single = {**options, **overrides}.get("parallel_tool_calls") is False
+        limit = self.config.max_tool_calls_per_turn
+        object.__setattr__(self, "calls_per_turn", 1 if single and limit is None else limit)
 
     @property
     def sends_tools(self) -> bool:
@@ -147,11 +150,6 @@ class Plan:
             entries.append(applied.tree)
             changed |= dict.fromkeys(applied.changed)
         return tuple(entries), tuple(changed)
-
-    def _calls_per_turn(self, options: Mapping[str, Json]) -> int | None:
-        """One, if the request says so; some models make several calls all the same."""
-        limit = self.config.max_tool_calls_per_turn
-        return 1 if limit is None and options.get("parallel_tool_calls") is False else limit
 
     def _digest(self) -> str:
         settings = canonical(self.config.changes())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
+from toolreel_core._jsontext.trees import tree_at
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.errors import Problem
@@ -79,9 +80,10 @@ def served_in(body: Mapping[str, Json]) -> Served:
     Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
     """
     model, provider, fingerprint, name = map(body.get, _SERVED)
+    failed = _text(tree_at(body, "error", "metadata"), "provider_name")
     return Served(
         model if isinstance(model, str) else "",
-        provider if provider and isinstance(provider, str) else _failed_provider(body),
+        provider if provider and isinstance(provider, str) else failed,
         fingerprint if isinstance(fingerprint, str) else "",
         name if name and isinstance(name, str) else _text(body, "request_id"),
     )
@@ -105,12 +107,6 @@ def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
         if isinstance(raw, float) and 0 < raw <= _MAX_TOKENS and raw.is_integer():
             return int(raw)
     return 0
-
-
-def _failed_provider(body: Mapping[str, Json]) -> str:
-    error = body.get("error")
-    metadata = error.get("metadata") if isinstance(error, dict) else None
-    return _text(metadata, "provider_name") if isinstance(metadata, dict) else ""
 
 
 def _cost(raw: Json) -> float:

@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, read
 from toolreel_core._jsontext.json_repair import SearchedText
+from toolreel_core._jsontext.trees import pointed, tree_at
 
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
 """Prefixes that OpenAI's and Google's models put before tool names."""
@@ -51,9 +52,7 @@ class Offered:
 
     def parameters(self, name: str) -> Mapping[str, Json]:
         """The schema of each parameter of a tool."""
-        schema = self.schemas.get(name)
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        return properties if isinstance(properties, Mapping) else {}
+        return tree_at(self.schemas, name, "properties")
 
     def parameter(self, name: str, key: str) -> Json:
         """The schema of one parameter, whose references are followed; null if there is none.
@@ -94,7 +93,7 @@ def _meant(schema: Json, root: Json, seen: set[str]) -> Json:
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
         seen.add(reference)
-        target = _meant(_at(root, reference), root, seen)
+        target = _meant(pointed(root, reference), root, seen)
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         schema = {**target, **beside} if isinstance(target, Mapping) else beside
     followed = {
@@ -103,15 +102,6 @@ def _meant(schema: Json, root: Json, seen: set[str]) -> Json:
         if isinstance(options := schema.get(key), Sequence) and not isinstance(options, str)
     }
     return {**schema, **followed} if followed else schema
-
-
-def _at(root: Json, pointer: str) -> Json:
-    """The target of a JSON pointer such as ``#/$defs/Unit``."""
-    place = root
-    for step in pointer.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        place = place.get(name) if isinstance(place, Mapping) else None
-    return place
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,9 @@ class Scan:
 
     def _take_calls(self, start: int, reading: Calls) -> None:
         text = self.source.text[start : reading.end]
-        if in_quotation_marks(self.source, start, start + len(text.rstrip())) or self._is_old(text):
+        if in_quotation_marks(self.source, start, start + len(text.rstrip())) or was_said(
+            text.strip(), self.earlier
+        ):
             self.rejected.append("quotation")
             self._add(start, reading.end, "quotation", "quotation")
             return
@@ -161,9 +163,6 @@ class Scan:
                 return token.end()
         self._add(mark.start(), mark.end(), "prose")
         return mark.end()
-
-    def _is_old(self, text: str) -> bool:
-        return was_said(text.strip(), self.earlier)
 
     def _opens_a_message(self, start: int) -> bool:
         """Whether only tokens are between this place and the message before."""

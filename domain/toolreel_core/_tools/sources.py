@@ -15,13 +15,13 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """Tools that belong together, such as those of one module or of one MCP server.
+    """Tools of one origin, such as a module or an MCP server.
 
     :raises ConfigError: if it has no name
     """
 
     name: str
-    """What errors and listings call it."""
+    """Its name in errors and listings."""
     definitions: tuple[ToolDefinition, ...]
 
     def __post_init__(self) -> None:
@@ -32,14 +32,14 @@ class ToolSource:
 def compose(
     *sources: ToolSource, allow: Iterable[str] | None = None, deny: Iterable[str] = ()
 ) -> ToolSurface:
-    """One surface out of several sources: their tools in the order given, each with its source's name.
+    """One surface of the tools of several sources, in order.
 
     >>> files = ToolSource("files", (ToolDefinition.of("files.read"), ToolDefinition.of("files.delete")))
     >>> web = ToolSource("web", (ToolDefinition.of("fetch"),))
     >>> compose(files, web, deny=["*.delete"]).names
     ('files_read', 'fetch')
 
-    :raises ConfigError: if sources or tools share a name, or a mask names what there is not
+    :raises ConfigError: if sources or tools share a name, or a pattern matches no tool
     """
     names = [source.name for source in sources]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -51,13 +51,13 @@ def compose(
 def masked(
     surface: ToolSurface, *, allow: Iterable[str] | None = None, deny: Iterable[str] = ()
 ) -> ToolSurface:
-    """The surface with fewer tools: what is masked is neither sent nor run, and a call of it is told so.
+    """The surface without the tools that the patterns exclude; masked tools are neither sent nor run.
 
-    Patterns are names of either form, in which ``*`` stands for any text. Masking again only takes away.
+    A pattern is an inner or outward name in which ``*`` stands for any text.
 
-    :param allow: what may be called; everything, if nothing is said, and nothing, if the list is empty
-    :param deny: what may not, even where ``allow`` names it
-    :raises ConfigError: if a pattern means no tool
+    :param allow: the tools to keep; ``None`` for all, an empty list for none
+    :param deny: the tools to exclude, even if ``allow`` has them
+    :raises ConfigError: if a pattern matches no tool
     """
     allowed = None if allow is None else _patterns("allow", allow, surface)
     denied = _patterns("deny", deny, surface)
@@ -75,7 +75,7 @@ def _may(name: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...]) ->
 
 
 def _patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
-    """The patterns; one that means nothing is a slip of the pen, and a mask that slips lets tools through."""
+    """The checked patterns: one that matches nothing is a typo, which could let tools through."""
     if isinstance(given, str):
         raise ConfigError(f"{mask}: expected a list of names, got {given!r}")
     patterns, names = tuple(given), (*(tool.name for tool in surface.definitions), *surface.masked)
@@ -90,16 +90,16 @@ def _patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[st
 
 
 _MAX_NAMED: Final = 3
-"""Sources, and tools, that a refusal names."""
+"""Maximum sources, and tools, that an error names."""
 _REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceShare:
-    """What the tools of one source take of what is sent."""
+    """The share of one source in the tools that are sent."""
 
     source: str
-    """Its name; empty for tools that came without one."""
+    """Its name; empty for tools without a source."""
     count: int
     """Tools that are sent."""
     size: int
@@ -111,7 +111,7 @@ class SourceShare:
 
 
 def shares(surface: ToolSurface) -> tuple[SourceShare, ...]:
-    """What each source takes, the largest first; sources of which nothing is sent are left out.
+    """The share of each source, the largest first; sources of which nothing is sent are omitted.
 
     >>> web = ToolDefinition(name="fetch", source="web")
     >>> [str(share) for share in shares(ToolSurface((web,)))]
@@ -131,10 +131,9 @@ def largest(surface: ToolSurface) -> tuple[ToolDefinition, ...]:
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
-    """Make sure that the tools that are sent keep to the limits; a run without tools sends none.
+    """Check the number and the size of the tools that are sent.
 
-    :raises ConfigError: if there are too many or they are too large; says how much too much, which
-        sources and tools take most, and which source alone could be left out
+    :raises ConfigError: if they exceed a limit, with the largest sources and tools
     """
     if config.tool_use_mode == "disabled":
         return
@@ -153,7 +152,7 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
 
 
 def _explained(surface: ToolSurface, excess: int, amount: Callable[[SourceShare], int]) -> str:
-    """What takes the room; and the smallest source without which there would be enough, if one is."""
+    """The largest sources and tools, and the smallest source whose removal is enough, if there is one."""
     sources = sorted(shares(surface), key=amount, reverse=True)
     tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
     tools_text = f"the largest: {_first(tools)}"

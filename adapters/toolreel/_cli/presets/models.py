@@ -16,8 +16,7 @@ from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.models import Measured, Model, SamplingProfile
+from toolreel_core._plan.presets.collection import Measured, Model, Presets, SamplingProfile
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",

@@ -1,10 +1,7 @@
-"""A preset: a named, sparse patch to everything that a run is made of.
+"""A preset: a named, sparse patch of the settings, options and overrides of a plan.
 
-It declares settings of the loop, settings of the provider, options of the request and patches of its
-body, and nothing else changes when it is merged over another: lists of names are joined in order, an
-empty one clears what was there, options and overrides merge deeply, everything else is replaced. So
-merging is associative, and ``Preset()`` changes nothing; only an option that is an object here and
-something else there is not merged but replaced.
+Merging presets joins lists of names in order (an empty list clears), merges options and overrides deeply, and
+replaces everything else. Merging is associative, and ``Preset()`` changes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS: Final = tuple(setting.name for setting in fields(Provider))
 LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
-"""The settings that are lists of names, which presets add to."""
+"""Settings that are lists of names, which presets add to."""
 _CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
 _TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
@@ -36,37 +33,37 @@ _SECTIONS: Final = ("config", "provider", "request", "request_overrides")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One patch, or what several come to; comparable, since everything in it is text."""
+    """One patch, or several merged; comparable, since everything in it is text."""
 
     names: tuple[str, ...] = ()
     """Its own name, or those of the presets that were merged, in order."""
     about: str = ""
     """What it does, for whom."""
     evidence: tuple[str, ...] = ()
-    """Where the need for it was seen: public threads as ``repository#number``, pages by their title."""
+    """Sources: public threads as ``repository#number``, pages by their title."""
     verified_on: str = ""
-    """The day on which that was last checked, as ``YYYY-MM-DD``; of several, the earliest."""
+    """The day of the last check of the sources, as ``YYYY-MM-DD``; of several presets, the earliest."""
     because: tuple[tuple[str, str], ...] = ()
-    """Keys, and why they are set as they are; one that a later preset sets anew needs a new reason."""
+    """Reasons for settings, by key; a preset that replaces a setting gives a new reason."""
     defaults_for: tuple[str, ...] = ()
-    """The providers, under all their names, whose defaults it is."""
+    """All names of the provider whose defaults it is."""
     config: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.config.LoopConfig`; lists of names are patches."""
     provider: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
     request: JsonText = NOTHING
-    """Options of the request, which those of a plan go before."""
+    """Options of the request; those of a plan take precedence."""
     request_overrides: JsonText = NOTHING
-    """What goes over the body whatever a plan says."""
+    """Overrides of the body, which take precedence over a plan's options."""
 
     @classmethod
     def of(cls, name: str, tree: object) -> Preset:
-        """A preset as a catalogue has it, checked key by key.
+        """Read a preset of a catalogue.
 
         >>> Preset.of("mine", {"config": {"max_turns": 4}}).config
         '{"max_turns":4}'
 
-        :raises PlaceError: at the first thing that is wrong, such as ``preset.mine.config.max_turns``
+        :raises PlaceError: at the first error, such as ``preset.mine.config.max_turns``
         """
         table = Table.of(tree, "preset", name)
         table.only("about", "evidence", "verified_on", "because", "defaults_for", *_SECTIONS)
@@ -93,7 +90,7 @@ class Preset:
         return " + ".join(self.names)
 
     def merged(self, other: Preset) -> Preset:
-        """This preset with another over it.
+        """This preset with another merged over it.
 
         >>> careful = Preset.of("careful", {"config": {"max_turns": 4, "text_dialects": ["hermes_json"]}})
         >>> patient = Preset.of("patient", {"config": {"max_turns": 40}})
@@ -117,20 +114,20 @@ class Preset:
         )
 
     def _remaining_reasons(self, other: Preset) -> dict[str, str]:
-        """The reasons that still hold when another preset goes over this one: not for what it replaces."""
+        """The reasons for the settings that another preset does not replace."""
         replaced = {
             key for section in _SECTIONS for key in _tree(getattr(other, section)) if key not in LISTS
         }
         return {key: reason for key, reason in self.because if key not in replaced}
 
     def changes(self) -> dict[str, dict[str, Json]]:
-        """What it changes in a run of nothing but defaults, by section; lists are those that come of it."""
+        """Its changes to the defaults, by section, with lists as they result."""
         trees = {section: dict(_tree(getattr(self, section))) for section in _SECTIONS}
         trees["config"] = _plain(trees["config"])
         return trees
 
     def options(self, provider: Provider) -> Tree:
-        """The options of the request that it asks for, as far as a provider is known to take them."""
+        """Its options of the request that the provider is known to support."""
         requested = _tree(self.request)
         return {key: value for key, value in requested.items() if _takes(provider, key, value)}
 
@@ -145,13 +142,13 @@ class Preset:
         overrides: Tree | None = None,
         seed: int = 0,
     ) -> Plan:
-        """A plan under this preset; whatever is given here goes before it.
+        """A plan with this preset; the arguments take precedence over it.
 
-        An option that only the preset asks for is left out where the provider is not known to take
-        it, or where there is no tool that it could be about.
+        An option from the preset is dropped if the provider is not known to support it, or it needs tools and
+        there are none.
 
         :param settings: of the loop and of the provider; a list of names replaces the preset's
-        :raises ConfigError: if the parts do not make a run
+        :raises ConfigError: if the parts are invalid or contradict each other
         """
         given = settings or {}
         if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
@@ -179,9 +176,9 @@ class Preset:
 
 
 def request_options(table: Table) -> JsonText:
-    """A table of request options, none of which is the run's own.
+    """Read a table of request options.
 
-    :raises PlaceError: if one is, or if one is nothing that JSON can hold
+    :raises PlaceError: if one is set by the run itself, or is not JSON
     """
     for key in OWNED:
         if key in table.values:
@@ -190,14 +187,14 @@ def request_options(table: Table) -> JsonText:
 
 
 def _takes(provider: Provider, option: str, value: Json) -> bool:
-    """Whether a provider is known to take an option."""
+    """Whether a provider is known to support an option."""
     if option == "tool_choice":
         return value != "required" or provider.requires_calls()
     return provider.support(option) == "yes"
 
 
 def _config(table: Table) -> JsonText:
-    """The settings of the loop, checked as they would be in a run."""
+    """Read the settings of the loop, checked as in a run."""
     table = Table(table.place, {key: _switched_off(key, value) for key, value in table.values.items()})
     lists = {key: _names(table, key) for key in LISTS if key in table.values}
     text = Table(table.place, {**table.values, **lists}).json()
@@ -206,7 +203,7 @@ def _config(table: Table) -> JsonText:
 
 
 def _switched_off(key: str, value: object) -> object:
-    """TOML has no null, so ``"off"`` turns off a limit that can be."""
+    """TOML has no null, so ``"off"`` turns off an optional limit."""
     return None if value == "off" and key in _CAN_BE_OFF else value
 
 
@@ -219,13 +216,13 @@ def _names(table: Table, key: str) -> Json:
 
 
 def _over(base: Tree, patch: Tree) -> Tree:
-    """Settings with others over them."""
+    """Settings with others merged over them."""
     both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
     return {**base, **patch, **both}
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings in which patches of lists have become lists."""
+    """Settings with patches of lists turned into lists."""
     return {key: [*names_of(value)] if key in LISTS else value for key, value in config.items()}
 
 
@@ -238,11 +235,11 @@ def _tree(text: JsonText) -> Tree:
 
 
 NamesPatch: TypeAlias = Json
-"""A list of names, or ``{"only": names}``."""
+"""A list of names to add (an empty one clears), or ``{"only": names}``, which clears and adds."""
 
 
 def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
-    """The patch that does what two do, one after the other.
+    """The patch equal to two patches in a row.
 
     >>> joined(["a", "b"], ["b", "c"]), joined(["a"], []), joined([], ["a"])
     (['a', 'b', 'c'], [], {'only': ['a']})
@@ -272,19 +269,19 @@ _DEFAULTS: Final[Mapping[str, JsonText]] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One key, with the values that it has before and after."""
+    """One changed key, with its values before and after."""
 
     key: str
-    """With its section, such as ``config.max_turns``; ``request.…`` are keys of the body."""
+    """With its section, such as ``config.max_turns`` or ``request.top_p``."""
     before: JsonText | None
-    """The value; ``None`` where nothing is sent."""
+    """The value; ``None`` if nothing is sent."""
     after: JsonText | None
     because: str = ""
     """Why a preset sets it."""
 
 
 def changes(preset: Preset) -> tuple[Change, ...]:
-    """Every key that a preset declares, against the defaults; the two values may be equal.
+    """Every key that a preset sets, compared with the defaults; the two values may be equal.
 
     >>> [change] = changes(Preset.of("mine", {"config": {"max_turns": 4}}))
     >>> print(change.key, change.before, change.after)
@@ -296,7 +293,7 @@ def changes(preset: Preset) -> tuple[Change, ...]:
 
 
 def differences(one: Preset, other: Preset) -> tuple[Change, ...]:
-    """The keys to which two presets give different values, from one to the other.
+    """The keys to which two presets give different values.
 
     >>> differences(Preset(), Preset.of("mine", {"config": {"max_turns": 12}}))
     ()
@@ -314,7 +311,7 @@ def _at(leaves: Mapping[str, JsonText], key: str) -> JsonText | None:
 
 
 def _reason(preset: Preset, key: str) -> str:
-    """Reasons are given for keys as they are declared, without section and without what lies below."""
+    """The reason for a key; reasons are by top-level key, without the section."""
     declared = key.split(".")[1]
     return dict(preset.because).get(declared, "")
 

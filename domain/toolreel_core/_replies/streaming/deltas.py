@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._jsontext.trees import in_order
+from toolreel_core._jsontext.trees import in_order, tree_at
 
 # What matters for nesting: escapes (which may hide a quote), quotes and brackets.
 _MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
@@ -126,7 +126,7 @@ class _Call:
 
     def ended_before(self, entry: Mapping[str, Json]) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457)."""
-        name, arguments = _name(entry), _function(entry).get("arguments")
+        name, arguments = _name(entry), tree_at(entry, "function").get("arguments")
         more = bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
         return self._braces.closed and name != "" and (more or name != self._name)
 
@@ -135,7 +135,7 @@ class _Call:
         if not self.has_id or self.index is None or not self._braces.closed:
             return False
         mine = (self._rest["id"], self.index, self._name, self._said())
-        function = _function(entry)
+        function = tree_at(entry, "function")
         return mine == (entry.get("id"), _index(entry.get("index")), _name(entry), function.get("arguments"))
 
     def take(self, entry: Mapping[str, Json]) -> None:
@@ -143,7 +143,7 @@ class _Call:
         for key, value in entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
                 self._rest[key] = value
-        for key, value in _function(entry).items():
+        for key, value in tree_at(entry, "function").items():
             if key == "arguments":
                 self._go_on(value)
             elif key != "name":
@@ -213,13 +213,8 @@ def _is_fragment(entry: Mapping[str, Json]) -> bool:
     return isinstance(entry.get("function"), Mapping) or "name" not in entry
 
 
-def _function(entry: Mapping[str, Json]) -> Mapping[str, Json]:
-    function = entry.get("function")
-    return function if isinstance(function, Mapping) else {}
-
-
 def _name(entry: Mapping[str, Json]) -> str:
-    name = _function(entry).get("name")
+    name = tree_at(entry, "function").get("name")
     return name if isinstance(name, str) else ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.trees import as_tree, tree_at
 from toolreel_core._text_calls.decoder import MAX_DEPTH, Broken, Calls, Frame, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
@@ -135,7 +136,7 @@ class _Reader:
             inner = self.inside(tag.end(), child, meant, depth - 1) if depth else None
             if inner is None:
                 return None
-            if child == "item" and child not in _properties(schema):
+            if child == "item" and child not in tree_at(as_tree(schema), "properties"):
                 items.append(inner.value)
             else:
                 members[child] = inner.value
@@ -143,14 +144,9 @@ class _Reader:
         return None
 
 
-def _properties(schema: Json) -> Mapping[str, Json]:
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return properties if isinstance(properties, Mapping) else {}
-
-
 def _schema_of(schema: Json, child: str) -> Json:
     """The schema of an inner element; what a schema leaves open may be anything."""
-    properties = _properties(schema)
+    properties = tree_at(as_tree(schema), "properties")
     if child in properties or not isinstance(schema, Mapping):
         return properties.get(child)
     return schema.get("items", {}) if child == "item" else schema.get("additionalProperties", {})

@@ -16,8 +16,7 @@ from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.models import SamplingProfile
+from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
