@@ -106,7 +106,9 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
     """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
-    untrusted, limit = _untrusted(state, returned.call), _output_limit(state, returned.call)
+    own_limit = state.plan.tools.by_name[returned.call.name].max_output_bytes
+    limit = state.plan.config.max_tool_output_bytes if own_limit is None else own_limit
+    untrusted = _untrusted(state, returned.call)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
     ended = _call_ended(state, returned, result, event.at_ms)
     completed = _in_flight(returned.ref, returned.call, result, returned.since_ms)
@@ -118,11 +120,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
 
 
 def _untrusted(state: State, call: ToolCall) -> bool:
-    patterns = state.plan.config.untrusted_tools
-    if not patterns:
-        return False
     inner = state.plan.tools.inner(call.name)
-    return any(matches(pattern, inner) for pattern in patterns)
+    return any(matches(pattern, inner) for pattern in state.plan.config.untrusted_tools)
 
 
 def finish_mid_turn(
@@ -272,11 +271,6 @@ def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[No
 
 def _call_started(state: State, call: ToolCall) -> CallStarted:
     return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
-
-
-def _output_limit(state: State, call: ToolCall) -> int:
-    own = state.plan.tools.by_name[call.name].max_output_bytes
-    return state.plan.config.max_tool_output_bytes if own is None else own
 
 
 def _call_ended(state: State, returned: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:

@@ -29,7 +29,7 @@ _WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "too
 
 
 def arguments_of(raw: Json) -> Mapping[str, Json] | None:
-    """Arguments as an object: missing ones are none, text is parsed once; ``None`` if they are no object."""
+    """Arguments as an object (null is empty, text is parsed once); ``None`` if they are not one."""
     if isinstance(raw, str):
         raw = decoded(raw) if raw.strip() else None
     if raw is None:
@@ -38,7 +38,7 @@ def arguments_of(raw: Json) -> Mapping[str, Json] | None:
 
 
 def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
-    """The calls of a value that stands behind an opener; ``None`` for each item that is none."""
+    """The calls of a value after an opener; ``None`` for each item that is not a call."""
     match tree:
         case Mapping():
             wrapped = wrapped_calls(tree)
@@ -54,7 +54,7 @@ def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found |
 
 
 def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] | None:
-    """The calls of a value that stands alone: strict envelopes of tools that exist, or nothing at all."""
+    """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
     calls: list[Found] = []
     for item in tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,):
         inner = wrapped_calls(item) if isinstance(item, Mapping) else None
@@ -74,14 +74,14 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] 
 
 
 def _identified(calls: tuple[Found, ...], wrapper: Mapping[str, Json]) -> tuple[Found, ...]:
-    """The calls of a wrapper: the id that stands beside a single one is its own."""
+    """The calls of a wrapper; the wrapper's id belongs to a single call without one."""
     if len(calls) != 1 or calls[0].id:
         return calls
     return (replace(calls[0], id=identity(_first(wrapper, _IDS))),)
 
 
 def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
-    """What an object wraps, as OpenAI's does in ``function``; ``None`` if it is no wrapper."""
+    """The content of a wrapper such as OpenAI's ``function``; ``None`` if the object is no wrapper."""
     if _first(tree, _NAMES) is not None:
         return None
     for key in _WRAPPERS:
@@ -116,7 +116,7 @@ def _marked(
 
 
 def _arguments(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
-    """What stands under one of the usual keys, or else what lies flat beside the name."""
+    """The arguments under one of the usual keys, or else the other keys next to the name."""
     if any(key in tree for key in _ARGUMENTS):
         return _first(tree, _ARGUMENTS)
     flat = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
@@ -154,11 +154,11 @@ class Block:
     """How the JSON of a dialect is enclosed."""
 
     dialects: tuple[str, ...]
-    """Those that share the opener, the likeliest first."""
+    """The dialects that share the opener, the likeliest first."""
     opening: re.Pattern[str]
-    """Where the next block begins."""
+    """The opener of a block."""
     closing: re.Pattern[str]
-    """Where this one ends; it may always be missing."""
+    """The closing tag, which may be missing."""
     envelopes: Envelopes = marked_calls
 
 
@@ -168,7 +168,7 @@ def closers(*tags: str) -> re.Pattern[str]:
 
 
 def enveloped(source: Source, at: int, block: Block) -> Reading:
-    """The calls whose envelopes begin here, one after the other or in a list."""
+    """The calls of the envelopes that begin here, in a row or in a list."""
     at = end_of(_FENCE, source.text, at)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
@@ -197,7 +197,7 @@ def enveloped(source: Source, at: int, block: Block) -> Reading:
 
 
 def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "") -> Reading:
-    """The call of a tool that was named before, whose arguments begin here."""
+    """The call of a named tool, whose arguments begin here."""
     at = end_of(_FENCE, source.text, at)
     dialect = source.prefer(*block.dialects)
     if block.closing.match(source.text, at):
@@ -214,14 +214,14 @@ def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "
 
 
 def tail(source: Source, at: int, block: Block) -> int:
-    """Where a block ends whose JSON ends here: surplus closers and the closing tag belong to it."""
+    """The end of a block whose JSON ends here, after surplus closers and the closing tag."""
     at = end_of(_SURPLUS, source.text, at)
     close = block.closing.match(source.text, skip_blanks(source.text, at))
     return close.end() if close else at
 
 
 def debris(source: Source, begin: int, at: int, block: Block) -> int:
-    """Where a block ends that went wrong at some place: before the sibling that follows it."""
+    """The end of a block with an error at some place: its closing tag, or the next block."""
     early = source.search(block.closing, begin)
     if (
         early
@@ -237,12 +237,12 @@ def debris(source: Source, begin: int, at: int, block: Block) -> int:
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """Where the white space that stands here ends."""
+    """The end of the white space that begins here."""
     return end_of(_BLANKS, text, at)
 
 
 def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
-    """JSON that broke off was cut, unless the block was closed all the same."""
+    """The failed call: unfinished JSON is truncated, unless the block is closed."""
     if not flaw.unfinished:
         return Broken("malformed", debris(source, begin, flaw.at, block))
     close = None if source.cut else source.search(block.closing, begin)
@@ -250,7 +250,7 @@ def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
 
 
 def _tried(tree: Json) -> bool:
-    """Whether a value was meant to be a call: a list of plain values is not."""
+    """Whether a value may have been intended as a call: a list of plain values is not."""
     if isinstance(tree, Sequence) and not isinstance(tree, str):
         return any(isinstance(item, Mapping) for item in tree)
     return isinstance(tree, Mapping)

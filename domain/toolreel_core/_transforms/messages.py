@@ -1,4 +1,4 @@
-"""Transforms of messages that are sent, mostly of an assistant's tool calls, and the control tokens of chat templates.
+"""Transforms of messages that are sent, and the control tokens of chat templates.
 
 Each transform is opt-in, because what one provider requires another rejects. Control tokens matter because
 a server renders the conversation into one text and then reads tokens out of it: where that text has

@@ -15,8 +15,8 @@ from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
-"""What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response, an entry
-of a reply's ``tool_calls``, or the envelope of a result."""
+"""What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
+an entry of a reply's ``tool_calls``, or the envelope of a result."""
 
 KINDS: Final[tuple[TransformKind, ...]] = get_args(TransformKind)
 

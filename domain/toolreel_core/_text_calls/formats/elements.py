@@ -18,7 +18,7 @@ from toolreel_core._text_calls.payload import Block, arguments, closers, skip_bl
 from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
 
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
-"""What may stand before the name of a tag."""
+"""Optional prefix of a tag's name."""
 
 _OTHER: Final = r"""(?!name\b|tool\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 ATTRIBUTE: Final = (
@@ -26,7 +26,7 @@ ATTRIBUTE: Final = (
     r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
     r"""(?P<rest>[^<>\n{]{0,200}?)"""
 )
-"""The name that an opening tag carries, quoted or not, and what else the tag holds."""
+"""The name in an opening tag, quoted or not, and the rest of the tag."""
 
 _PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
 _VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
@@ -36,23 +36,23 @@ _CDATA_BEGIN: Final = re.compile(r"\s*<!\[CDATA\[")
 _CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _LEAK: Final = re.compile(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 _LEAKED: Final = str.maketrans("ĠĊ", " \n")
-"""How MiniCPM's tokenizer writes blanks and line breaks, where they leak."""
+"""Blanks and line breaks as MiniCPM's tokenizer leaks them."""
 _REST: Final = re.compile(r"(?:<[^<>]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element that is a call: its opening tag has been read."""
+    """An element that is a call, after its opening tag."""
 
     name: str
     void: bool
     """Whether the opening tag closes itself."""
     block: Block
-    """What the call looks like with an element for each parameter."""
+    """The call's form with an element for each parameter."""
     body: Block
-    """What it looks like with JSON in their place."""
+    """Its form with JSON instead."""
     wrapping: re.Pattern[str]
-    """The closing tag of what is around the call: where it stands, the call has ended, too."""
+    """The closing tag of the enclosing element, which ends the call too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Argument:
 
 
 def attribute(opening: re.Match[str]) -> str:
-    """The name that an opening tag carries."""
+    """The name in an opening tag."""
     return next(opening[kind] for kind in ("double", "single", "plain") if opening[kind] is not None)
 
 
@@ -85,7 +85,7 @@ def element(source: Source, at: int, call: Element) -> Reading:
 
 
 def one_line_break_less(text: str) -> str:
-    r"""A value without the line break that sets it apart from its tags, on either side.
+    r"""A value without one line break at its start and one at its end.
 
     >>> one_line_break_less("\n  a\n\n")
     '  a\n'
@@ -95,7 +95,7 @@ def one_line_break_less(text: str) -> str:
 
 
 def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
-    """A call without its closing tag counts if nothing can be missing."""
+    """The call; without a closing tag only if nothing can be missing."""
     if close := call.block.closing.match(source.text, at):
         return _read(source, call, given, close.end())
     wrapped = call.wrapping.match(source.text, at)
@@ -122,8 +122,8 @@ def _argument(
 ) -> _Argument | None:
     """One parameter; ``None`` if its value has no end.
 
-    Models leave closing tags out: the next parameter ends a value as well, if the tool has it and it
-    was not given yet, and so does the end of the call, unless more of the value may be missing.
+    Models omit closing tags: a value also ends at the next parameter, if the tool has it and it was not given
+    yet, or at the end of the call, unless more of the value may be missing.
     """
     key, begin = attribute(opening).strip(), opening.end()
     schema = source.offered.parameter(call.name, key)
@@ -158,7 +158,7 @@ def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Js
 
 
 FUNCTION: Final = re.compile(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
-"""The opener; models that are held to a grammar by nobody leave its ``>`` out."""
+"""The opener; models without constrained decoding omit its ``>``."""
 INVOKE: Final = re.compile(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE)
 _XAI: Final = re.compile(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
 
@@ -188,7 +188,7 @@ def function(source: Source, start: int, _end: int) -> Reading:
 
 
 def invoke(source: Source, start: int, _end: int) -> Reading:
-    """``<invoke name="f">`` with or without a namespace, which says whose it is."""
+    """``<invoke name="f">``; its namespace, if any, tells the dialect."""
     opening = INVOKE.match(source.text, start)
     if opening is None:
         return None

@@ -37,7 +37,7 @@ _BLOCKS: Final = {
     ),
 }
 PYTHON_OPENERS: Final[Mapping[str, str]] = {key: block.opening.pattern for key, block in _BLOCKS.items()}
-"""The openers of blocks that hold Python calls."""
+"""The openers of blocks of Python calls."""
 
 _PYTHON_TAG: Final = Block(
     ("llama_python_tag",), re.compile(r"<\|python_tag\|>"), closers(r"<\|eo[mt]_id\|>")
@@ -46,16 +46,16 @@ _PYTHON_TAG: Final = Block(
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Calls in a row, and where they end."""
+    """Consecutive calls, and their end."""
 
     calls: tuple[Found, ...]
     end: int
     flaw: Flaw | None = None
-    """What is wrong with the call behind them."""
+    """The error in the call after them."""
 
 
 def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
-    """The calls that begin here: a list of them, or one to a line."""
+    """The calls that begin here: a list, or one per line."""
     at = skip(source, at)
     listed = source.text.startswith("[", at)
     at = skip(source, at + 1 if listed else at)
@@ -92,7 +92,7 @@ def expression(source: Source, at: int, dialect: str) -> Expression | Flaw:
 
 
 def python_block(key: str, source: Source, _start: int, end: int) -> Reading:
-    """The calls between tokens; some models put a list of JSON envelopes there."""
+    """The calls between tokens; some models write JSON envelopes instead."""
     block = _BLOCKS[key]
     at = skip_blanks(source.text, end)
     if source.text.startswith(("{", "[{"), at):
@@ -152,12 +152,12 @@ _GEMMA4: Final = Block(("gemma4",), re.compile(r"<\|tool_call>"), closers(r"<too
 
 
 def function_gemma(source: Source, _start: int, end: int) -> Reading:
-    """FunctionGemma's call, whose strings stand between ``<escape>`` tokens."""
+    """FunctionGemma's call, with ``<escape>`` tokens as quotes."""
     return _call(source, end, _FUNCTION_GEMMA, "<escape>")
 
 
 def gemma4(source: Source, _start: int, end: int) -> Reading:
-    """Gemma 4's call, whose strings stand between ``<|"|>`` tokens."""
+    """Gemma 4's call, with ``<|"|>`` tokens as quotes."""
     return _call(source, end, _GEMMA4, '<|"|>')
 
 
@@ -178,7 +178,7 @@ def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
 
 
 def _value(item: Json, schema: Json) -> Json:
-    """A value, in which what stood without quotes is what the schema says, or else what it looks like."""
+    """A value; unquoted text gets its type from the schema, or else from its form."""
     match item:
         case Bare():
             return typed(str(item), schema) if schema is not None else decoded(str(item))

@@ -22,7 +22,7 @@ from toolreel_core._text_calls.payload import (
 
 
 def _keyed(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
-    """Calls whose name is the key of their arguments, as Apertus has them: ``[{"ping": {}}]``."""
+    """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,)
     for item in items:
         for name, raw in item.items() if isinstance(item, Mapping) else ():
@@ -54,7 +54,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
 JSON_OPENERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     key: (opener, dialects) for key, (opener, _, dialects) in _BLOCKS.items()
 }
-"""The opener of each block, as a pattern, and the dialects that it belongs to."""
+"""Opener (a pattern) and dialects of each block."""
 
 
 def json_decoder(key: str) -> Decoder:
@@ -70,7 +70,7 @@ def json_decoder(key: str) -> Decoder:
 
 
 CALL_BEGIN: Final = r"<[|｜]tool[▁_ ]call[▁_ ]begin[|｜]>"
-"""DeepSeek's opener, also as proxies garble it, which in plain ASCII is Kimi's."""
+"""DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
 
 _SEP: Final = r"<[|｜]tool[▁_ ]sep[|｜]>"
 _NAME: Final = rf"[{BLANK}]*(?P<name>[^\s<>{{}}`\"']{{1,200}})[{BLANK}]*"
@@ -125,7 +125,7 @@ _REMARK: Final = re.compile(r"[ \t]*(?://|#)[^\n]*")
 
 
 def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
-    """One call behind the opener that both families share: Kimi's has its arguments marked."""
+    """One call after the opener that both families share; Kimi marks the arguments."""
     kimi = _KIMI_HEAD.match(source.text, end)
     if kimi:
         return _kimi(source, kimi) if "kimi_k2" in source.enabled else None
@@ -171,9 +171,9 @@ def _named(source: Source, head: re.Match[str], block: Block, call_id: str = "")
 
 
 def _kimi(source: Source, head: re.Match[str]) -> Reading:
-    """A call whose id names the tool, as in ``functions.ping:0``, or is a counter alone.
+    """A call whose id contains the tool's name, as in ``functions.ping:0``, or is only a counter.
 
-    Then the arguments tell which tool is meant, if they fit only one.
+    With a counter, the arguments select the tool, if they fit only one.
     """
     call_id = head["id"].strip()
     if _KIMI_COUNTER.fullmatch(call_id):

@@ -26,7 +26,7 @@ _ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'
 
 
 def xtml_call(source: Source, start: int, _end: int) -> Reading:
-    """One call, whose arguments stand one by one or as one object; only attributes are escaped."""
+    """One call, with its arguments one by one or as one object; only attributes are escaped."""
     opening = _CALL.match(source.text, start)
     attributes = _attributes(opening["attributes"]) if opening else {}
     if opening is None or "tool" not in attributes:
@@ -53,7 +53,7 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
 
 
 def xtml_channel(source: Source, start: int, end: int) -> Reading:
-    """What a message is divided into: the response is its text, thinking its reasoning."""
+    """A part of a message: ``response`` is text, ``think`` is reasoning."""
     name = source.text[start:end].removeprefix("<|open|>").removesuffix("<|sep|>")
     if not name.startswith("think"):
         return Frame(end)
@@ -85,7 +85,7 @@ def _value(text: str, kind: str, schema: Json) -> Json:
 
 
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
-"""What stands before each tag."""
+"""The token before each tag."""
 
 _TAG: Final = re.compile(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
 _INVOKE: Final = re.compile(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>""")
@@ -93,7 +93,7 @@ _INVOKE: Final = re.compile(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """The inside of an element that was closed."""
+    """The content of a closed element."""
 
     value: Json
     end: int
@@ -121,7 +121,7 @@ class _Reader:
     tool: str
 
     def inside(self, at: int, name: str, schema: Json, depth: int) -> _Node | None:
-        """What an element holds: elements, or text; ``None`` if it is not closed."""
+        """The content of an element, elements or text; ``None`` if it is not closed."""
         begin = at
         members: dict[str, Json] = {}
         items: list[Json] = []
@@ -145,7 +145,7 @@ class _Reader:
 
 
 def _schema_of(schema: Json, child: str) -> Json:
-    """The schema of an inner element; what a schema leaves open may be anything."""
+    """The schema of an inner element; ``{}`` if the outer schema does not restrict it."""
     properties = tree_at(as_tree(schema), "properties")
     if child in properties or not isinstance(schema, Mapping):
         return properties.get(child)
