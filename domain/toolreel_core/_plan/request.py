@@ -65,7 +65,7 @@ class Request:
     def pieces(self) -> tuple[bytes, ...]:
         """The body in UTF-8, in pieces; those that are full are shared with the requests before it.
 
-        Of a body of megabytes, a request adds the last few kilobytes; see ``_conversation/stored_messages.py``.
+        Of a body of megabytes, a request adds the last few kilobytes; see ``Rope``.
         """
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
