@@ -16,11 +16,13 @@ from toolreel_core._internal.checks import (
     check_choice,
     check_count,
     check_keys,
+    check_registered,
     check_settings,
     check_switch,
     check_text,
     named,
 )
+from toolreel_core._internal.names import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,3 +273,12 @@ def test_a_check_that_has_no_complaint_changes_nothing() -> None:
 def test_a_complaint_can_be_taken_apart() -> None:
     error = TABLE.complaint("no", "inner", "x")
     assert (error.place, error.what) == (("preset", "mine", "inner", "x"), "no")
+
+
+def test_an_unknown_name_is_reported_with_the_key_that_has_it() -> None:
+    pets = Registry[int]("pet")
+    pets.add("cat", 4)
+    check_registered("pets", ["cat"], pets.__getitem__)
+    assert complaint(ConfigError, lambda: check_registered("pets", ["cat", "cot"], pets.__getitem__)) == (
+        "pets: there is no pet 'cot'; did you mean 'cat'?"
+    )

@@ -18,6 +18,7 @@ from toolreel_core._jsontext.trees import (
     items_of,
     json_text,
     merged,
+    pointed,
     tree_at,
 )
 
@@ -159,3 +160,11 @@ def test_a_value_may_nest_as_deep_as_it_can_be_read_back() -> None:
         deep = [deep]
     assert json_text(deep, "options") == "[" * 128 + "]" * 128
     assert complaint(ConfigError, lambda: json_text([deep], "options")).endswith("deeper than 128 levels")
+
+
+def test_a_json_pointer_leads_through_objects() -> None:
+    tree: Tree = {"$defs": {"a/b": {"c~d": 1}}, "list": [2]}
+    assert pointed(tree, "#/$defs/a~1b/c~0d") == 1
+    assert pointed(tree, "#") == tree
+    assert pointed(tree, "#/list/0") is None
+    assert pointed(tree, "#/$defs/x/y") is None
