@@ -143,10 +143,8 @@ class LoopConfig:
         if cost is None:
             return
         if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
-            off = "or nothing to turn it off"
-            raise ConfigError(
-                f"max_cost: expected a number above 0 and up to {_MAX_COST}, {off}, got {cost!r}"
-            )
+            expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
+            raise ConfigError(f"max_cost: expected {expected}, got {cost!r}")
         object.__setattr__(self, "max_cost", float(cost))
 
     def _check_consistency(self) -> None:
