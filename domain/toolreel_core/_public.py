@@ -17,13 +17,10 @@ from toolreel_core._errors import (
     TransformError,
 )
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._loop.reducer import fold, start, step
-from toolreel_core._loop.resume import pending, uncertain
+from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.models import Model, Recommendation
+from toolreel_core._plan.presets.collection import Model, Presets, Recommendation, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_plan, load_state
 from toolreel_core._protocol.effects import (
     ANSWERS,

@@ -19,7 +19,7 @@ from toolreel.evals._runner.rate_limit import ModelLimits
 from toolreel.evals._store.plan_file import planned
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.overrides import merged
+from toolreel_core._jsontext.trees import merged
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.json_lines import record_tree
 from toolreel_core.evals._records.record import Record

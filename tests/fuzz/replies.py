@@ -10,8 +10,8 @@ from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
 from toolreel_core._jsontext.canonical import canonical, read
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.errors import PROBLEM_WORDS
-from toolreel_core._replies.finish_reason import Finish
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed

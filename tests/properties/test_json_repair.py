@@ -12,7 +12,7 @@ from toolreel_core._jsontext.canonical import Json, canonical, either
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.repairs import Reading, read_text
 from toolreel_core._text_calls.parse import text_calls
-from toolreel_core._text_calls.values.untyped_text import decoded
+from toolreel_core._text_calls.untyped_text import decoded
 
 PIECES = [
     "//x\n",

@@ -19,8 +19,7 @@ from toolreel_core._conversation.message import AssistantMessage, Message, ToolM
 from toolreel_core._conversation.policies import history_policies
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._loop.resume import pending
+from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.codec import dump, load_effect, load_event, load_note, load_state

@@ -15,7 +15,7 @@ from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.limits import check_surface, largest, shares
+from toolreel_core._tools.sources import check_surface, largest, shares
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")

@@ -12,8 +12,7 @@ from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted
 from toolreel._driver.run import Run
 from toolreel._driver.timing import AsyncStopwatch
 from toolreel._errors import MissingExtra
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._loop.resume import pending
+from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import Event

@@ -8,8 +8,7 @@ from toolreel._driver.observers import tell
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted
 from toolreel._driver.run import Run
 from toolreel._driver.timing import Stopwatch
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._loop.resume import pending
+from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
 from toolreel_core._protocol.events import Event

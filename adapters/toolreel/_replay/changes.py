@@ -9,11 +9,10 @@ from typing import Final, cast
 from toolreel._errors import ForkError
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._jsontext.of_python import json_text
+from toolreel_core._jsontext.trees import json_text, merged
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolSurface
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from toolreel._errors import SecretRulesError
 from toolreel._secrets.patterns import EMAIL, SHAPES, Shape
-from toolreel_core._internal.globs import fits
+from toolreel_core._internal.names import fits
 
 VARIABLE: Final = "TOOLREEL_SECRETS"
 """The environment variable with the path of the rules file."""

@@ -1,8 +1,8 @@
 """The unplayed interactions of a recording, and the lookup of the one for a request.
 
 Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
-hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
-conversation share: a piece found equal to a recorded one is remembered by its identity, so that each request
+hashing a body. The bodies of a run come in pieces (see ``Rope``) that the requests of a conversation
+share: a piece found equal to a recorded one is remembered by its identity, so that each request
 compares only its new pieces. Otherwise comparing a conversation would take quadratic time.
 """
 

@@ -31,7 +31,7 @@ def register_tokenizer(name: str, path: Path | str) -> None:
         except Exception:  # noqa: BLE001 - tokenizers raises plain Exception: the text has a part without a token
             return bytes_per_4(text)
 
-    register_estimator(name, tokens, about=f"Counted with {Path(path).name}.")
+    register_estimator(name, tokens)
 
 
 def _loaded(path: Path) -> Tokenizer:

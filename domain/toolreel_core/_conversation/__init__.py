@@ -2,5 +2,5 @@
 
 Stored history is append-only (``transcript``). What is sent is a pure projection of it:
 ``projection`` repairs, ``policies`` shorten, ``wire_form`` gives each message the form that its
-provider takes. ``blocks`` holds the encoded messages so that each is encoded once.
+provider takes. ``stored_messages`` holds the encoded messages so that each is encoded once.
 """

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse, quote
-from toolreel_core._settings.overrides import merged
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.trees import merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +80,19 @@ def wire(message: Message) -> JsonText:
     >>> wire(UserMessage("hello"))
     '{"role":"user","content":"hello"}'
     """
-    match message:
-        case SystemMessage():
-            return JsonText(f'{{"role":"system","content":{quote(message.content)}}}')
-        case UserMessage():
-            return JsonText(f'{{"role":"user","content":{quote(message.content)}}}')
-        case AssistantMessage():
-            return _wire_of_assistant(message)
-        case ToolMessage():
-            name = f'"name":{quote(message.name)},' if message.name else ""
-            called, content = quote(message.call_id), quote(message.content)
-            return JsonText(f'{{"role":"tool","tool_call_id":{called},{name}"content":{content}}}')
-        case _:
-            assert_never(message)
+    return canonical(wire_tree(message))
 
 
 def wire_tree(message: Message) -> Tree:
-    """The wire form as a parsed tree, for transforms."""
+    """The wire form of a message as a parsed tree."""
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case UserMessage():
             return {"role": "user", "content": message.content}
         case AssistantMessage():
-            tree: Tree = {"role": "assistant", "content": message.content} | _calls(message.calls)
-            return _with_extras(tree, message.extras)
+            calls: Tree = {"tool_calls": [*map(_call, message.calls)]} if message.calls else {}
+            return _with_extras({"role": "assistant", "content": message.content, **calls}, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
             return {"role": "tool", "tool_call_id": message.call_id, **named, "content": message.content}
@@ -112,27 +100,10 @@ def wire_tree(message: Message) -> Tree:
             assert_never(message)
 
 
-def _wire_of_assistant(message: AssistantMessage) -> JsonText:
-    if message.extras != NOTHING or any(call.extras != NOTHING for call in message.calls):
-        return canonical(wire_tree(message))
-    content, calls = quote(message.content), ",".join(map(_wire_of_call, message.calls))
-    called = f',"tool_calls":[{calls}]' if calls else ""
-    return JsonText(f'{{"role":"assistant","content":{content}{called}}}')
-
-
-def _wire_of_call(call: SentCall) -> str:
-    function = f'{{"name":{quote(call.name)},"arguments":{quote(call.arguments)}}}'
-    return f'{{"id":{quote(call.id)},"type":"function","function":{function}}}'
-
-
 def _check_extras(extras: JsonText) -> None:
     """Checks the first character only: canonical JSON text has no leading space."""
     if not extras.startswith("{"):
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
-
-
-def _calls(calls: tuple[SentCall, ...]) -> dict[str, Json]:
-    return {"tool_calls": [_call(call) for call in calls]} if calls else {}
 
 
 def _call(call: SentCall) -> Tree:

@@ -18,7 +18,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._internal.registry import Registry
+from toolreel_core._internal.names import Registry
 from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
 from toolreel_core._tools.result import Envelope, envelope_of
 
@@ -74,15 +74,14 @@ def turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     )
 
 
-def register_history_policy(name: str, *, about: str = "") -> Callable[[_Policy], _Policy]:
+def register_history_policy(name: str) -> Callable[[_Policy], _Policy]:
     """Give a history policy a name; used as a decorator.
 
-    :param about: one sentence for listings
     :raises ConfigError: if the name is taken, or is none
     """
 
     def register(policy: _Policy) -> _Policy:
-        _POLICIES.add(name, policy, about)
+        _POLICIES.add(name, policy)
         return policy
 
     return register
@@ -96,9 +95,9 @@ def history_policy(name: str) -> HistoryPolicy:
     return _POLICIES[name]
 
 
-def history_policies() -> Mapping[str, str]:
-    """The names of all history policies, each with what it does."""
-    return _POLICIES.about()
+def history_policies() -> tuple[str, ...]:
+    """The names of all history policies."""
+    return tuple(_POLICIES)
 
 
 def reduced(
@@ -125,12 +124,12 @@ def reduced(
     return tuple(message for turn in kept for message in turn.messages), tuple(applied)
 
 
-@register_history_policy(
-    "shorten_old_tool_results",
-    about="Leaves out the data of old tool results, oldest first; the model may call the tool again.",
-)
+@register_history_policy("shorten_old_tool_results")
 def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
-    """The history with old tool results emptied, but for those of the newest turn and small ones."""
+    """The history without the data of old tool results, oldest first; the newest turn and small ones stay.
+
+    The model may call the tool again.
+    """
     newest, kept = _newest(history), list[Turn]()
     for turn in history[:newest]:
         names = _names(turn)
@@ -144,12 +143,9 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
     return (*kept, *history[newest:])
 
 
-@register_history_policy(
-    "drop_old_tool_turns",
-    about="Drops old calls with their results, oldest first; what was said in words stays.",
-)
+@register_history_policy("drop_old_tool_turns")
 def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
-    """The history without old turns that called tools, but for the newest turn."""
+    """The history without old turns that called tools, oldest first, except the newest turn."""
     newest, kept = _newest(history), list[Turn]()
     for turn in history[:newest]:
         if excess > 0 and _has_calls(turn):
@@ -159,10 +155,7 @@ def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> t
     return (*kept, *history[newest:])
 
 
-@register_history_policy(
-    "keep_newest_turns",
-    about="Drops old turns, oldest first; a question goes together with its answers.",
-)
+@register_history_policy("keep_newest_turns")
 def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without its oldest turns, but for pinned ones, the newest one and what that answers.
 

@@ -9,8 +9,11 @@ require. A valid history is sent unchanged, so projecting twice changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import count
 from typing import Final, assert_never
 
 from pyrsistent import PMap, pmap
@@ -23,13 +26,68 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.wire_ids import free_id
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import NOTHING
-from toolreel_core._settings.provider import Provider
+from toolreel_core._settings.provider import IdStyle, Provider
 from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
 from toolreel_core._tools.result import failed
+
+_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_OPENAI: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""OpenAI refuses ids of more than 40 characters, Anthropic's models other characters."""
+_KIMI: Final = re.compile(r"functions\.[\w.-]+:\d+", re.ASCII)
+_ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
+"""Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
+
+
+def free_id(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> str:
+    """The id under which a call goes out: the wanted one, or the first in the style that is still free.
+
+    :param calls: how many calls were sent before
+    """
+    if requested not in used_ids and _has_style(requested, style):
+        return requested
+    return next(form for form in _forms(requested, name, calls, used_ids, style) if form not in used_ids)
+
+
+def _has_style(requested: str, style: IdStyle) -> bool:
+    match style:
+        case "keep":
+            return bool(requested)
+        case "openai":
+            return bool(_OPENAI.fullmatch(requested))
+        case "kimi":
+            return bool(_KIMI.fullmatch(requested))
+        case "alnum9":
+            return bool(_ALNUM9.fullmatch(requested))
+        case _:
+            assert_never(style)
+
+
+def _forms(requested: str, name: str, calls: int, used_ids: PMap[str, int], style: IdStyle) -> Iterator[str]:
+    numbers = count((used_ids.get(requested, 0)) + 1)
+    match style:
+        case "keep":
+            return (f"{requested or 'call'}_{number}" for number in numbers)
+        case "openai":
+            return (f"call_{_hashed(requested, number, 24)}" for number in numbers)
+        case "kimi":
+            return (f"functions.{name}:{number}" for number in count(calls))
+        case "alnum9":
+            return (_hashed(requested, number, 9) for number in numbers)
+        case _:
+            assert_never(style)
+
+
+def _hashed(requested: str, number: int, length: int) -> str:
+    value = int.from_bytes(sha256(f"{number}:{requested}".encode("utf-8", "replace")).digest(), "big")
+    letters = []
+    for _ in range(length):
+        value, letter = divmod(value, len(_LETTERS))
+        letters.append(_LETTERS[letter])
+    return "".join(letters)
+
 
 _NO_IDS: Final[PMap[str, int]] = pmap()
 _ANY: Final = Provider()
@@ -104,9 +162,9 @@ class Projection:
         if empty and self.provider.drop_empty_assistant:
             return self, ()
         used_ids, sent = self.used_ids, list[SentCall]()
-        for count, call in enumerate(message.calls, self.calls):
+        for number, call in enumerate(message.calls, self.calls):
             name = outward_name(call.name)
-            sent_id = free_id(call.id, name, count, used_ids, self.provider.id_style)
+            sent_id = free_id(call.id, name, number, used_ids, self.provider.id_style)
             used_ids = used_ids.set(call.id, (used_ids.get(call.id, 0)) + 1)
             if sent_id == call.id and name == call.name:
                 sent.append(call)

@@ -5,7 +5,7 @@ The same message always gives the same text, so it is encoded once, when it is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
@@ -19,10 +19,10 @@ from toolreel_core._conversation.message import (
     wire_tree,
 )
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
+from toolreel_core._jsontext.trees import items_of
 from toolreel_core._settings.provider import Provider
 from toolreel_core._transforms import apply_all
-from toolreel_core._transforms.messages import signature_skip_validator_if_missing
-from toolreel_core._transforms.special_tokens import neutralized
+from toolreel_core._transforms.messages import neutralized, signature_skip_validator_if_missing
 
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
@@ -175,10 +175,9 @@ def _is_signed(call: Json) -> bool:
 
 def _encrypted_only(tree: Tree) -> Tree:
     """OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones."""
-    details = tree.get("reasoning_details")
-    if not isinstance(details, Sequence) or isinstance(details, str):
-        return tree
-    return {**tree, "reasoning_details": [entry for entry in details if not _is_gemini_text(entry)]}
+    details = items_of(tree, "reasoning_details")
+    kept: Tree = {"reasoning_details": [entry for entry in details if not _is_gemini_text(entry)]}
+    return {**tree, **kept} if details else tree
 
 
 def _is_gemini_text(entry: Json) -> bool:

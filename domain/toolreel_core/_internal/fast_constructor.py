@@ -30,7 +30,7 @@ _Value = TypeVar("_Value")
 def maker(kind: Callable[_Fields, _Value]) -> Callable[_Fields, _Value]:
     """A faster constructor of a frozen, slotted dataclass; it takes every field, by position.
 
-    >>> from toolreel_core._replies.usage import Usage
+    >>> from toolreel_core._replies.reply import Usage
     >>> maker(Usage)(11, 7, 0.0, 0, 0) == Usage(11, 7)
     True
 

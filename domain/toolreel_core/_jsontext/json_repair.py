@@ -13,7 +13,7 @@ Flaw(at=6, unfinished=False)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, isinf, nan
@@ -172,6 +172,12 @@ class Style:
 _TEXT_CALL: Final = Style()
 
 
+def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """The end of a match that begins here; the place itself if there is none."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
 class Bare(str):
     """A value that stood without quotes: what it is, a schema has to say."""
 
@@ -186,19 +192,18 @@ class _NoValueError(Exception):
 
 def value_at(source: SearchedText, start: int, style: Style = _TEXT_CALL) -> Value | Flaw:
     """The value that begins here, after blanks and comments."""
-    reader = _Reader(source, style)
-    try:
-        tree, end = reader.value(reader.skip(start), style.max_depth)
-    except _NoValueError as error:
-        return error.flaw
-    return Value(tree, end, frozenset(reader.repairs))
+    return _read(source, style, lambda reader: reader.value(reader.skip(start), style.max_depth))
 
 
 def members_at(source: SearchedText, start: int, closer: str, style: Style) -> Value | Flaw:
-    """The members of an object whose opener stands before this place, up to a closer of its own."""
+    """The members of an object whose opener precedes this place, up to a closer of its own."""
+    return _read(source, style, lambda reader: reader.members(start, closer, style.max_depth))
+
+
+def _read(source: SearchedText, style: Style, read: Callable[[_Reader], tuple[Json, int]]) -> Value | Flaw:
     reader = _Reader(source, style)
     try:
-        tree, end = reader.members(start, closer, style.max_depth)
+        tree, end = read(reader)
     except _NoValueError as error:
         return error.flaw
     return Value(tree, end, frozenset(reader.repairs))
@@ -230,8 +235,8 @@ class _Reader:
     def skip(self, at: int) -> int:
         text, allowed = self.source.text, self.style.repairs
         while True:
-            end = _end(_JSON_BLANKS, text, at)
-            if "blanks" in allowed and (wide := _end(_BLANKS, text, end)) > end:
+            end = end_of(_JSON_BLANKS, text, at)
+            if "blanks" in allowed and (wide := end_of(_BLANKS, text, end)) > end:
                 self.repairs.add("blanks")
                 end = wide
             at = self.comment(end)
@@ -403,8 +408,7 @@ class _Reader:
             if repair:
                 self.need(repair, at)
             return value, word.end()
-        unfinished = _UNFINISHED.match(text, at)
-        raise self.no_value(unfinished.end() if unfinished else at)
+        raise self.no_value(end_of(_UNFINISHED, text, at))
 
     def number(self, digits: str, at: int) -> Json:
         if not _JSON_NUMBER.fullmatch(digits):
@@ -423,9 +427,3 @@ class _Reader:
 
     def no_value(self, at: int) -> _NoValueError:
         return _NoValueError(at, unfinished=at >= len(self.source.text))
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a match ends that begins here."""
-    found = pattern.match(text, at)
-    return found.end() if found else at

@@ -1,10 +1,12 @@
-"""Safe access to parsed JSON of unknown shape, from remote servers or users."""
+"""Parsed JSON: safe access to trees of unknown shape, deep merging, and conversion of Python values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias, cast
 
-from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, Tree, canonical, sound
 
 
 def as_tree(value: Json) -> Tree:
@@ -33,6 +35,13 @@ def tree_at(tree: Tree, *path: str) -> Tree:
     return tree
 
 
+def pointed(root: Json, pointer: str) -> Json:
+    """The target of a JSON pointer into objects, such as ``#/$defs/Unit``; null if there is none."""
+    for step in pointer.split("/")[1:]:
+        root = as_tree(root).get(step.replace("~1", "/").replace("~0", "~"))
+    return root
+
+
 def calls_of(message: Tree) -> Sequence[Json]:
     """The tool calls of an assistant message; empty for any other message."""
     return items_of(message, "tool_calls") if message.get("role") == "assistant" else ()
@@ -41,3 +50,106 @@ def calls_of(message: Tree) -> Sequence[Json]:
 def is_blank(value: Json) -> bool:
     """Whether a value is null or blank text."""
     return value is None or (isinstance(value, str) and not value.strip())
+
+
+def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
+    """An object with only numeric keys, sorted by number; empty for any other object.
+
+    >>> in_order({"10": "b", "2": "a"}), in_order({"id": "a"})
+    ({'2': 'a', '10': 'b'}, {})
+    """
+    if not all(key.isdecimal() and key.isascii() for key in numbered):
+        return {}
+    return {key: numbered[key] for key in sorted(numbered, key=_number)}
+
+
+def _number(key: str) -> tuple[int, str]:
+    """A key that sorts like the number, without converting digits of unlimited length."""
+    digits = key.lstrip("0")
+    return len(digits), digits
+
+
+def merged(base: Tree, patch: Tree) -> Tree:
+    """The object with a patch applied: objects are merged deeply, lists and all else are replaced.
+
+    >>> merged({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"c": 3, "a": {"y": []}})
+    {'a': {'x': 1, 'y': []}, 'b': 1, 'c': 3}
+    """
+    tree = dict(base)
+    for key, value in patch.items():
+        old = tree.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            tree[key] = merged(old, value)
+        else:
+            tree[key] = value
+    return tree
+
+
+_ALLOWED: Final = "use None, a bool, a number, a str, a list or a dict"
+
+_Path: TypeAlias = tuple[str | int, ...]
+"""The way to a value: the name of the whole, then keys and indices."""
+
+
+def json_text(value: object, name: str) -> JsonText:
+    """The canonical text of a value.
+
+    >>> json_text({"temperature": float("nan")}, "options")
+    Traceback (most recent call last):
+    ...
+    toolreel_core.ConfigError: options.temperature: nan is not JSON; use a finite number
+
+    :param name: name of the whole value in errors, such as ``options``
+    :raises ConfigError: if a part of it cannot be encoded as JSON
+    """
+    for path, why in _complaints(value, (name,)):
+        raise ConfigError(f"{_path_text(path)}: {why}")
+    return canonical(cast("Json", value))
+
+
+def _complaints(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
+    """The errors of a value with their paths, in document order."""
+    match value:
+        case None | bool():
+            return
+        case str():
+            if sound(value) != value:
+                yield path, "holds a lone surrogate, which cannot be sent"
+        case int() | float():
+            if not _is_written(value):
+                shown = value if isinstance(value, float) else "an integer this long"
+                yield path, f"{shown} is not JSON; use a finite number"
+        case dict() | list() | tuple():
+            if len(path) > MAX_DEPTH:
+                yield path[:1], f"nested deeper than {MAX_DEPTH} levels"
+            elif isinstance(value, dict):
+                yield from _of_object(value, path)
+            else:
+                for index, item in enumerate(value):
+                    yield from _complaints(item, (*path, index))
+        case _:
+            yield path, f"a {type(value).__name__} is not JSON; {_ALLOWED}"
+
+
+def _of_object(value: dict[object, object], path: _Path) -> Iterator[tuple[_Path, str]]:
+    for key, item in value.items():
+        if not isinstance(key, str):
+            yield path, f"the key {key!r} is not JSON; use a str"
+        elif sound(key) != key:
+            yield path, f"the key {key!r} holds a lone surrogate, which cannot be sent"
+        else:
+            yield from _complaints(item, (*path, key))
+
+
+def _is_written(number: float) -> bool:
+    """Whether it is finite, and has no more digits than Python writes."""
+    try:
+        canonical(number)
+    except ValueError:
+        return False
+    return True
+
+
+def _path_text(path: _Path) -> str:
+    whole, *steps = path
+    return f"{whole}{''.join(f'[{step}]' if isinstance(step, int) else f'.{step}' for step in steps)}"

@@ -1,7 +1,8 @@
 """Budgets, the context window and repetition: whether a run may send a request or run a tool.
 
-A repetition is the same call with the same result, several times in a row. A call whose result changes,
-such as polling, is none.
+A history that exceeds the window is shortened until it fits; only what is sent changes, the stored history
+stays complete. A repetition is the same call with the same result, several times in a row. A call whose
+result changes, such as polling, is none.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
+from toolreel_core._conversation.policies import reduced
+from toolreel_core._conversation.wire_form import written
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._jsontext.digest import chain, digest, known_chain, link
 from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.outcome import BudgetSpent, ContextOverflow, MaxTurns
 from toolreel_core._protocol.state import Memory, State, Streak
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -106,3 +110,37 @@ def with_repetition_warning(result: Envelope, times: int) -> Envelope:
     """The result with a warning to the model that it repeats itself."""
     warning = f"You have made this call {times} times in a row, always with this result. Do something else."
     return replace(result, warnings=(*result.warnings, warning))
+
+
+_TARGET_PERCENT: Final = 75
+"""How full the window is after shortening. A full window would be shortened again in every
+later turn, and each time the provider's prompt cache would be lost."""
+
+
+def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[HistoryShortened, ...]]:
+    """The state whose outgoing history fits the window, as far as the plan's policies can make it."""
+    limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
+    # Policies measure stored messages. The message that is sent can be smaller (for example without its old
+    # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
+    while limit is not None and estimated_tokens(state, options) > limit:
+        shorter, names = _shortened(state, estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100)
+        if shorter.messages.tokens >= state.messages.tokens:
+            break
+        state, applied = shorter, applied | dict.fromkeys(names)
+    after = state.messages
+    if after is before:
+        return state, ()
+    counts = len(before.outgoing), len(after.outgoing), before.tokens, after.tokens
+    return state, (HistoryShortened(state.tally.turns + 1, tuple(applied), *counts),)
+
+
+def _shortened(state: State, excess: int) -> tuple[State, tuple[str, ...]]:
+    config, form = state.plan.config, state.messages.form
+    tokens = estimator(config.estimator)
+    kept, applied = reduced(
+        tuple(state.messages.outgoing),
+        config.history_policies,
+        excess,
+        lambda message: tokens(written(message, form).text),
+    )
+    return replace(state, messages=state.messages.shortened(kept)) if applied else state, applied

@@ -31,8 +31,6 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     """End the run, or ask the model again.
 
     Leads to ``Settled`` or ``AwaitingReply``. If the turns or a budget are used up, the reply is final.
-
-    :param tools_sent: whether the model could call tools
     """
     # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
     # before it asks for a text.
@@ -41,7 +39,8 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     if tools_sent and _has_unread_call(reply):
         corrects = may_call and _may_correct(state)
         return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
-    if may_call and _may_nudge(state) and _skipped_tools(state, reply):
+    may_nudge = may_call and state.memory.nudges < state.plan.config.nudge_no_tool_calls
+    if may_nudge and _skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
         return _nudge(replace(state, memory=memory), reply, "no_tool_calls", notes)
     if may_ask and _is_empty(reply) and _may_recover(state):
@@ -79,10 +78,6 @@ def _has_unread_call(reply: Reply) -> bool:
 def _skipped_tools(state: State, reply: Reply) -> bool:
     enforced = state.plan.config.tool_use_mode == "enforced"
     return enforced and not state.memory.successes and (reply.problem is None or _is_empty(reply))
-
-
-def _may_nudge(state: State) -> bool:
-    return state.memory.nudges < state.plan.config.nudge_no_tool_calls
 
 
 def _nudge(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import cast
 
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
-from toolreel_core._loop.budgets import exhausted_limit, overflow, spent_budget
-from toolreel_core._loop.context_window import fit_history
+from toolreel_core._jsontext.trees import merged
+from toolreel_core._loop.budgets import exhausted_limit, fit_history, overflow, spent_budget
 from toolreel_core._loop.finish import settle
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
@@ -25,7 +25,6 @@ from toolreel_core._protocol.notes import (
     RetryPlanned,
 )
 from toolreel_core._protocol.state import AwaitingReply, State, Step, Tally, Waiting
-from toolreel_core._settings.overrides import merged
 
 
 def opening_notes(plan: Plan) -> tuple[Note, ...]:

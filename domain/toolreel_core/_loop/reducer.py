@@ -15,11 +15,14 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from toolreel_core._errors import ProtocolError
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.next_request import opening_notes, resend_request, send_next_request
+from toolreel_core._loop.next_request import opening_notes, request_of, resend_request, send_next_request
 from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Effect, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,
     CancelRequested,
@@ -37,11 +40,13 @@ from toolreel_core._protocol.state import (
     AwaitingReply,
     AwaitingTools,
     Idle,
+    InFlight,
     Settled,
     State,
     Step,
     Waiting,
 )
+from toolreel_core._replies.calls.arguments import ArgumentError
 
 Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 
@@ -105,10 +110,8 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
             return reply_received(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -122,10 +125,8 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
         case AwaitingReply() as phase:
             _check_ref(state, event, phase.ref)
             return request_failed(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -137,10 +138,8 @@ def _tool_returned(state: State, event: ToolReturned) -> Step:
             # A second answer for the same call is a mistake of the driver, so answered refs do not count.
             _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | AwaitingReply() | Waiting() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -151,10 +150,8 @@ def _approval_given(state: State, event: ApprovalGiven) -> Step:
         case AwaitingApproval() as phase:
             _check_ref(state, event, phase.ref)
             return approval_given(state, phase, event)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | AwaitingReply() | Waiting() | AwaitingTools():
-            raise _unexpected(state, event)
+        case Idle() | AwaitingReply() | Waiting() | AwaitingTools() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -165,10 +162,8 @@ def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
         case Waiting() as phase:
             _check_ref(state, event, phase.ref)
             return resend_request(state, phase)
-        case Settled():
-            return _late_answer(state, event)
-        case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval():
-            raise _unexpected(state, event)
+        case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval() | Settled():
+            return _unawaited(state, event)
         case _:
             assert_never(state.phase)
 
@@ -198,8 +193,10 @@ def _with_time(state: State, at_ms: int | None) -> State:
     return state.but(tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
-def _late_answer(state: State, event: Answer) -> Step:
+def _unawaited(state: State, event: Answer) -> Step:
     """Drop an answer that arrives after the end: after a cancellation, that is no mistake of the driver."""
+    if not isinstance(state.phase, Settled):
+        raise _unexpected(state, event)
     return Step(state, (), (LateAnswer(event.ref),))
 
 
@@ -214,3 +211,52 @@ def _check_ref(state: State, event: Answer, *refs: int) -> None:
 def _unexpected(state: State, event: Event) -> ProtocolError:
     phase, name = type(state.phase).__name__, type(event).__name__
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")
+
+
+def pending(state: State) -> tuple[Effect, ...]:
+    """The effects that have not been answered yet.
+
+    >>> from toolreel_core._loop.reducer import start
+    >>> from toolreel_core._plan.plan import Plan
+    >>> at = start(Plan.of(model="m", messages="hi"))
+    >>> pending(at.state) == at.effects
+    True
+    """
+    match state.phase:
+        case Idle():
+            return ()
+        case AwaitingReply() as phase:
+            return (SendRequest(phase.ref, request_of(state, tools=phase.tools_sent)),)
+        case Waiting() as phase:
+            return (Wait(phase.ref, phase.ms),)
+        case AwaitingTools() as phase:
+            return tuple(_run(state, flight) for flight in phase.running if flight.result is None)
+        case AwaitingApproval() as phase:
+            return (ask_approval(state, phase.ref, phase.call, phase.arguments),)
+        case Settled() as phase:
+            return (Finish(phase.outcome),)
+        case _:
+            assert_never(state.phase)
+
+
+def uncertain(state: State) -> tuple[RunTool, ...]:
+    """The running calls that are not safe to repeat, if the run was interrupted while they ran.
+
+    Resuming runs every pending call again, with the same key. That is harmless for read-only and idempotent
+    tools; the calls returned here belong to other tools and may already have had effects, so you may want
+    to confirm before resuming.
+    """
+    tools = state.plan.tools.by_name
+    runs = [effect for effect in pending(state) if isinstance(effect, RunTool)]
+    return tuple(run for run in runs if not (tools[run.name].read_only or tools[run.name].idempotent))
+
+
+def _run(state: State, flight: InFlight) -> RunTool:
+    arguments = flight.call.arguments
+    match arguments:
+        case JsonText():
+            return run_tool(state, flight.ref, flight.call, arguments)
+        case ArgumentError():
+            raise AssertionError("a call whose arguments cannot be read is never in flight")
+        case _:
+            assert_never(arguments)

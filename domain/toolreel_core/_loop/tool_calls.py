@@ -12,12 +12,11 @@ from typing import Final, assert_never
 
 from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._loop.admission import admit, ask_approval, coerced_arguments, needs_approval, run_tool
 from toolreel_core._loop.budgets import record_repetition, tool_calls_spent, with_repetition_warning
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.result_text import rendered
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -28,6 +27,7 @@ from toolreel_core._protocol.notes import (
     CallRepeated,
     CallStarted,
     Note,
+    QuirkApplied,
     RepairApplied,
 )
 from toolreel_core._protocol.outcome import Outcome, RepeatedCall
@@ -36,6 +36,18 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel_core._tools.names import matches, shown
 from toolreel_core._tools.result import Envelope, envelope_of, failed
+from toolreel_core._transforms import apply_all
+
+
+def rendered(state: State, result: Envelope) -> tuple[JsonText, tuple[QuirkApplied, ...]]:
+    """The text of a result after the plan's transforms, and a note for each that changed it."""
+    labelled = ("untrusted_tools",) if result.untrusted else ()
+    if not state.plan.config.tool_result_transforms:
+        return result.text(), tuple([QuirkApplied(state.tally.turns, name) for name in labelled])
+    applied = apply_all("tool_result", state.plan.config.tool_result_transforms, result.tree())
+    notes = (QuirkApplied(state.tally.turns, name) for name in (*labelled, *applied.changed))
+    return canonical(applied.tree), tuple(notes)
+
 
 # A faster constructor, since calls in flight are built twice per call; all fields by position.
 _in_flight: Final = maker(InFlight)
@@ -94,7 +106,9 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
     """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
-    untrusted, limit = _untrusted(state, returned.call), _output_limit(state, returned.call)
+    own_limit = state.plan.tools.by_name[returned.call.name].max_output_bytes
+    limit = state.plan.config.max_tool_output_bytes if own_limit is None else own_limit
+    untrusted = _untrusted(state, returned.call)
     result = envelope_of(returned.call.name, event.output, limit=limit, untrusted=untrusted)
     ended = _call_ended(state, returned, result, event.at_ms)
     completed = _in_flight(returned.ref, returned.call, result, returned.since_ms)
@@ -106,11 +120,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
 
 
 def _untrusted(state: State, call: ToolCall) -> bool:
-    patterns = state.plan.config.untrusted_tools
-    if not patterns:
-        return False
     inner = state.plan.tools.inner(call.name)
-    return any(matches(pattern, inner) for pattern in patterns)
+    return any(matches(pattern, inner) for pattern in state.plan.config.untrusted_tools)
 
 
 def finish_mid_turn(
@@ -260,11 +271,6 @@ def _repair_notes(state: State, call: ToolCall, arguments: JsonText) -> tuple[No
 
 def _call_started(state: State, call: ToolCall) -> CallStarted:
     return CallStarted(state.tally.turns, call.id, call.name, call.provenance)
-
-
-def _output_limit(state: State, call: ToolCall) -> int:
-    own = state.plan.tools.by_name[call.name].max_output_bytes
-    return state.plan.config.max_tool_output_bytes if own is None else own
 
 
 def _call_ended(state: State, returned: InFlight, result: Envelope, at_ms: int | None) -> CallEnded:

@@ -10,6 +10,7 @@ from toolreel_core._conversation.message import Message, UserMessage, wire
 from toolreel_core._conversation.policies import history_policy
 from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.checks import check_registered
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -21,15 +22,16 @@ from toolreel_core._jsontext.canonical import (
     parse,
 )
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._jsontext.of_python import json_text
-from toolreel_core._plan.request_body import Bodies, bodies_of
+from toolreel_core._jsontext.trees import json_text
+from toolreel_core._plan.request import Bodies, bodies_of
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.limits import check_surface
+from toolreel_core._tools.sources import check_surface
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 from toolreel_core._transforms import apply_all
 
-_OWNED: Final = ("model", "messages", "tools", "stream")
+OWNED: Final = ("model", "messages", "tools", "stream")
+"""Keys of a body that options may not set."""
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -72,11 +74,13 @@ class Plan:
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
         options, overrides = _object("options", self.options), _object("overrides", self.overrides)
-        for key in _OWNED:
+        for key in OWNED:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; give it to the plan instead")
-        self._check_mode()
-        self._check_policies()
+        if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
+            wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
+            raise ConfigError(f"{wants}; give it tools, or relax the mode")
+        check_registered("history_policies", self.config.history_policies, history_policy)
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._bodies(options, overrides))
@@ -84,19 +88,10 @@ class Plan:
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
-        object.__setattr__(self, "calls_per_turn", self._calls_per_turn({**options, **overrides}))
-
-    def _check_mode(self) -> None:
-        if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
-            wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
-            raise ConfigError(f"{wants}; give it tools, or relax the mode")
-
-    def _check_policies(self) -> None:
-        try:
-            for name in self.config.history_policies:
-                history_policy(name)
-        except ConfigError as error:
-            raise ConfigError(f"history_policies: {error}") from None
+        # Some models make several calls although the request forbids it.
+        single = {**options, **overrides}.get("parallel_tool_calls") is False
+        limit = self.config.max_tool_calls_per_turn
+        object.__setattr__(self, "calls_per_turn", 1 if single and limit is None else limit)
 
     @property
     def sends_tools(self) -> bool:
@@ -155,11 +150,6 @@ class Plan:
             entries.append(applied.tree)
             changed |= dict.fromkeys(applied.changed)
         return tuple(entries), tuple(changed)
-
-    def _calls_per_turn(self, options: Mapping[str, Json]) -> int | None:
-        """One, if the request says so; some models make several calls all the same."""
-        limit = self.config.max_tool_calls_per_turn
-        return 1 if limit is None and options.get("parallel_tool_calls") is False else limit
 
     def _digest(self) -> str:
         settings = canonical(self.config.changes())

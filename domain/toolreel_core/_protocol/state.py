@@ -21,7 +21,7 @@ from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.usage import Usage
+from toolreel_core._replies.reply import Usage
 from toolreel_core._tools.result import Envelope
 
 

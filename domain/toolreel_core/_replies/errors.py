@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, canonical, finite, read
+from toolreel_core._jsontext.trees import as_tree, tree_at
 
 ProblemCode: TypeAlias = Literal[
     "PROVIDER_ERROR",
@@ -112,9 +113,7 @@ def failed_generation(body: str) -> str | None:
     >>> failed_generation('{"error": {"code": "tool_use_failed", "failed_generation": "<tool_call>"}}')
     '<tool_call>'
     """
-    tree = read(body).value_or(None)
-    error = tree.get("error") if isinstance(tree, Mapping) else None
-    text = error.get("failed_generation") if isinstance(error, Mapping) else None
+    text = tree_at(as_tree(read(body).value_or("")), "error").get("failed_generation")
     return text if isinstance(text, str) else None
 
 

@@ -11,15 +11,20 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from toolreel_core._internal.fast_constructor import maker
-from toolreel_core._jsontext.canonical import MAX_DEPTH, NOTHING, Json, JsonText
-from toolreel_core._jsontext.fast import canonical_object, plain_object
+from toolreel_core._jsontext.canonical import (
+    MAX_DEPTH,
+    NOTHING,
+    Json,
+    JsonText,
+    canonical_object,
+    plain_object,
+)
 from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.classification import Finish, problem_of
 from toolreel_core._replies.content import visible
-from toolreel_core._replies.finish_reason import Finish, problem_of
-from toolreel_core._replies.reply import Reply
-from toolreel_core._replies.usage import served_in, usage_under
+from toolreel_core._replies.reply import Reply, Usage, served_in, usage_in
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.unread import may_hide_something
+from toolreel_core._text_calls.catalogue import may_hide_something
 
 _OF_BODY: Final = frozenset(
     {
@@ -54,6 +59,7 @@ _OF_MESSAGE: Final = frozenset({"annotations", "audio", "content", "refusal", "r
 """The fields that are read, and known fields that are not needed; other fields of a message may be null."""
 _NO_CALLS: Final[tuple[Json, ...]] = (None, [])
 
+_NO_USAGE: Final = Usage()
 _reply: Final = maker(Reply)
 
 
@@ -64,8 +70,6 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
     >>> ordinary_reply(body, (), LoopConfig()).content
     'Hi.'
     >>> ordinary_reply("<html>", (), LoopConfig())
-
-    :param known: the names of tools that there are
     """
     body = plain_object(text, max_depth=MAX_DEPTH)
     choice = None if body is None else _only_choice(body)
@@ -82,7 +86,9 @@ def ordinary_reply(text: str, known: Collection[str], config: LoopConfig) -> Rep
         return None
     if may_hide_something(content, known, has_calls=bool(calls)):
         return None
-    return _reply(calls, visible(content), "", finish, None, (), usage_under(body), served_in(body), NOTHING)
+    # An ordinary body has its counts under "usage" only; 39 calls are saved where it reports none.
+    usage = usage_in(body) if body.get("usage") is not None else _NO_USAGE
+    return _reply(calls, visible(content), "", finish, None, (), usage, served_in(body), NOTHING)
 
 
 def _only_choice(body: Mapping[str, Json]) -> Mapping[str, Json] | None:
@@ -121,8 +127,6 @@ def ordinary_calls(listed: Json, known: Collection[str], max_depth: int) -> tupl
     >>> ordinary_calls([entry], {"ping"}, max_depth=64)[0].id
     'call_a'
     >>> ordinary_calls([entry], {"pong"}, max_depth=64)
-
-    :param known: the names of tools that there are
     """
     if not isinstance(listed, list):
         return None

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.numbered_objects import in_order
+from toolreel_core._jsontext.trees import in_order
+from toolreel_core._replies.classification import says_what_went_wrong
 from toolreel_core._replies.errors import Problem, bare_error, error_in, in_list
-from toolreel_core._replies.finish_reason import says_what_went_wrong
 from toolreel_core._replies.warnings import WarningCode
 
 _NESTED: Final = ("provider", "response", "result", "data")

@@ -17,19 +17,16 @@ from returns.result import Result
 from toolreel_core._jsontext.canonical import Json, damaged, either, read, read_tolerant
 from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
-from toolreel_core._replies.classification import Heard, judged
-from toolreel_core._replies.content import content_of
+from toolreel_core._replies.classification import Heard, finish_of, judged
+from toolreel_core._replies.content import content_of, of_message, reasoning_in
 from toolreel_core._replies.errors import Problem
 from toolreel_core._replies.fast_path import ordinary_reply
-from toolreel_core._replies.finish_reason import finish_of
 from toolreel_core._replies.message import FoundMessage, as_documented, find_message
-from toolreel_core._replies.opaque_fields import of_message, reasoning_in
-from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
-from toolreel_core._replies.usage import served_in, usage_in
 from toolreel_core._replies.warnings import WarningCode
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.unread import has_think_tags
+from toolreel_core._text_calls.catalogue import has_think_tags
 from toolreel_core._tools.surface import ToolSurface
 
 _BLANK: Final = "\ufeff \t\r\n"

@@ -129,7 +129,11 @@ class _Compiler:
             case "allOf" | "anyOf":
                 _require(bool(_list(value)))
                 checks = [self.check(each, level) for each in _list(value)]
-                return _all_of(checks) if keyword == "allOf" else _any_of(checks)
+                return (
+                    _all_of(checks)
+                    if keyword == "allOf"
+                    else lambda value: any(each(value) for each in checks)
+                )
             case "$ref":
                 return self._part(value, level)
             case "oneOf" | "prefixItems":
@@ -174,10 +178,6 @@ def _all_of(checks: Sequence[Check]) -> Check:
             return lambda value: all(check(value) for check in checks)
 
 
-def _any_of(checks: Sequence[Check]) -> Check:
-    return lambda value: any(check(value) for check in checks)
-
-
 def _items(check: Check) -> Check:
     return lambda value: not isinstance(value, list) or all(map(check, value))
 
@@ -210,10 +210,6 @@ def _enum(choices: Json) -> Check:
     _require(_SCALARS.issuperset(map(type, _list(choices))))
     known = frozenset((type(choice) is bool, choice) for choice in _list(choices))  # to Python, True is 1
     return lambda value: type(value) in _SCALARS and (type(value) is bool, value) in known
-
-
-def _const(only: Json) -> Check:
-    return _enum([only])
 
 
 def _pattern(pattern: Json) -> Check:
@@ -251,7 +247,7 @@ _ALONE: Final[Mapping[str, Callable[[Any], Check]]] = {
     "$schema": _schema,
     "type": _type,
     "enum": _enum,
-    "const": _const,
+    "const": lambda only: _enum([only]),
     "uniqueItems": _unique,
     "pattern": _pattern,
     "minLength": partial(_size, str, ge),

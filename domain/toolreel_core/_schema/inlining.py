@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
-from toolreel_core._schema.references import Place, References, schemas_in
-from toolreel_core._schema.walk import changed_within
+from toolreel_core._schema.walk import Place, References, changed_within, schemas_in
 
 Endless: TypeAlias = Literal["keep", "cut"]
 """Treatment of recursive definitions: keep references to them, or cut them to a bare type."""
@@ -55,7 +54,8 @@ def inlined(schema: Tree, *, endless: Endless) -> Tree:
     """
     references = References(schema)
     places = references.within(schema)
-    if len(places) > _MOST_PLACES or _has_inner_id(schema):
+    has_inner_id = any("$id" in part for part in schemas_in(schema) if part is not schema)
+    if len(places) > _MOST_PLACES or has_inner_id:
         return schema
     kept = {place for place in places if endless == "keep" and references.is_endless(place)}
     start = schema if endless == "keep" else _body(schema)
@@ -79,10 +79,7 @@ class _Writing:
     """Bytes of what stands at a place."""
 
     def written(self, schema: Json, above: tuple[Place, ...], depth: int = 0) -> Json:
-        """A schema without references.
-
-        :param above: the places whose content is being written
-        """
+        """A schema without references."""
         if not isinstance(schema, Mapping):
             return schema
         if depth > _DEEPEST:
@@ -126,10 +123,6 @@ def _cut(target: Json) -> dict[str, Json]:
 def _body(schema: Tree) -> dict[str, Json]:
     """A schema without the definitions that it brings along."""
     return {keyword: value for keyword, value in schema.items() if keyword not in _HOLDERS}
-
-
-def _has_inner_id(schema: Tree) -> bool:
-    return any("$id" in part for part in schemas_in(schema) if part is not schema)
 
 
 def _with_needed_definitions(schema: Tree) -> Tree:

@@ -1,24 +1,16 @@
-"""How a run behaves, as data: modes, limits and policies, validated once."""
+"""Settings of the loop: modes, limits and policies, validated once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.setting_checks import (
-    changed,
-    check_choice,
-    check_count,
-    check_keys,
-    check_switch,
-    check_text,
-    named,
-)
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.checks import changed, check_keys, check_registered, check_settings
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._settings.token_estimates import estimator
@@ -26,16 +18,16 @@ from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
 from toolreel_core._transforms import KINDS, transform
 
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
-"""``relaxed``: a run may do without tools; ``enforced``: at least one call, else ``no_tool_calls``;
-``disabled``: tools are never sent, and calls that come anyway are ignored."""
+"""``enforced``: at least one tool call, else the run ends as ``no_tool_calls``; ``disabled``: tools are never
+sent, and calls are ignored."""
 
 ToolFailurePolicy: TypeAlias = Literal["fatal", "tolerated"]
-"""What an enforced run makes of failed tools: ``fatal``, it ends as ``tool_error`` if the last result
-of any tool is a failure; ``tolerated``, one success is enough."""
+"""Failed tools in an enforced run. ``fatal``: if the last result of any tool is a failure, the run ends as
+``tool_error``; ``tolerated``: one success is enough."""
 
 TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
-"""Which tools a call may run that was read from text: ``all``; ``approved``, all, but somebody is asked
-before one that is not declared read-only; ``read_only``, those that are declared so, and no other."""
+"""Tools that a call in text may run. ``approved``: all, but those that are not read-only need approval;
+``read_only``: only tools declared read-only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,115 +42,100 @@ class LoopConfig:
     max_turns: int = 12
     """Turns of the model before the run ends as ``max_turns``; retries of a turn do not count."""
     max_tool_calls_per_turn: int | None = None
-    """Calls of one reply that are heard, the rest are ignored; 1 if the request says
-    ``parallel_tool_calls: false`` and nothing is set here."""
+    """Maximum calls of one reply; 1 if this is unset and the request has ``parallel_tool_calls: false``."""
     max_tool_args_bytes: int = 200_000
     """UTF-8 bytes of a call's arguments, as the model wrote them, that may reach a tool."""
     max_tool_output_bytes: int = 200_000
     """UTF-8 bytes of a tool's output that may reach the model."""
     max_argument_depth: int = 64
-    """Levels of nesting in a call's arguments; at most what can be read back, 128."""
+    """Maximum levels of nesting in a call's arguments; at most 128."""
     max_tool_definitions_count: int = 128
     """Tools that may be sent to the model; those that are not exposed do not count."""
     max_tool_definitions_bytes: int = 200_000
     """UTF-8 bytes of the ``tools`` array that may be sent."""
     null_for_optional_is_absent: bool = False
-    """Leave out an argument that is ``null`` where the schema neither takes null nor needs it."""
+    """Drop an argument that is ``null`` if the schema neither accepts null nor requires it."""
     max_total_tokens: int | None = None
-    """Tokens, as far as the provider counts them, before the run ends as ``budget``."""
+    """Maximum tokens, as counted by the provider; then the run ends as ``budget``."""
     max_cost: float | None = None
-    """What the provider says it charges, in its currency, before the run ends as ``budget``."""
+    """Maximum cost, as reported by the provider in its currency; then the run ends as ``budget``."""
     max_wall_ms: int | None = None
-    """Milliseconds since the start, by the times on events, before the run ends as ``budget``."""
+    """Maximum milliseconds since the start, by the times on events; then the run ends as ``budget``."""
     max_tool_calls: int | None = None
-    """Calls that may reach a tool before the run ends as ``budget``."""
+    """Maximum calls that reach a tool; then the run ends as ``budget``."""
     repetition_warn: int | None = 3
-    """The same call with the same result that often in a row: the model is warned."""
+    """Warn the model after this many equal calls in a row with the same result."""
     repetition_stop: int | None = 5
-    """That often: the run ends as ``repeated_call``."""
+    """End the run as ``repeated_call`` after this many."""
     nudge_no_tool_calls: int = 0
-    """How often a model is asked again that answers without a successful call in an enforced
-    run, or whose calls as text could not be read."""
+    """How often to ask again after a reply without a successful call in an enforced run, or with an
+    unreadable call."""
     require_first_call: bool = False
-    """Ask with ``tool_choice: required`` until a call succeeds, in an enforced run and where the provider
-    is known to support it."""
+    """Send ``tool_choice: required`` until a call succeeds, in enforced runs and if the provider supports
+    it."""
     fix_empty_final: bool = True
-    """Ask once more when the final text after tools is empty."""
+    """Ask again if the final text after tools is empty."""
     fix_empty_final_disable_tools: bool = True
-    """Send no tools with that question."""
+    """Send that request without tools."""
     fix_empty_final_text: str = "Now answer in words: what is the result?"
     final_stream: bool = False
-    """Have replies streamed where the model can call no tools: in a chat, and in the turn after tools."""
+    """Stream replies to requests without tools."""
     max_tries: int = 3
     """Attempts of one request, including the first, when failures are retryable."""
     retry_base_ms: int = 1_000
     """Milliseconds before the first retry, doubled for each further one, with jitter from the seed."""
     retry_cap_ms: int = 60_000
-    """The longest wait; a server that asks for more with Retry-After ends the run instead."""
+    """Maximum delay; a longer Retry-After ends the run."""
     fallback_without_tools: bool = False
-    """Go on without tools, in relaxed mode, when the server refuses them."""
+    """In relaxed mode, continue without tools if the server rejects them."""
     parallel_tools: bool = False
-    """Run calls of one reply at the same time if all their tools are declared read-only."""
+    """Run consecutive calls to read-only tools concurrently."""
     context_window_tokens: int | None = None
-    """The model's window; a request that would not fit is shortened, or ends the run as
-    ``context_overflow``."""
+    """The model's context window; a longer history is shortened, or the run ends as ``context_overflow``."""
     reserved_response_tokens: int = 0
-    """What of the window is kept for the reply."""
+    """Tokens of the window to reserve for the reply."""
     estimator: str = "bytes_per_4"
-    """Name of the function that estimates how many tokens a text has."""
+    """Name of the function that estimates the tokens of a text."""
     history_policies: tuple[str, ...] = ()
-    """What may be dropped or shortened when the window is full, in the order in which it is tried.
-
-    The plan checks that these exist, since policies are about messages, of which settings know nothing."""
+    """Names of the policies that shorten a history, in order; the plan checks that they exist."""
     argument_repairs: ArgumentRepairs = "safe"
-    """How far a reply that is not as documented is mended: ``strict``, not at all, as a control group;
-    ``safe``, nothing that was cut; ``lenient``, also guesses at what was meant."""
+    """Repair of malformed replies. ``strict``: none; ``safe``: nothing truncated; ``lenient``: guesses
+    too."""
     text_dialects: tuple[str, ...] = ()
-    """Ways of writing a tool call as text that are read as calls; none unless asked for. ``marked`` stands
-    for all those that nothing but a call looks like."""
+    """Dialects of tool calls in text to read; ``marked`` stands for all that no other text resembles."""
     untrusted_tools: tuple[str, ...] = ()
-    """Names or patterns, such as ``mcp_*``, of tools that return what strangers wrote; their results are
-    told to be data."""
+    """Names or patterns (``mcp_*``) of tools that return third-party text; a notice tells the model so."""
     dialects_in_reasoning: bool = False
-    """Read them in the reasoning too, where a reply has nothing else."""
+    """Search the reasoning too if the reply has nothing else."""
     text_calls_for: TextCallsFor = "all"
-    """What such a call may run: who can make a model repeat a text can make it call tools that way."""
+    """What a call in text may run: text that the model repeats may be injected."""
     message_transforms: tuple[str, ...] = ()
-    """Named functions that each message passes on its way out, in order."""
+    """Names of the transforms of each message that is sent, in order."""
     tool_transforms: tuple[str, ...] = ()
-    """The same for each entry of the ``tools`` that are sent."""
+    """Names of the transforms of each entry of ``tools``."""
     response_transforms: tuple[str, ...] = ()
-    """The same for each response body, before it is read."""
+    """Names of the transforms of each response body, before it is read."""
     tool_call_transforms: tuple[str, ...] = ()
-    """The same for each call entry of a response."""
+    """Names of the transforms of each call entry of a response."""
     tool_result_transforms: tuple[str, ...] = ()
-    """The same for each result, before it is written to the history."""
+    """Names of the transforms of each result, before it joins the history."""
 
     def __post_init__(self) -> None:
-        for key, least in _MINIMA.items():
-            check_count(key, getattr(self, key), least, optional=key in _OPTIONAL)
-        for key, allowed in _CHOICES.items():
-            check_choice(key, getattr(self, key), allowed)
-        for key in _TEXTS:
-            check_text(key, getattr(self, key))
-        for key in _SWITCHES:
-            check_switch(key, getattr(self, key))
+        check_settings(self, _MINIMA)
         self._check_cost()
         self._check_consistency()
         self._check_names()
 
     def _check_names(self) -> None:
-        for key in _NAMES:
-            object.__setattr__(self, key, named(key, getattr(self, key)))
         dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
         object.__setattr__(self, "text_dialects", tuple(dict.fromkeys(chain.from_iterable(dialects))))
         for name in self.text_dialects:
             if name not in DIALECTS:
                 raise ConfigError(f"text_dialects: {unknown_name('dialect', name, DIALECTS)}")
-        _check_registered("estimator", (self.estimator,), estimator)
+        check_registered("estimator", (self.estimator,), estimator)
         for kind in KINDS:
             key = f"{kind}_transforms"
-            _check_registered(key, getattr(self, key), partial(transform, kind))
+            check_registered(key, getattr(self, key), partial(transform, kind))
 
     def _check_cost(self) -> None:
         """Check the cost and store it as a float: 1 and 1.0 must give equal plans equal digests."""
@@ -166,10 +143,8 @@ class LoopConfig:
         if cost is None:
             return
         if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
-            off = "or nothing to turn it off"
-            raise ConfigError(
-                f"max_cost: expected a number above 0 and up to {_MAX_COST}, {off}, got {cost!r}"
-            )
+            expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
+            raise ConfigError(f"max_cost: expected {expected}, got {cost!r}")
         object.__setattr__(self, "max_cost", float(cost))
 
     def _check_consistency(self) -> None:
@@ -210,78 +185,13 @@ class LoopConfig:
         return changed(self)
 
 
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "tool_use_mode": get_args(ToolUseMode),
-    "tool_failure_policy": get_args(ToolFailurePolicy),
-    "argument_repairs": get_args(ArgumentRepairs),
-    "text_calls_for": get_args(TextCallsFor),
-}
-
-_TEXTS: Final = ("fix_empty_final_text", "estimator")
-
-_NAMES: Final = (
-    "history_policies",
-    "text_dialects",
-    "untrusted_tools",
-    "message_transforms",
-    "tool_transforms",
-    "response_transforms",
-    "tool_call_transforms",
-    "tool_result_transforms",
-)
-
-_SWITCHES: Final = (
-    "require_first_call",
-    "final_stream",
-    "dialects_in_reasoning",
-    "fix_empty_final",
-    "fix_empty_final_disable_tools",
-    "fallback_without_tools",
-    "parallel_tools",
-    "null_for_optional_is_absent",
-)
-
-_MINIMA: Final[Mapping[str, int]] = {
-    "max_turns": 1,
-    "max_tool_calls_per_turn": 1,
-    "max_tool_args_bytes": 1,
-    "max_tool_output_bytes": 1,
-    "max_argument_depth": 1,
-    "max_tool_definitions_count": 1,
-    "max_tool_definitions_bytes": 1,
-    "max_total_tokens": 1,
-    "max_wall_ms": 1,
-    "max_tool_calls": 1,
+_MINIMA: Final = {
     "repetition_warn": 2,
     "repetition_stop": 2,
     "nudge_no_tool_calls": 0,
-    "max_tries": 1,
     "retry_base_ms": 0,
     "retry_cap_ms": 0,
-    "context_window_tokens": 1,
     "reserved_response_tokens": 0,
 }
-"""The minimum of each count."""
-
+"""The minimum of each count for which it is not 1."""
 _MAX_COST: Final = 1_000_000_000
-
-_OPTIONAL: Final = frozenset(
-    {
-        "max_tool_calls_per_turn",
-        "max_total_tokens",
-        "max_wall_ms",
-        "max_tool_calls",
-        "repetition_warn",
-        "repetition_stop",
-        "context_window_tokens",
-    }
-)
-"""The counts that ``None`` turns off."""
-
-
-def _check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
-    for name in names:
-        try:
-            find(name)
-        except ConfigError as error:
-            raise ConfigError(f"{key}: {error}") from None

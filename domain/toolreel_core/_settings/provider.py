@@ -1,24 +1,23 @@
-"""What an endpoint takes and wants, as data; everything unknown has the careful default.
+"""Settings of a provider: what its endpoint supports and requires. Unknown settings have safe defaults.
 
-The words are those of the quirks that users of many providers have written down; where each was
-seen stands with the presets that set it.
+The presets that set them cite where each quirk was seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
-from toolreel_core._internal.setting_checks import changed, check_choice, check_keys, check_switch, check_text
+from toolreel_core._internal.checks import changed, check_keys, check_settings
 from toolreel_core._jsontext.canonical import Json
 
 Support: TypeAlias = Literal["yes", "no", "unknown"]
-"""``unknown``: sent if the plan itself asks for it, but not for a preset's sake."""
+"""``unknown``: sent if the plan asks for it, but not if only a preset does."""
 
 ReasoningReplay: TypeAlias = Literal["verbatim", "current_turn", "never"]
-"""Which assistant messages go back with the provider's own fields: all; those since the latest user
-message, as DeepSeek, Qwen and Gemini advise; none, since DeepSeek R1 refuses them."""
+"""The assistant messages that are sent back with provider-specific fields: all; those since the last user
+message, as DeepSeek, Qwen and Gemini advise; or none, since DeepSeek R1 rejects them."""
 
 ReasoningRequiredOn: TypeAlias = Literal["none", "tool_turns", "all_assistant"]
 SignatureChannel: TypeAlias = Literal["none", "extra_content", "reasoning_details"]
@@ -29,69 +28,64 @@ SchemaTransform: TypeAlias = Literal["none", "inline_defs", "gemini_subset", "st
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider, as far as a run has to know it.
+    """The settings of one provider.
 
-    :raises ConfigError: if a value is none that is allowed; the text names the key
+    :raises ConfigError: if a value is not allowed; the text names the key
     """
 
     name: str = ""
     supports_tools: Support = "unknown"
-    """With ``no``, tools are never sent."""
+    """If ``no``, tools are never sent."""
     supports_parallel_tool_calls: Support = "unknown"
-    """Whether the body may say ``parallel_tool_calls``."""
+    """Support for ``parallel_tool_calls`` in the body."""
     supports_required: Support = "unknown"
-    """Whether the body may say ``tool_choice: required``."""
+    """Support for ``tool_choice: required``."""
     supports_required_while_thinking: Support = "unknown"
     supports_response_format: Support = "unknown"
     supports_stream_options: Support = "unknown"
-    """Whether a streamed request may ask for the usage."""
+    """Whether a streamed request may ask for usage."""
     thinking: bool = False
-    """The model thinks in this run."""
+    """Whether the model thinks in this run."""
     reasoning_field: str = ""
-    """The field in which reasoning text goes back; empty: that in which it came."""
+    """The field for reasoning text that is sent back; empty: the one it came in."""
     reasoning_replay: ReasoningReplay = "verbatim"
     reasoning_required_on: ReasoningRequiredOn = "none"
-    """The assistant messages that are refused without reasoning."""
+    """The assistant messages that the provider rejects without reasoning."""
     reasoning_placeholder: str = ""
-    """What stands in where it is required and there is none."""
+    """Sent where reasoning is required and missing."""
     signature_channel: SignatureChannel = "none"
-    """Where the thought signatures of Gemini stand: in the call's ``extra_content``, which gets the
-    documented placeholder where a foreign history has none, or in OpenRouter's ``reasoning_details``, of
-    which Gemini's go back only if they are encrypted."""
+    """Where Gemini's thought signatures are: in the call's ``extra_content`` (a missing one gets the
+    documented placeholder), or in OpenRouter's ``reasoning_details``, of which only encrypted ones are
+    sent back."""
     pin_upstream: bool = False
-    """Stay with the upstream provider that gave the first reply: signatures are worth nothing elsewhere."""
+    """Stay with the upstream provider of the first reply: signatures are valid nowhere else."""
     tool_turn_content: ToolTurnContent = "empty"
-    """The ``content`` beside tool calls: ``""``, ``null``, absent, or a space."""
+    """The ``content`` next to tool calls: ``""``, ``null``, absent, or a space."""
     drop_empty_assistant: bool = True
-    """Leave out assistant messages with neither text nor calls."""
+    """Drop assistant messages with neither text nor calls."""
     assistant_after_tool: bool = False
-    """Put a short assistant message between a tool result and a user message."""
+    """Insert a short assistant message between a tool result and a user message."""
     single_leading_system: bool = False
     """Join all system messages into one at the beginning."""
     tool_result_name: bool = False
-    """Name the tool in its result."""
+    """Add the tool's name to its result."""
     id_style: IdStyle = "keep"
-    """The form of call ids; one that has it already goes out as it is."""
+    """The format of call ids; an id that already has it is sent unchanged."""
     schema_transform: SchemaTransform = "none"
-    """What happens to the tools' schemas on their way out."""
+    """The transform of the tools' schemas."""
     max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = ""
-    """The name of the output limit; empty: that which the plan uses."""
+    """The name of the output limit; empty: the one that the plan uses."""
     temperature_rule: Literal["free", "drop", "max1"] = "free"
-    """Send ``temperature`` as it is, not at all, or at most 1."""
+    """Send ``temperature`` unchanged, not at all, or at most 1."""
     special_token_guard: bool = False
-    """Take the power from a chat template's control tokens in tool results, as they go out."""
+    """Neutralise the chat template's control tokens in tool results."""
 
     def __post_init__(self) -> None:
-        for key in _TEXTS:
-            check_text(key, getattr(self, key))
-        for key in _SWITCHES:
-            check_switch(key, getattr(self, key))
-        for key, allowed in _CHOICES.items():
-            check_choice(key, getattr(self, key), allowed)
+        check_settings(self, {})
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> Provider:
-        """A provider of which only this is known.
+        """The defaults with these changes.
 
         >>> Provider.of({"id_stile": "kimi"})
         Traceback (most recent call last):
@@ -114,30 +108,14 @@ class Provider:
         known = self.supports_required_while_thinking if self.thinking else self.supports_required
         return known == "yes"
 
-
-_TEXTS: Final = ("name", "reasoning_field", "reasoning_placeholder")
-_SWITCHES: Final = (
-    "thinking",
-    "pin_upstream",
-    "drop_empty_assistant",
-    "assistant_after_tool",
-    "single_leading_system",
-    "tool_result_name",
-    "special_token_guard",
-)
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "supports_tools": get_args(Support),
-    "supports_parallel_tool_calls": get_args(Support),
-    "supports_required": get_args(Support),
-    "supports_required_while_thinking": get_args(Support),
-    "supports_response_format": get_args(Support),
-    "supports_stream_options": get_args(Support),
-    "reasoning_replay": get_args(ReasoningReplay),
-    "reasoning_required_on": get_args(ReasoningRequiredOn),
-    "signature_channel": get_args(SignatureChannel),
-    "tool_turn_content": get_args(ToolTurnContent),
-    "id_style": get_args(IdStyle),
-    "schema_transform": get_args(SchemaTransform),
-    "max_tokens_field": ("", "max_tokens", "max_completion_tokens"),
-    "temperature_rule": ("free", "drop", "max1"),
-}
+    def support(self, option: str) -> Support:
+        """Support for an option of the request; ``yes`` for those that all providers take."""
+        match option:
+            case "parallel_tool_calls":
+                return self.supports_parallel_tool_calls
+            case "response_format":
+                return self.supports_response_format
+            case "stream_options":
+                return self.supports_stream_options
+            case _:
+                return "yes"

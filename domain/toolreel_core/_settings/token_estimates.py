@@ -1,32 +1,30 @@
-"""About how many tokens a text has: pure functions by name, so that a configuration can say which counts.
+"""Token estimators: pure functions by name, so that a configuration can name one.
 
-Four bytes a token is a fair guess for English and JSON, and errs on the careful side for most other
-scripts. Who needs the exact figure registers the model's own tokenizer:
-``toolreel.presets._tokenizer``. An estimate decides whether a request is sent, so the same name has to
-mean the same function wherever a run is replayed.
+Four bytes a token is a fair guess for English and JSON, and errs on the safe side for most other scripts.
+For exact counts, register the model's own tokenizer with ``toolreel.presets``. An estimate decides whether a
+request is sent, so a name must mean the same function wherever a run is replayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from toolreel_core._internal.registry import Registry
+from toolreel_core._internal.names import Registry
 
 Estimator: TypeAlias = Callable[[str], int]
-"""From a text to its tokens; it only computes, and never raises."""
+"""Returns the number of tokens of a text; pure, and never raises."""
 
 _BYTES_PER_TOKEN: Final = 4
 _ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
 
 
-def register_estimator(name: str, estimate: Estimator, *, about: str = "") -> None:
+def register_estimator(name: str, estimate: Estimator) -> None:
     """Give an estimator a name.
 
-    :param about: one sentence for listings
-    :raises ConfigError: if the name is taken, or is none
+    :raises ConfigError: if the name is taken or invalid
     """
-    _ESTIMATORS.add(name, estimate, about)
+    _ESTIMATORS.add(name, estimate)
 
 
 def estimator(name: str) -> Estimator:
@@ -35,14 +33,9 @@ def estimator(name: str) -> Estimator:
     >>> estimator("bytes_per_4")("twelve bytes")
     3
 
-    :raises ConfigError: if there is none; it names the nearest
+    :raises ConfigError: if there is none, with the nearest name
     """
     return _ESTIMATORS[name]
-
-
-def estimators() -> Mapping[str, str]:
-    """The names of all estimators, each with what it does."""
-    return _ESTIMATORS.about()
 
 
 def bytes_per_4(text: str) -> int:
@@ -50,4 +43,4 @@ def bytes_per_4(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 
-register_estimator("bytes_per_4", bytes_per_4, about="A quarter of the UTF-8 bytes, rounded up.")
+register_estimator("bytes_per_4", bytes_per_4)

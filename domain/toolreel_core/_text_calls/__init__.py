@@ -1,7 +1,5 @@
 """Tool calls written as text: the dialects of many models, read by one scanner.
 
 ``parse`` is the entry point. A dialect is data in ``catalogue``, its openers are in ``markers``, and a small
-decoder in ``formats/`` reads what follows an opener.
+decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads messages without markers.
 """
-
-__all__: list[str] = []

@@ -1,17 +1,145 @@
-"""Results of decoding the text after an opener.
+"""The input of a decoder and its result.
 
-:class:`Calls` and :class:`Broken` are calls and failed calls, :class:`Frame` is a message header, and
-``None`` is ordinary text: a marker without a well-formed call after it is prose.
+A decoder reads the text after an opener, given a :class:`Source`. :class:`Calls` and :class:`Broken` are
+calls and failed calls, :class:`Frame` is a message header, and ``None`` is ordinary text: a marker without
+a well-formed call after it is prose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import re
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, read
-from toolreel_core._text_calls.source import Source
+from toolreel_core._jsontext.json_repair import SearchedText
+from toolreel_core._jsontext.trees import pointed, tree_at
+
+_NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
+"""Prefixes that OpenAI's and Google's models put before tool names."""
+_ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Names and argument schemas of the tools that a model may call."""
+
+    names: frozenset[str]
+    schemas: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The JSON Schema of each tool's arguments; a tool may be without one."""
+
+    def named(self, raw: str) -> str:
+        """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed.
+
+        >>> offered = Offered(frozenset({"ping"}))
+        >>> offered.named(' "functions.ping" '), offered.named("functions.pong"), offered.named("Ping")
+        ('ping', 'functions.pong', 'Ping')
+        """
+        name = raw.strip().strip("\"'`").strip()
+        if name in self.names:
+            return name
+        for namespace in _NAMESPACES:
+            rest = name.removeprefix(namespace)
+            if rest != name and rest in self.names:
+                return rest
+        return name
+
+    def beginning(self, text: str) -> str:
+        """The longest known name that a text begins with; empty if there is none."""
+        return max((name for name in self.names if text.startswith(name)), key=len, default="")
+
+    def parameters(self, name: str) -> Mapping[str, Json]:
+        """The schema of each parameter of a tool."""
+        return tree_at(self.schemas, name, "properties")
+
+    def parameter(self, name: str, key: str) -> Json:
+        """The schema of one parameter, whose references are followed; null if there is none.
+
+        >>> unit = {"properties": {"unit": {"$ref": "#/$defs/Unit"}}, "$defs": {"Unit": {"type": "string"}}}
+        >>> Offered(frozenset({"ping"}), {"ping": unit}).parameter("ping", "unit")
+        {'type': 'string'}
+        """
+        return self.meant(name, self.parameters(name).get(key))
+
+    def meant(self, name: str, schema: Json) -> Json:
+        """A schema inside a tool's schema, with its references resolved.
+
+        The references of its alternatives are resolved too, but not deeper; each reference once, since they
+        may be recursive.
+        """
+        return _meant(schema, self.schemas.get(name), set())
+
+    def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
+        """Whether all required parameters of a tool are given."""
+        schema = self.schemas.get(name)
+        required = schema.get("required") if isinstance(schema, Mapping) else None
+        return not isinstance(required, Sequence) or all(key in given for key in required)
+
+    def taking(self, given: Mapping[str, Json]) -> str:
+        """The only tool that accepts these arguments; empty if there is none or more than one."""
+        fitting = [
+            name
+            for name in sorted(self.names & self.schemas.keys())
+            if given.keys() <= self.parameters(name).keys() and self.satisfied(name, given)
+        ]
+        return fitting[0] if len(fitting) == 1 else ""
+
+
+def _meant(schema: Json, root: Json, seen: set[str]) -> Json:
+    if not isinstance(schema, Mapping):
+        return schema
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference not in seen:
+        seen.add(reference)
+        target = _meant(pointed(root, reference), root, seen)
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**target, **beside} if isinstance(target, Mapping) else beside
+    followed = {
+        key: [_meant(option, root, seen) for option in options]
+        for key in _ALTERNATIVES
+        if isinstance(options := schema.get(key), Sequence) and not isinstance(options, str)
+    }
+    return {**schema, **followed} if followed else schema
+
+
+@dataclass(frozen=True, slots=True)
+class Source(SearchedText):
+    """A text to search, the tools that exist, and the enabled dialects."""
+
+    offered: Offered
+    enabled: AbstractSet[str]
+    """The dialects to look for."""
+    cut: bool
+    """Whether the text was truncated, so that an unclosed call may be incomplete."""
+    _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
+        default_factory=dict[re.Pattern[str], "tuple[int, re.Match[str] | None]"], init=False, compare=False
+    )
+
+    def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
+        """The next match of a pattern, cached: repeated searches for one closer stay linear.
+
+        :param pattern: without look-behind, because a cached match may have been found from an earlier start
+        """
+        searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
+        if searched_from <= start and (found is None or start <= found.start()):
+            return found
+        found = pattern.search(self.text, start)
+        self._matches[pattern] = (start, found)
+        return found
+
+    def of(self, text: str) -> Source:
+        """Another text, complete, with the same tools and dialects."""
+        return Source(text, self.offered, self.enabled, cut=False)
+
+    def prefer(self, *dialects: str) -> str:
+        """The first of these dialects that is enabled, or else just the first.
+
+        One opener may belong to several dialects; a call gets the name of an enabled one.
+        """
+        return next((dialect for dialect in dialects if dialect in self.enabled), dialects[0])
+
 
 MAX_DEPTH = 64
 """Levels of nesting in the arguments of a call."""

@@ -9,23 +9,28 @@ from functools import partial
 from typing import Final
 
 from toolreel_core._text_calls.decoder import Decoder
-from toolreel_core._text_calls.formats.functions import function, invoke, xai
-from toolreel_core._text_calls.formats.gemma import function_gemma, gemma4
+from toolreel_core._text_calls.formats.elements import function, invoke, xai
+from toolreel_core._text_calls.formats.function_notation import (
+    PYTHON_OPENERS,
+    function_gemma,
+    gemma4,
+    llama,
+    python_block,
+)
 from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
-from toolreel_core._text_calls.formats.json_blocks import JSON_OPENERS, json_decoder
-from toolreel_core._text_calls.formats.kimi_xtml import xtml_call, xtml_channel
-from toolreel_core._text_calls.formats.minimax_m3 import TAG_TOKEN, minimax_m3
-from toolreel_core._text_calls.formats.named import (
+from toolreel_core._text_calls.formats.json_blocks import (
     CALL_BEGIN,
+    JSON_OPENERS,
     deepseek_or_kimi,
     flower,
+    json_decoder,
     mistral,
     plamo,
     solar,
 )
-from toolreel_core._text_calls.formats.pythonic import PYTHON_OPENERS, llama, python_block
+from toolreel_core._text_calls.formats.token_tags import TAG_TOKEN, minimax_m3, xtml_call, xtml_channel
 from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
-from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
+from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 
 
 @dataclass(frozen=True, slots=True)

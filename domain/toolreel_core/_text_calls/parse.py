@@ -17,23 +17,24 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, JsonText
-from toolreel_core._text_calls.decoder import Found, Rejection
-from toolreel_core._text_calls.known_tools import Offered
-from toolreel_core._text_calls.quotations import was_said
-from toolreel_core._text_calls.reasoning import Thoughts, thoughts
-from toolreel_core._text_calls.remainder import Remainder, remainder
-from toolreel_core._text_calls.scanner import Scan, Span, scan
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.whole_message.code import python_list, tool_code
-from toolreel_core._text_calls.whole_message.json_message import (
+from toolreel_core._text_calls.decoder import Found, Offered, Rejection, Source
+from toolreel_core._text_calls.quotations import Thoughts, thoughts, was_said
+from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
+from toolreel_core._text_calls.whole_message import (
+    Whole,
+    WholeReader,
     action_fence,
     begins_a_call,
+    functionary,
     json_fence,
     json_message,
+    name_and_json,
+    python_list,
+    react,
+    tool_code,
+    tool_tags,
+    without_tokens,
 )
-from toolreel_core._text_calls.whole_message.reader import Whole, WholeReader, without_tokens
-from toolreel_core._text_calls.whole_message.tags import tool_tags
-from toolreel_core._text_calls.whole_message.text import functionary, name_and_json, react
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024

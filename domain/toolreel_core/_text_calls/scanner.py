@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._text_calls.decoder import Broken, Calls, Found, Frame, Reading, Rejection
+from toolreel_core._text_calls.decoder import Broken, Calls, Found, Frame, Reading, Rejection, Source
 from toolreel_core._text_calls.formats.harmony import glued, titled
 from toolreel_core._text_calls.formats.tool_call_tag import headless
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
-from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, was_said
-from toolreel_core._text_calls.source import Source
+from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, opener_of_thoughts, was_said
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
@@ -143,7 +142,9 @@ class Scan:
 
     def _take_calls(self, start: int, reading: Calls) -> None:
         text = self.source.text[start : reading.end]
-        if in_quotation_marks(self.source, start, start + len(text.rstrip())) or self._is_old(text):
+        if in_quotation_marks(self.source, start, start + len(text.rstrip())) or was_said(
+            text.strip(), self.earlier
+        ):
             self.rejected.append("quotation")
             self._add(start, reading.end, "quotation", "quotation")
             return
@@ -162,9 +163,6 @@ class Scan:
                 return token.end()
         self._add(mark.start(), mark.end(), "prose")
         return mark.end()
-
-    def _is_old(self, text: str) -> bool:
-        return was_said(text.strip(), self.earlier)
 
     def _opens_a_message(self, start: int) -> bool:
         """Whether only tokens are between this place and the message before."""
@@ -186,3 +184,68 @@ def scan(source: Source, earlier: Sequence[str] = ()) -> Scan:
     while mark := marks.search(source.text, position):
         position = found.step(mark.start())
     return found
+
+
+# Zero-width characters, and the blank and line break that byte-level tokenizers leak.
+_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
+_UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
+"""The beginning of a truncated tag at the end of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """The visible text, and the reasoning found in it."""
+
+    content: str
+    reasoning: str
+
+
+def remainder(scan: Scan) -> Remainder:
+    """The text outside the calls; without calls and frames, the unchanged text."""
+    said = "\n".join(scan.reasoning)
+    if not scan.calls:
+        frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
+        framed = any(span.kind == "frame" for span in frames)
+        return Remainder(_outside(scan.source.text, frames) if framed else scan.source.text, said)
+    removed = _removed(scan)
+    start = opener_of_thoughts(scan.source)
+    if 0 <= start <= removed[0].start:
+        said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
+        removed[0] = Span(0, removed[0].end, "debris")
+    return Remainder(_outside(scan.source.text, removed), said)
+
+
+def _removed(scan: Scan) -> list[Span]:
+    """The spans to remove; wrapper tags only next to a call or its debris, since prose may mention them."""
+    kept: list[Span] = []
+    group: list[Span] = []
+    for span in scan.spans:
+        if span.kind in {"quotation", "prose"}:
+            continue
+        if group and not _is_blank(scan.source.text[group[-1].end : span.start]):
+            kept.extend(_of_group(group))
+            group = []
+        group.append(span)
+    rest = Span(group[-1].end, len(scan.source.text), "debris") if group else None
+    if rest and _UNFINISHED.match(scan.source.text, rest.start):
+        group.append(rest)
+    return [*kept, *_of_group(group)]
+
+
+def _of_group(group: Sequence[Span]) -> list[Span]:
+    beside_call = any(span.kind in {"call", "debris", "frame"} for span in group)
+    return [span for span in group if beside_call or span.kind == "special"]
+
+
+def _outside(text: str, spans: Sequence[Span]) -> str:
+    parts: list[str] = []
+    start = 0
+    for span in spans:
+        parts.append(text[start : span.start])
+        start = span.end
+    parts.append(text[start:])
+    return " ".join(part.strip() for part in parts if not _is_blank(part))
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip().strip(_INVISIBLE).strip()

@@ -1,7 +1,7 @@
-"""Names of tools: the inner one, and the one under which a model sees the tool.
+"""Names of tools: the inner name, and the outward name that the model sees.
 
-Providers refuse names that do not fit ``^[a-zA-Z0-9_-]{1,64}$``. Inside, a name may say more, such as
-``files.read``: outward that is ``files_read``. Models write either, so either is understood.
+Providers reject names that do not match ``^[a-zA-Z0-9_-]{1,64}$``. An inner name such as ``files.read``
+becomes ``files_read``. Models write either, so both are accepted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.globs import fits
+from toolreel_core._internal.names import fits
 from toolreel_core._jsontext.digest import digest
 
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
@@ -24,9 +24,9 @@ _DIGITS: Final = 8
 
 
 def check_name(name: str) -> None:
-    """Make sure that a tool can have this inner name.
+    """Check an inner name.
 
-    :raises ConfigError: if it cannot
+    :raises ConfigError: if it is invalid
     """
     if not _INNER.fullmatch(name):
         raise ConfigError(
@@ -36,7 +36,7 @@ def check_name(name: str) -> None:
 
 @lru_cache(maxsize=1024)
 def outward_name(name: str) -> str:
-    """The name that goes to a provider, always the same for the same inner name.
+    """The name that is sent to a provider; the same inner name always gives the same one.
 
     >>> outward_name("files.read")
     'files_read'
@@ -50,10 +50,9 @@ def outward_name(name: str) -> str:
 
 
 def prefixed_name(*parts: str) -> str:
-    """The inner name of a tool that a source offers, such as an MCP server: its prefix before its own name.
+    """The inner name of a tool from a source such as an MCP server: a prefix and the tool's own name.
 
-    What an inner name cannot hold becomes ``_``; two names that become alike are told apart by nobody, and
-    a surface refuses them.
+    Invalid characters become ``_``; a surface rejects two names that become equal.
 
     >>> prefixed_name("mcp", "my files", "read.text")
     'mcp_my_files_read.text'
@@ -62,7 +61,7 @@ def prefixed_name(*parts: str) -> str:
 
 
 def shown(name: str) -> str:
-    """A name as it is told back: models make names up, some of them as long as a page.
+    """A name for error texts, shortened: models invent names as long as a page.
 
     >>> shown("files.read"), len(shown("x" * 9_000))
     ('files.read', 81)
@@ -71,7 +70,7 @@ def shown(name: str) -> str:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a tool of this inner name is meant by a pattern, in either form; ``*`` stands for any text.
+    """Whether a pattern matches an inner name or its outward form; ``*`` stands for any text.
 
     >>> matches("files.*", "files.read"), matches("files_*", "files.read"), matches("files", "files.read")
     (True, True, False)

@@ -19,10 +19,10 @@ from toolreel_core._jsontext.canonical import (
     canonical,
     either,
     parse,
+    plain_object,
     quote,
     read,
 )
-from toolreel_core._jsontext.fast import plain_object
 from toolreel_core._tools.faults import Fault, output_not_json, output_too_large
 from toolreel_core._tools.names import shown
 
@@ -109,7 +109,7 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
         return failed(tool_name, output_too_large(tool_name, size, limit))
     plain = plain_object(output, max_depth=MAX_DEPTH)
     if plain is not None:
-        return _of_object(tool_name, plain, untrusted=untrusted)
+        return _enveloped(tool_name, plain, untrusted=untrusted)
     return either(
         read(output)
         .map(lambda value: _enveloped(tool_name, value, untrusted=untrusted))
@@ -120,10 +120,6 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
 def _enveloped(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
     if not isinstance(value, Mapping):
         return Envelope(True, tool_name, canonical({"value": value}), (), (), untrusted)
-    return _of_object(tool_name, value, untrusted=untrusted)
-
-
-def _of_object(tool_name: str, value: Tree, *, untrusted: bool) -> Envelope:
     ok = value.get("ok")
     if isinstance(ok, bool) and value.keys() <= _KEYS:
         return _of_envelope(tool_name, ok, value, untrusted=untrusted)

@@ -1,24 +1,119 @@
-"""The tools of a run: their definitions, frozen as the model will see them."""
+"""The tools of a run: their definitions, frozen as the model sees them, and schemas of their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict, Unpack
+from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, sound
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse, quote, sound
 from toolreel_core._jsontext.digest import chain
+from toolreel_core._jsontext.trees import json_text
 from toolreel_core._schema.validation import check_schema
+from toolreel_core._schema.walk import changed_within
 from toolreel_core._tools.names import check_name, outward_name
-from toolreel_core._tools.parameters import SchemaLike, schema_text, schema_tree, sendable
+
+_DEFS: Final = "#/$defs/"
+
+
+class HasJsonSchema(Protocol):
+    """An object with a schema, such as pydantic's ``TypeAdapter``; only the method counts."""
+
+    def json_schema(self) -> Mapping[str, Any]:
+        """The schema."""
+        ...
+
+
+class HasModelJsonSchema(Protocol):
+    """A class with a schema, such as a pydantic model."""
+
+    def model_json_schema(self) -> Mapping[str, Any]:
+        """The schema."""
+        ...
+
+
+SchemaLike: TypeAlias = Mapping[str, Json] | HasJsonSchema | HasModelJsonSchema
+"""A schema, or an object that has one."""
+
+
+def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
+    """The schema as parsed JSON, with a reference at its root resolved.
+
+    :raises ConfigError: if there is no schema
+    """
+    if isinstance(given, Mapping):
+        return given
+    for method in ("model_json_schema", "json_schema"):
+        write = getattr(given, method, None)
+        if callable(write):
+            return opened(_written(write, f"{method}() of {given!r}"))
+    raise ConfigError(
+        f"{given!r} gives no schema; expected a JSON Schema as a mapping, "
+        "or something with json_schema() or model_json_schema()"
+    )
+
+
+def schema_text(tree: Mapping[str, Json]) -> JsonText:
+    """The canonical text of a schema.
+
+    :raises ConfigError: if a part of it is not JSON, with its place
+    """
+    return json_text(tree, "parameters")
+
+
+def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A schema with a reference at its root resolved.
+
+    msgspec, and pydantic for recursive models, put everything under ``$defs``; providers require
+    ``type: object`` at the root.
+
+    >>> opened({"$ref": "#/$defs/P", "$defs": {"P": {"type": "object"}}})
+    {'type': 'object'}
+    """
+    reference, parts = tree.get("$ref"), tree.get("$defs")
+    if not isinstance(reference, str) or not isinstance(parts, Mapping):
+        return tree
+    part = parts.get(reference.removeprefix(_DEFS))
+    if not isinstance(part, Mapping):
+        return tree
+    root = {**part, **{key: value for key, value in tree.items() if key not in {"$ref", "$defs"}}}
+    others = {name: value for name, value in parts.items() if name != reference.removeprefix(_DEFS)}
+    if quote(reference) in schema_text({**root, "$defs": others}):
+        return {**root, "$defs": parts}
+    return {**root, "$defs": others} if others else root
+
+
+def _written(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 - a method of anything
+    try:
+        tree = write()
+    except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema
+        why, _, _ = str(error).partition("\n")
+        hint = "; of a class, it has to be a class method" if isinstance(error, TypeError) else ""
+        raise ConfigError(f"{what} failed with {type(error).__name__}: {why}{hint}") from None
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{what} returned a {type(tree).__name__}; expected a JSON Schema as a mapping")
+    return tree
+
+
+def sendable(schema: Json) -> Json:
+    """A schema without empty ``required`` lists, at any depth; validators of older drafts reject those.
+
+    >>> sendable({"type": "object", "required": [], "default": {"required": []}})
+    {'type': 'object', 'default': {'required': []}}
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
+    return changed_within(kept, sendable)
+
 
 _NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
 _LIMITS: Final = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
 
 
 class ToolFlags(TypedDict, total=False):
-    """What a definition says beside name, words and schema: see the fields of :class:`ToolDefinition`."""
+    """Optional fields of :class:`ToolDefinition`."""
 
     read_only: bool
     polling: bool
@@ -32,9 +127,9 @@ class ToolFlags(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """One tool: what the model is told about it, and how it is run.
+    """One tool: its description for the model, and how to run it.
 
-    :raises ConfigError: if the name, the words, the schema or a limit cannot be used
+    :raises ConfigError: if the name, a text, the schema or a limit is invalid
     """
 
     name: str
@@ -44,24 +139,24 @@ class ToolDefinition:
     parameters: JsonText = _NO_PARAMETERS
     """JSON Schema (draft 2020-12) of the arguments, an object."""
     read_only: bool = False
-    """It changes nothing, so calls may run at the same time."""
+    """Changes nothing, so its calls may run concurrently."""
     polling: bool = False
-    """Being called again with the same arguments is its purpose."""
+    """Meant to be called repeatedly with the same arguments."""
     needs_approval: bool = False
-    """Somebody is asked before it runs."""
+    """Each call needs approval."""
     exposed: bool = True
-    """It is sent to the model and may be called; one that is not counts as masked."""
+    """Sent to the model and callable; otherwise it counts as masked."""
     deadline_ms: int | None = None
-    """Milliseconds that a call may take; what the tool's host allows, if nothing is said."""
+    """Timeout of a call in milliseconds; ``None``: the host's default."""
     idempotent: bool = False
     """Called again with the same arguments or the same key, it changes nothing more; see
-    :func:`toolreel_core._loop.resume.uncertain`."""
+    :func:`toolreel_core._loop.reducer.uncertain`."""
     max_args_bytes: int | None = None
-    """UTF-8 bytes of arguments that a call may have, in place of what the run's configuration says."""
+    """Maximum UTF-8 bytes of a call's arguments; ``None``: the limit of the configuration."""
     max_output_bytes: int | None = None
-    """UTF-8 bytes of output that the model may see, in place of what the run's configuration says."""
+    """Maximum UTF-8 bytes of output; ``None``: the limit of the configuration."""
     source: str = field(default="", compare=False)
-    """Where it comes from, for people; it plays no part in what the definition is."""
+    """Name of its source, for people; not part of its identity."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -86,12 +181,12 @@ class ToolDefinition:
         parameters: SchemaLike | None = None,
         **flags: Unpack[ToolFlags],
     ) -> ToolDefinition:
-        """A definition from everyday values.
+        """A definition from plain values.
 
         >>> ToolDefinition.of("files.list", "List all files.", read_only=True).outward
         'files_list'
 
-        :param description: where it is empty, what ``parameters`` says of itself, unless that is a mapping
+        :param description: if empty, the description in the schema, unless ``parameters`` is a mapping
         :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; without
             one, the tool takes no arguments
         """
@@ -124,13 +219,13 @@ class ToolDefinition:
 
     @property
     def told_whole(self) -> bool:
-        """Whether what the model is told is all there is to say about it."""
+        """Whether its name, description and parameters, as sent, are its whole definition."""
         as_sent = self.outward == self.name and canonical(sendable(parse(self.parameters))) == self.parameters
         return as_sent and self == ToolDefinition(self.name, self.description, self.parameters)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over what the model is told about it and how it is run."""
+        """SHA-256 over its definition: what the model sees, and how it is run."""
         flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.deadline_ms]
         digest = chain("tool", self.name, self.description, self.parameters, canonical(flags))
         # What was added later counts only where it is used, so that older surfaces keep their fingerprints.
@@ -142,21 +237,21 @@ class ToolDefinition:
 class ToolSurface:
     """The tools of one run, frozen before it begins.
 
-    :raises ConfigError: if two tools share a name, be it only for the model
+    :raises ConfigError: if two tools share a name, or a name for the model
     """
 
     definitions: tuple[ToolDefinition, ...] = ()
-    """The tools that may be called, in the order in which the model sees them."""
+    """The callable tools, in the order in which the model sees them."""
     masked: tuple[str, ...] = ()
-    """Inner names of tools that there are, but not for this run: never sent, never run."""
+    """Inner names of existing tools that are neither sent nor run."""
     text: JsonText = field(init=False, repr=False, compare=False)
     """The canonical text of the ``tools`` array."""
     by_name: Mapping[str, ToolDefinition] = field(init=False, repr=False, compare=False)
-    """The tools that may be called, by inner and by outward name."""
+    """The callable tools, by inner and by outward name."""
     known: frozenset[str] = field(init=False, repr=False, compare=False)
-    """Every name, inner or outward, of a tool that may be called or is masked."""
+    """All inner and outward names of callable and masked tools."""
     schemas: Mapping[str, Any] = field(init=False, repr=False, compare=False)
-    """The parameters of each tool that may be called, parsed, by inner and by outward name."""
+    """The parsed parameters of the callable tools, by inner and by outward name."""
 
     def __post_init__(self) -> None:
         _check_distinct(self.definitions, self.masked)
@@ -181,23 +276,23 @@ class ToolSurface:
 
     @property
     def told_whole(self) -> bool:
-        """Whether what the model is told is all there is to say about the tools."""
+        """Whether the ``tools`` array, as sent, is the whole definition of the surface."""
         return not self.masked and all(definition.told_whole for definition in self.definitions)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over what the model sees and what can be executed; where a tool comes from is no part."""
+        """SHA-256 over the definitions, without their sources."""
         tools = (definition.fingerprint for definition in self.definitions)
         return chain(chain("tool_surface", self.text, *tools), "masked", *self.masked)
 
     def inner(self, name: str) -> str:
-        """The inner name of the tool that a call means; what no tool is called stays as it is."""
+        """The inner name of a tool by either name; an unknown name is returned unchanged."""
         tool = self.by_name.get(name)
         return name if tool is None else tool.name
 
 
 def _check_distinct(definitions: Sequence[ToolDefinition], masked: Sequence[str]) -> None:
-    """No two tools with one outward name; then no inner name is another's outward name either."""
+    """Check that outward names are unique; then no inner name is another's outward name either."""
     seen: dict[str, ToolDefinition] = {}
     for tool in definitions:
         other = seen.setdefault(tool.outward, tool)

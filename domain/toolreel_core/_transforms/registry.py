@@ -1,18 +1,6 @@
-"""Transforms by kind and name, so that configuration stays data and carries names only.
+"""Transforms by kind and name: configuration contains only names, so it stays data.
 
-A transform takes a tree and gives back a tree; an equal one means that there was nothing to do.
-The tree that it takes depends on its kind:
-
-``message``
-    one message of the history that goes out, as it is on the wire
-``tool``
-    one entry of the ``tools`` that go out
-``response``
-    the body of a response
-``tool_call``
-    one entry of a reply's ``tool_calls``
-``tool_result``
-    the envelope of a result, before it becomes the content of a tool message
+A transform takes a tree and returns a tree; an equal one means that nothing changed.
 """
 
 from __future__ import annotations
@@ -23,16 +11,17 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from toolreel_core._errors import ConfigError, TransformError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, Tree, canonical, parse
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
-"""What a transform is applied to."""
+"""What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
+an entry of a reply's ``tool_calls``, or the envelope of a result."""
 
 KINDS: Final[tuple[TransformKind, ...]] = get_args(TransformKind)
 
 Change: TypeAlias = Callable[[Tree], Tree]
-"""A pure function that takes any tree, and leaves the one it takes as it is."""
+"""A pure function of any tree; it must not change its argument."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
@@ -42,10 +31,10 @@ class Transform:
     """One transform."""
 
     name: str
-    """Unique in its kind: small letters, digits and ``_``, at most 100."""
+    """Unique in its kind: at most 100 lower-case letters, digits and ``_``."""
     kind: TransformKind
     about: str
-    """A sentence: what it does, for whom."""
+    """One sentence: what it does, and for whom."""
     evidence: tuple[str, ...]
     """Public threads, as ``owner/name#number``, or pages that show the need for it."""
     apply: Change
@@ -53,21 +42,21 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What transforms made of a tree."""
+    """The result of applying transforms to a tree."""
 
     tree: Tree
     changed: tuple[str, ...] = ()
-    """The names of those that changed something, in the order in which they were applied."""
+    """The names of the transforms that changed something, in order."""
 
 
 _REGISTRY: Final[dict[tuple[TransformKind, str], Transform]] = {}
-"""Ours from the first import on, and what users add."""
+"""The built-in transforms, and those that users register."""
 
 
 def register_transform(
     kind: TransformKind, name: str, *, about: str, evidence: tuple[str, ...] = ()
 ) -> Callable[[Change], Change]:
-    """A decorator that makes a function known as a transform, before any plan is made that names it.
+    """Register a transform, as a decorator, before you create a plan that names it.
 
     ::
 
@@ -75,8 +64,7 @@ def register_transform(
         def without_names(message: Tree) -> Tree:
             return {key: value for key, value in message.items() if key != "name"}
 
-    :raises ConfigError: if the kind does not exist, the name does not fit or means another function, or
-        nothing is said about it
+    :raises ConfigError: if the kind is unknown, the name is invalid or taken, or ``about`` is empty
     """
     _check_kind(kind)
     if not _NAME.fullmatch(name):
@@ -101,7 +89,7 @@ def transform(kind: TransformKind, name: str) -> Transform:
     ...
     toolreel_core.ConfigError: there is no tool transform 'schema_inline_def'; did you mean ...
 
-    :raises ConfigError: if there is none; the text names the nearest one
+    :raises ConfigError: if there is none, with the nearest name
     """
     found = _REGISTRY.get((kind, name))
     if found is None:
@@ -119,15 +107,15 @@ def names(kind: TransformKind) -> tuple[str, ...]:
 
 
 def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
-    """What is left of a tree after transforms, one after another; the tree itself stays as it is.
+    """Apply transforms in order to a copy of a tree.
 
     >>> message = {"role": "assistant", "content": " ", "tool_calls": [{}]}
     >>> apply_all("message", ["assistant_tool_calls_content_null_if_blank"], message)
     Applied(tree={'role': 'assistant', 'content': None, 'tool_calls': [{}]}, \
 changed=('assistant_tool_calls_content_null_if_blank',))
 
-    :raises ConfigError: if there is no transform of such a name
-    :raises TransformError: if one raises, or gives back something else than a JSON object
+    :raises ConfigError: if there is no transform of a name
+    :raises TransformError: if one raises, or returns anything but a JSON object
     """
     found = [transform(kind, name) for name in chosen]
     if not found:
@@ -148,9 +136,9 @@ def _check_kind(kind: TransformKind) -> None:
 
 
 def _text_after(each: Transform, before: JsonText) -> JsonText:
-    """The tree after one transform, as text: so it is known whether even the bytes are the same.
+    """The tree after one transform, as text, which shows whether any byte changed.
 
-    It works on a copy, since a function of a user's own may write into what it is given.
+    The transform gets a copy, since a user's function may change its argument.
     """
     try:
         after = each.apply(_tree(before))

@@ -1,7 +1,7 @@
-"""Transforms of responses: bringing an assistant's calls into the one form of today.
+"""Transforms of responses, and of the tool calls in them: bring the calls into today's form.
 
-Calls that are moved here get no id, since one that is the same in every turn would pair results
-with the wrong calls; whoever reads the response numbers them over the whole run.
+Calls that are moved here get no id, since one that is the same in every turn would pair results with the
+wrong calls; the reader of the response numbers them over the whole run.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
-from toolreel_core._jsontext.numbered_objects import in_order
-from toolreel_core._jsontext.trees import as_tree, is_blank, items_of, tree_at
+from toolreel_core._jsontext.trees import as_tree, in_order, is_blank, items_of, tree_at
 from toolreel_core._transforms.registry import register_transform
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.parse import TextCall
+
 
 _DIALECT: Final = "hermes_json"
 
@@ -121,7 +121,7 @@ def _with_argument_text(call: Json) -> Json:
 def _with_text_calls(choice: Tree) -> Tree:
     message, finish = tree_at(choice, "message"), choice.get("finish_reason")
     content = message.get("content")
-    if not isinstance(content, str) or _has_calls(message):
+    if not isinstance(content, str) or message.get("tool_calls") or message.get("function_call"):
         return choice
     from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded for who has text read
 
@@ -136,10 +136,6 @@ def _with_text_calls(choice: Tree) -> Tree:
     return {**choice, "message": {**message, **moved}, **finish_change}
 
 
-def _has_calls(message: Tree) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
-
-
 def _entries(calls: Sequence[TextCall]) -> list[Json]:
     return [
         {
@@ -149,3 +145,19 @@ def _entries(calls: Sequence[TextCall]) -> list[Json]:
         }
         for call in calls
     ]
+
+
+@register_transform(
+    "tool_call",
+    "assistant_tool_calls_arguments_blank_to_empty_object",
+    about="Arguments that are blank, null or missing become an empty object, as models mean it.",
+    evidence=("openai/openai-agents-js#664", "sigoden/aichat#1217", "SillyTavern/SillyTavern#4084"),
+)
+def arguments_blank_to_empty_object(call: Tree) -> Tree:
+    """The call with ``arguments: "{}"``, if it was made without any; the text ``null`` is none either."""
+    function = tree_at(call, "function")
+    arguments = function.get("arguments")
+    is_null = isinstance(arguments, str) and arguments.strip() == "null"
+    if not function or not (is_null or is_blank(arguments)):
+        return call
+    return {**call, "function": {**function, "arguments": "{}"}}

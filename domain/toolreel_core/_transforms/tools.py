@@ -1,9 +1,9 @@
-"""Transforms of the tools that go out, most of them of the schemas in them."""
+"""Transforms of the tools that are sent, most of them of the schemas in them, and of tool results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.trees import tree_at
@@ -11,9 +11,6 @@ from toolreel_core._schema.gemini import gemini_subset
 from toolreel_core._schema.inlining import inline_defs
 from toolreel_core._schema.walk import changed_within
 from toolreel_core._transforms.registry import Change, register_transform
-
-SchemaTransform: TypeAlias = Literal["none", "inline_defs", "gemini_subset", "strip_strict"]
-"""What a provider needs to be done to the schemas of tools."""
 
 
 @register_transform(
@@ -85,19 +82,6 @@ def _stripped(schema: Json) -> Json:
     return strip_strict(schema) if isinstance(schema, Mapping) else schema
 
 
-def _unchanged(schema: Tree) -> Tree:
-    return schema
-
-
-SCHEMA_TRANSFORMS: Final[Mapping[SchemaTransform, Change]] = {
-    "none": _unchanged,
-    "inline_defs": inline_defs,
-    "gemini_subset": gemini_subset,
-    "strip_strict": strip_strict,
-}
-"""The same as functions of a schema alone, by the names under which a provider asks for them."""
-
-
 def _with_parameters(tool: Tree, change: Change) -> Tree:
     parameters = tree_at(tool, "function").get("parameters")
     if not isinstance(parameters, Mapping):
@@ -112,3 +96,19 @@ def _with_function(tool: Tree, change: Change) -> Tree:
 
 def _without(tree: Tree, key: str) -> Tree:
     return {name: value for name, value in tree.items() if name != key}
+
+
+_FROM_THE_TOOL: Final = ("data", "warnings", "errors")
+
+
+@register_transform(
+    "tool_result",
+    "tool_result_compact_envelope",
+    about="Leaves out of an envelope what is empty, to spend fewer tokens on it.",
+    evidence=("context-foundry/context-foundry#233", "taskgenius/taskgenius-plugin#506"),
+)
+def compact_envelope(envelope: Tree) -> Tree:
+    """The envelope without data, warnings and errors that say nothing; ``ok`` and the name stay."""
+    if all(envelope.get(key, True) for key in _FROM_THE_TOOL):
+        return envelope
+    return {key: value for key, value in envelope.items() if value or key not in _FROM_THE_TOOL}

@@ -12,8 +12,7 @@ import pytest
 from tests.samples import ECHO, printed_under
 from toolreel.presets._catalogues import shipped
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._plan.presets.diff import changes
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan.presets.preset import Preset, changes
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
 

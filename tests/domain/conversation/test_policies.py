@@ -224,19 +224,18 @@ def test_a_history_of_which_nothing_may_go_stays(policy: HistoryPolicy, history:
 
 def test_policies_are_found_by_name_and_listed() -> None:
     assert tuple(map(history_policy, NAMES)) == SHIPPED
-    assert tuple(history_policies())[:3] == NAMES
-    assert all(history_policies()[name].endswith(".") for name in NAMES)
+    assert history_policies()[:3] == NAMES
 
 
 def test_users_add_their_own() -> None:
-    @register_history_policy("only_pinned", about="Drops all that may go.")
+    @register_history_policy("only_pinned")
     def only_pinned(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
         assert excess == 1
         assert cost(DONE) == 1
         return tuple(turn for turn in history if turn.pinned)
 
     assert history_policy("only_pinned") is only_pinned
-    assert history_policies()["only_pinned"] == "Drops all that may go."
+    assert "only_pinned" in history_policies()
     assert reduced([TASK, DONE, AGAIN], ["only_pinned"], 1, one_each) == ((TASK,), ("only_pinned",))
     said = complaint(ConfigError, lambda: register_history_policy("only_pinned")(only_pinned))
     assert said == "there is a history policy 'only_pinned' already; choose another name"

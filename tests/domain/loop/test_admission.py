@@ -29,8 +29,7 @@ from toolreel_core._loop.admission import (
     needs_approval,
     run_tool,
 )
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._loop.resume import pending
+from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_effect, load_state
 from toolreel_core._protocol.effects import AskApproval, RunTool

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyrsistent import pmap
 
 from tests.samples import PLAN
+from tests.strategies import histories, providers
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -14,10 +18,12 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.policies import history_policies
 from toolreel_core._jsontext.canonical import NOTHING, canonical
 from toolreel_core._loop.budgets import (
     estimated_tokens,
     exhausted_limit,
+    fit_history,
     input_token_limit,
     overflow,
     record_repetition,
@@ -27,11 +33,13 @@ from toolreel_core._loop.budgets import (
 )
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.notes import HistoryShortened
 from toolreel_core._protocol.outcome import BudgetKind, BudgetSpent, ContextOverflow, MaxTurns
 from toolreel_core._protocol.state import Memory, State, Tally
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.result import Envelope
 
 
@@ -192,3 +200,112 @@ def test_a_warning_stands_behind_those_of_the_tool(before: tuple[str, ...]) -> N
     assert result.warnings[:-1] == before
     assert "3 times" in result.warnings[-1]
     assert result.warnings[-1].endswith("Do something else.")
+
+
+HI = UserMessage("hi")
+NO_OPTIONS = RequestOptions(NOTHING)
+
+
+def run_context_window(
+    messages: Sequence[Message], window: int | None, *policies: str, provider: Provider | None = None
+) -> State:
+    """A run_context_window at its start, with this conversation and this window."""
+    config = LoopConfig(context_window_tokens=window, history_policies=policies)
+    return State.idle(Plan.of(model="m", messages=messages, config=config, provider=provider))
+
+
+def turn(call_id: str, result: str = "r" * 400, **extras: str) -> tuple[Message, ...]:
+    """A call with its result."""
+    call = SentCall(call_id, "read", "{}")
+    return AssistantMessage("", (call,), canonical(extras)), ToolMessage(call_id, result)
+
+
+LONG = (HI, *turn("a"), *turn("b"), *turn("c"), *turn("d"))
+TOKENS = run_context_window(LONG, 9999).messages.tokens
+
+
+@pytest.mark.parametrize("window", [None, TOKENS + 1, TOKENS + 2])
+def test_what_fits_goes_out_whole(window: int | None) -> None:
+    state = run_context_window(LONG, window, "drop_old_tool_turns")
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+
+
+def test_what_does_not_fit_stays_as_it_is_without_a_policy() -> None:
+    state = run_context_window(LONG, 100)
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+
+
+def test_what_no_policy_can_shorten_stays_as_it_is() -> None:
+    state = run_context_window(
+        [HI, AssistantMessage("x" * 999)], 100, "drop_old_tool_turns", "shorten_old_tool_results"
+    )
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+
+
+def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> None:
+    state = run_context_window(LONG, TOKENS, "drop_old_tool_turns")
+    after, notes = fit_history(state, NO_OPTIONS)
+    kept = [HI, *turn("c"), *turn("d")]
+    assert list(after.messages.outgoing) == kept
+    assert tuple(after.messages.messages) == LONG
+    assert notes == (HistoryShortened(1, ("drop_old_tool_turns",), 9, 5, TOKENS, after.messages.tokens),)
+    assert after.messages.tokens <= TOKENS * 3 // 4
+    assert after == replace(state, messages=state.messages.shortened(kept))
+
+
+def test_what_follows_the_messages_takes_its_room() -> None:
+    options = RequestOptions(canonical({"user": "x" * 400}))
+    state = run_context_window(LONG, TOKENS + 50, "drop_old_tool_turns")
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+    after, (note,) = fit_history(state, options)
+    assert note.tokens_after == after.messages.tokens
+    assert estimated_tokens(after, options) <= (TOKENS + 50) * 3 // 4
+
+
+def test_a_history_that_was_shortened_is_shortened_again_only_once_it_has_grown() -> None:
+    state, _ = fit_history(run_context_window(LONG, TOKENS, "drop_old_tool_turns"), NO_OPTIONS)
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+    grown = state.said(*turn("e"))
+    assert fit_history(grown, NO_OPTIONS) == (grown, ())
+    after, (note,) = fit_history(grown.said(*turn("f")), NO_OPTIONS)
+    assert (note.messages_before, note.messages_after) == (9, 5)
+    assert list(after.messages.outgoing) == [HI, *turn("e"), *turn("f")]
+    assert tuple(after.messages.messages) == (*LONG, *turn("e"), *turn("f"))
+
+
+def test_the_policies_that_took_something_away_are_named_in_their_order() -> None:
+    policies = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
+    tight, (note,) = fit_history(run_context_window(LONG, TOKENS // 3, *policies), NO_OPTIONS)
+    assert note.policies == policies[:2]
+    assert estimated_tokens(tight, NO_OPTIONS) <= TOKENS // 3
+
+
+@pytest.mark.parametrize("replay", ["never", "current_turn"])
+def test_reasoning_that_does_not_go_out_is_no_saving(replay: str) -> None:
+    thoughts = [message for each in "abcd" for message in turn(each, "r" * 80, reasoning="Hm." * 999)]
+    provider = Provider.of({"reasoning_replay": replay})
+    state = run_context_window([HI, *thoughts, HI], 150, "drop_old_tool_turns", provider=provider)
+    assert 150 < state.messages.tokens < 400
+    after, (note,) = fit_history(state, NO_OPTIONS)
+    assert note.policies == ("drop_old_tool_turns",)
+    assert estimated_tokens(after, NO_OPTIONS) <= 150
+
+
+@given(
+    histories.filter(bool),
+    providers,
+    st.integers(1, 200),
+    st.lists(st.sampled_from([*history_policies()]), unique=True),
+)
+def test_shortening_ends_and_leaves_less_to_go_out_and_all_of_it_stored(
+    history: list[Message], provider: Provider, window: int, policies: list[str]
+) -> None:
+    state = run_context_window(history, window, *policies, provider=provider)
+    after, notes = fit_history(state, NO_OPTIONS)
+    assert list(after.messages.messages) == history
+    assert (notes == ()) is (after == state)
+    for note in notes:
+        assert (note.tokens_before, note.tokens_after) == (state.messages.tokens, after.messages.tokens)
+        assert note.tokens_after < note.tokens_before
+        assert set(note.policies) <= set(policies)
+        assert (note.messages_before, note.messages_after) == (len(history), len(after.messages.outgoing))

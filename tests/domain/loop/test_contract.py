@@ -37,8 +37,7 @@ from tests.samples import printed_under
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.budgets import with_repetition_warning
-from toolreel_core._loop.reducer import start, step
-from toolreel_core._loop.resume import pending
+from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest

@@ -23,9 +23,11 @@ from tests.playbook import (
     seeks_approval,
     tells,
 )
+from tests.samples import PLAN
 from toolreel_core._conversation.message import Message, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.budgets import with_repetition_warning
+from toolreel_core._loop.tool_calls import rendered
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.notes import (
@@ -39,9 +41,10 @@ from toolreel_core._protocol.notes import (
     RepairApplied,
 )
 from toolreel_core._protocol.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
-from toolreel_core._protocol.state import AwaitingTools
+from toolreel_core._protocol.state import AwaitingTools, State
 from toolreel_core._schema.validation import Violation
 from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     Fault,
     arguments_not_json,
@@ -638,3 +641,39 @@ def test_results_of_tools_that_are_not_trusted_are_told_to_be_data(
         *DONE,
     )
     assert (QuirkApplied(1, "untrusted_tools") in played.notes) is labelled
+
+
+FINE = Envelope(True, "echo", canonical({"text": "hi"}))
+TEMPLATED = Envelope(True, "echo", canonical({"text": "<|im_end|>"}))
+COMPACT = LoopConfig(tool_result_transforms=("tool_result_compact_envelope",))
+
+
+def run_with(config: LoopConfig = PLAN.config, provider: Provider = PLAN.provider) -> State:
+    return State.idle(replace(PLAN, config=config, provider=provider))
+
+
+def test_a_result_is_told_as_it_is_where_nothing_else_is_wanted() -> None:
+    assert rendered(run_with(), TEMPLATED) == (TEMPLATED.text(), ())
+
+
+def test_transforms_change_what_the_model_reads_and_leave_a_note() -> None:
+    text, notes = rendered(run_with(COMPACT), FINE)
+    assert text == '{"ok":true,"tool_name":"echo","data":{"text":"hi"}}'
+    assert notes == (QuirkApplied(0, "tool_result_compact_envelope"),)
+
+
+def test_control_tokens_stay_in_the_history_since_only_what_goes_out_is_guarded() -> None:
+    assert rendered(run_with(provider=Provider(special_token_guard=True)), TEMPLATED) == (
+        TEMPLATED.text(),
+        (),
+    )
+
+
+def test_a_transform_that_changes_nothing_leaves_no_note() -> None:
+    full = replace(FINE, warnings=("slow",), errors=(ToolFailure("X", "no"),))
+    assert rendered(run_with(COMPACT), full) == (full.text(), ())
+
+
+def test_a_result_of_strangers_is_noted() -> None:
+    labelled = replace(FINE, untrusted=True)
+    assert rendered(run_with(), labelled) == (labelled.text(), (QuirkApplied(0, "untrusted_tools"),))

@@ -1,18 +1,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, transcripts
-from toolreel_core._conversation.blocks import BLOCK
 from toolreel_core._conversation.message import UserMessage
+from toolreel_core._conversation.stored_messages import BLOCK
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import chain, digest
-from toolreel_core._plan.request import Request, RequestOptions
+from toolreel_core._plan.request import (
+    Bodies,
+    Ignored,
+    IgnoredWhy,
+    Request,
+    RequestOptions,
+    bodies_of,
+    reserved_keys,
+)
+from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.provider import Provider
 
 HI = Transcript.of([UserMessage("hi")])
 NO_OPTIONS = RequestOptions(canonical({}))
@@ -88,3 +99,190 @@ def test_a_request_copies_only_the_end_of_what_the_request_before_it_has_sent() 
     fresh = [piece for piece in now.pieces() if id(piece) not in old]
     assert len(now.body) > 1_000_000
     assert sum(map(len, fresh)) < BLOCK + 200
+
+
+TOOLS: tuple[Json, ...] = ({"type": "function", "function": {"name": "ping"}},)
+SENT: dict[str, Json] = {"tools": [TOOLS[0]]}
+ABOUT_TOOLS: dict[str, Json] = {"tool_choice": "auto", "parallel_tool_calls": False}
+AS_JSON: dict[str, Json] = {"response_format": {"type": "json_object"}}
+STREAMED: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def bodies(
+    options: Tree | None = None,
+    overrides: Tree | None = None,
+    tools: tuple[Json, ...] = TOOLS,
+    *,
+    final_stream: bool = False,
+    known: Tree | None = None,
+) -> Bodies:
+    """The bodies of a run at an endpoint of which this is known."""
+    config = LoopConfig(final_stream=final_stream)
+    return bodies_of(options or {}, overrides or {}, tools, Provider.of(known or {}), config)
+
+
+def trees(made: Bodies) -> tuple[Tree, ...]:
+    """What follows the messages: with tools, with the demand for a call, and without tools."""
+    options = (made.with_tools, made.requiring, made.without_tools)
+    return tuple(cast("Tree", parse(each.text)) for each in options)
+
+
+def ignored(made: Bodies) -> list[tuple[str, IgnoredWhy]]:
+    return [(one.key, one.why) for one in made.ignored]
+
+
+def test_tools_stand_before_the_options_and_what_is_about_them_goes_with_them() -> None:
+    made = bodies({"temperature": 0, **ABOUT_TOOLS})
+    assert made.with_tools.text == canonical({**SENT, "temperature": 0, **ABOUT_TOOLS})
+    assert made.requiring.text == canonical(
+        {**SENT, "temperature": 0, **ABOUT_TOOLS, "tool_choice": "required"}
+    )
+    assert made.without_tools.text == canonical({"temperature": 0})
+    assert (made.quirks, made.ignored) == ((), ())
+
+
+def test_a_run_without_tools_sends_nothing_that_is_about_them() -> None:
+    made = bodies({"temperature": 0, **ABOUT_TOOLS}, tools=())
+    assert trees(made) == ({"temperature": 0},) * 3
+    assert ignored(made) == [("tool_choice", "without_tools"), ("parallel_tool_calls", "without_tools")]
+
+
+def test_a_response_format_goes_out_only_where_no_tools_do() -> None:
+    made = bodies({"top_p": 1, **AS_JSON})
+    assert trees(made) == (
+        {**SENT, "top_p": 1},
+        {**SENT, "top_p": 1, "tool_choice": "required"},
+        {"top_p": 1, **AS_JSON},
+    )
+    assert ignored(made) == [("response_format", "with_tools")]
+    assert trees(bodies(AS_JSON, tools=())) == (AS_JSON,) * 3
+    assert bodies(AS_JSON, tools=()).ignored == ()
+
+
+def test_overrides_are_merged_deeply_over_the_options() -> None:
+    made = bodies(
+        {"temperature": 0, "provider": {"sort": "price", "only": ["a"]}},
+        {"provider": {"only": ["b"], "zdr": True}, "temperature": None},
+    )
+    merged = {"temperature": None, "provider": {"sort": "price", "only": ["b"], "zdr": True}}
+    assert trees(made)[0] == {**SENT, **merged}
+    assert trees(made)[2] == merged
+
+
+@pytest.mark.parametrize("key", ["model", "messages", "tools", "tool_choice", "response_format", "stream"])
+def test_an_override_of_a_reserved_key_is_ignored(key: str) -> None:
+    made = bodies({"tool_choice": "auto"}, {key: "mine", "top_p": 1})
+    assert trees(made)[0] == {**SENT, "tool_choice": "auto", "top_p": 1}
+    assert made.ignored == (Ignored(key, "reserved"),)
+
+
+@pytest.mark.parametrize(
+    ("setting", "key", "value"),
+    [
+        ("supports_parallel_tool_calls", "parallel_tool_calls", False),
+        ("supports_response_format", "response_format", {"type": "text"}),
+        ("supports_stream_options", "stream_options", {"include_usage": True}),
+    ],
+)
+def test_what_a_provider_does_not_take_is_left_out(setting: str, key: str, value: Json) -> None:
+    made = bodies({key: value, "n": 1}, known={setting: "no"})
+    assert trees(made) == ({**SENT, "n": 1}, {**SENT, "n": 1, "tool_choice": "required"}, {"n": 1})
+    assert ignored(made) == [(key, "unsupported")]
+    overridden = bodies({}, {key: value}, tools=(), known={setting: "no"})
+    assert trees(overridden)[0] == {}
+    for known in ("yes", "unknown"):
+        left = bodies({key: value}, known={setting: known})
+        assert key in {**trees(left)[0], **trees(left)[2]}
+        assert (key, "unsupported") not in ignored(left)
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "renamed", "cap"),
+    [
+        ({"max_tokens": 9}, "max_completion_tokens", {"max_completion_tokens": 9}, 9),
+        ({"max_completion_tokens": 9}, "max_tokens", {"max_tokens": 9}, 9),
+        ({"max_tokens": 9}, "max_tokens", {"max_tokens": 9}, 9),
+        ({"max_tokens": 9}, "", {"max_tokens": 9}, 9),
+        ({"max_tokens": 9, "max_completion_tokens": 8}, "max_tokens", {"max_tokens": 8}, 8),
+        ({"n": 1}, "max_tokens", {"n": 1}, None),
+    ],
+)
+def test_the_output_limit_goes_out_under_the_name_that_the_provider_reads(
+    options: Tree, field: str, renamed: Tree, cap: int | None
+) -> None:
+    made = bodies(options, known={"max_tokens_field": field})
+    assert trees(made)[2] == renamed
+    assert made.output_cap == cap
+    assert made.quirks == (("max_tokens_field",) if renamed != options else ())
+
+
+def test_an_overridden_limit_is_the_one_that_cuts() -> None:
+    made = bodies({"max_tokens": 9}, {"max_completion_tokens": 5}, known={"max_tokens_field": "max_tokens"})
+    assert (trees(made)[2], made.output_cap) == ({"max_tokens": 5}, 5)
+
+
+@pytest.mark.parametrize("cap", [None, True, "9", 0, -1, 2.5])
+def test_a_limit_that_is_none_cuts_nothing(cap: Json) -> None:
+    assert bodies({"max_tokens": cap}).output_cap is None
+    assert bodies({"max_completion_tokens": cap, "max_tokens": 9}).output_cap == 9
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "sent"),
+    [
+        ("free", {"temperature": 1.5}, {"temperature": 1.5}),
+        ("drop", {"temperature": 0.5, "n": 1}, {"n": 1}),
+        ("drop", {"n": 1}, {"n": 1}),
+        ("max1", {"temperature": 1.5, "n": 1}, {"temperature": 1, "n": 1}),
+        ("max1", {"temperature": 1.0}, {"temperature": 1.0}),
+        ("max1", {"temperature": None}, {"temperature": None}),
+        ("max1", {}, {}),
+    ],
+)
+def test_the_temperature_is_what_the_provider_takes(rule: str, options: Tree, sent: Tree) -> None:
+    made = bodies(options, known={"temperature_rule": rule})
+    assert trees(made)[2] == sent
+    assert made.quirks == (("temperature_rule",) if sent != options else ())
+
+
+def test_replies_are_streamed_only_where_no_tools_are_sent() -> None:
+    made = bodies({"n": 1}, final_stream=True)
+    assert trees(made) == (
+        {**SENT, "n": 1},
+        {**SENT, "n": 1, "tool_choice": "required"},
+        {"n": 1, **STREAMED},
+    )
+    assert trees(bodies({"n": 1}, tools=(), final_stream=True)) == ({"n": 1, **STREAMED},) * 3
+
+
+def test_a_stream_is_not_asked_for_its_usage_where_that_is_refused() -> None:
+    made = bodies(final_stream=True, known={"supports_stream_options": "no"})
+    assert trees(made)[2] == {"stream": True}
+
+
+def test_what_changed_and_what_was_left_out_is_told_in_one_order() -> None:
+    made = bodies(
+        {**AS_JSON, "parallel_tool_calls": False, "temperature": 2, "max_tokens": 9},
+        {"stream": True, "model": "other"},
+        known={
+            "max_tokens_field": "max_completion_tokens",
+            "temperature_rule": "max1",
+            "supports_parallel_tool_calls": "no",
+        },
+    )
+    assert made.quirks == ("max_tokens_field", "temperature_rule")
+    assert ignored(made) == [
+        ("stream", "reserved"),
+        ("model", "reserved"),
+        ("parallel_tool_calls", "unsupported"),
+        ("response_format", "with_tools"),
+    ]
+
+
+def test_keys_with_an_owner_are_named_in_the_order_of_the_overrides() -> None:
+    keys = ("stream", "response_format", "tool_choice", "tools", "messages", "model")
+    assert reserved_keys({"temperature": 0, **dict.fromkeys(keys)}) == keys
+
+
+def test_only_the_top_of_a_body_is_reserved() -> None:
+    assert reserved_keys({"provider": {"model": "x", "stream": True}}) == ()

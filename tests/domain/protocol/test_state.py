@@ -23,7 +23,7 @@ from toolreel_core._protocol.state import (
     Tally,
     Waiting,
 )
-from toolreel_core._replies.usage import Usage
+from toolreel_core._replies.reply import Usage
 from toolreel_core._settings.provider import Provider
 
 

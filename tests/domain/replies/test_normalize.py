@@ -14,9 +14,8 @@ from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.errors import Problem
 from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.reply import Reply
+from toolreel_core._replies.reply import Reply, Served, Usage
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._replies.usage import Served, Usage
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 

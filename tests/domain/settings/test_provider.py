@@ -125,3 +125,12 @@ def test_the_changes_of_a_provider_make_it_again() -> None:
 )
 def test_a_call_is_forced_only_where_that_is_known_to_work(known: Mapping[str, Any], requires: bool) -> None:
     assert Provider.of(known).requires_calls() is requires
+
+
+def test_an_option_that_not_all_providers_take_has_its_own_setting() -> None:
+    provider = Provider(
+        supports_parallel_tool_calls="no", supports_response_format="unknown", supports_stream_options="yes"
+    )
+    options = ("parallel_tool_calls", "response_format", "stream_options", "temperature")
+    assert [provider.support(option) for option in options] == ["no", "unknown", "yes", "yes"]
+    assert Provider().support("stream_options") == "unknown"

@@ -11,6 +11,7 @@ from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 from toolreel_core._transforms.registry import Change
 from toolreel_core._transforms.responses import (
+    arguments_blank_to_empty_object,
     arguments_json_string_if_hash,
     content_tool_call_tags_to_tool_calls,
     function_call_to_tool_calls,
@@ -160,3 +161,29 @@ def test_without_a_reason_calls_are_found_as_well() -> None:
 def test_a_quotation_a_bare_name_and_text_beside_structured_calls_stay_text(said: Tree) -> None:
     response = body(said)
     assert content_tool_call_tags_to_tool_calls(response) is response
+
+
+@pytest.mark.parametrize("arguments", ["", " \n", None, "null", " null "])
+def test_arguments_that_say_nothing_become_an_empty_object(arguments: Json) -> None:
+    call: Tree = {"id": "a", "function": {"name": "ping", "arguments": arguments}}
+    assert arguments_blank_to_empty_object(call) == {
+        "id": "a",
+        "function": {"name": "ping", "arguments": "{}"},
+    }
+
+
+def test_missing_arguments_become_an_empty_object() -> None:
+    assert arguments_blank_to_empty_object({"function": {"name": "ping"}}) == {
+        "function": {"name": "ping", "arguments": "{}"}
+    }
+
+
+@pytest.mark.parametrize("arguments", ["{}", "{", '"null"', "nul", {}, {"a": 1}, [], 0, False])
+def test_other_arguments_stay(arguments: Json) -> None:
+    call: Tree = {"function": {"name": "ping", "arguments": arguments}}
+    assert arguments_blank_to_empty_object(call) is call
+
+
+@pytest.mark.parametrize("call", [{}, {"function": None}, {"function": "ping"}, {"function": {}}])
+def test_what_calls_no_function_stays(call: Tree) -> None:
+    assert arguments_blank_to_empty_object(call) is call

@@ -4,12 +4,12 @@ from typing import get_args
 
 import pytest
 
-from toolreel_core._jsontext.canonical import Tree
+from toolreel_core._jsontext.canonical import Json, Tree
+from toolreel_core._settings.provider import SchemaTransform
 from toolreel_core._tools.surface import ToolDefinition
-from toolreel_core._transforms.registry import Change
+from toolreel_core._transforms.registry import Change, names
 from toolreel_core._transforms.tools import (
-    SCHEMA_TRANSFORMS,
-    SchemaTransform,
+    compact_envelope,
     schema_gemini_subset,
     schema_inline_defs,
     schema_strip_strict,
@@ -89,12 +89,32 @@ def test_other_schemas_than_those_of_strict_mode_stay(schema: Tree) -> None:
     assert strip_strict(schema) == schema
 
 
-def test_what_a_provider_may_ask_for_is_a_function_of_a_schema() -> None:
-    assert tuple(SCHEMA_TRANSFORMS) == get_args(SchemaTransform)
-    schema: Tree = {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": TEXT}, "additionalProperties": False}
-    assert {name: change(schema) for name, change in SCHEMA_TRANSFORMS.items()} == {
-        "none": schema,
-        "inline_defs": {"items": TEXT, "additionalProperties": False},
-        "gemini_subset": {"type": "object"},
-        "strip_strict": {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": TEXT}},
+def test_what_a_provider_may_ask_for_is_a_transform_of_tools() -> None:
+    named = {f"schema_{name}" for name in get_args(SchemaTransform) if name != "none"}
+    assert named == {name for name in names("tool") if name.startswith("schema_")}
+
+
+FULL: Tree = {
+    "ok": False,
+    "tool_name": "fetch",
+    "data": {"n": 0},
+    "warnings": ["slow"],
+    "errors": [{"code": "ARGUMENT_ERROR", "message": "no"}],
+}
+
+
+def with_data(data: Json) -> Tree:
+    return {"ok": True, "tool_name": "fetch", "data": data, "warnings": [], "errors": []}
+
+
+def test_what_is_empty_is_left_out_of_an_envelope() -> None:
+    assert compact_envelope(with_data({})) == {"ok": True, "tool_name": "fetch"}
+    assert compact_envelope(with_data({"n": 0})) == {"ok": True, "tool_name": "fetch", "data": {"n": 0}}
+    assert compact_envelope({**FULL, "data": {}, "warnings": []}) == {
+        key: FULL[key] for key in ("ok", "tool_name", "errors")
     }
+
+
+@pytest.mark.parametrize("envelope", [FULL, {}, {"ok": False, "tool_name": ""}])
+def test_an_envelope_with_nothing_empty_stays(envelope: Tree) -> None:
+    assert compact_envelope(envelope) is envelope

@@ -19,8 +19,8 @@ from toolreel._cli.output.errors import USAGE
 from toolreel._errors import EvalPlanError
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
+from toolreel_core._jsontext.trees import merged
 from toolreel_core._settings.config import ToolFailurePolicy
-from toolreel_core._settings.overrides import merged
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import SIZES
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider

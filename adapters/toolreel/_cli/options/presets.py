@@ -9,7 +9,7 @@ import click
 
 from toolreel.presets._catalogues import CATALOGUE_VARIABLE
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
 

@@ -14,8 +14,7 @@ from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.presets.models import models_command, sampling_command
 from toolreel.presets._catalogues import with_files
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
-from toolreel_core._plan.presets.diff import Change, changes, differences
-from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._plan.presets.preset import Change, Preset, changes, differences
 
 
 @click.group(

@@ -14,11 +14,9 @@ from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.models import Measured, Model
-from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._plan.presets.collection import Measured, Model, Presets, SamplingProfile
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",

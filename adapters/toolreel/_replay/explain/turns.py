@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never, cast
 from toolreel._driver.run import Run
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
-from toolreel_core._plan.request_body import IgnoredWhy
+from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol.notes import (
     ApprovalAsked,
     CallAbandoned,

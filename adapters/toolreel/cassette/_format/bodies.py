@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from toolreel._errors import CassetteError
 from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel.cassette._format.message_tree import MessageNode, MessageTree, message_rope
-from toolreel_core._conversation.blocks import Rope
+from toolreel_core._conversation.stored_messages import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
 from toolreel_core._jsontext.digest import digest
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel_core._conversation.blocks import Rope
+from toolreel_core._conversation.stored_messages import Rope
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._jsontext.digest import chain
 

@@ -20,7 +20,7 @@ from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
-from toolreel_core._settings.overrides import merged
+from toolreel_core._jsontext.trees import merged
 from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.eval_plan import EvalPlan

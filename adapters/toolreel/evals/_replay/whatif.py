@@ -25,7 +25,7 @@ from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._store.results import Results
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree
 from toolreel_core._protocol.notes import Note, RequestSent
 from toolreel_core.evals._plan.cells import Sample

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, assert_never
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.tables import Table
+from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -12,9 +12,9 @@ from toolreel_core._jsontext.canonical import Json, Tree, read, read_tolerant
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.notes import Note, RequestSent
-from toolreel_core._replies.finish_reason import finish_of
+from toolreel_core._replies.classification import finish_of
+from toolreel_core._replies.reply import served_in, usage_in
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._replies.usage import served_in, usage_in
 from toolreel_core.evals._records.record import SentRequest
 from toolreel_core.evals._verdicts.provider_hints import provider_hint
 

@@ -16,7 +16,7 @@ from toolreel._errors import EvalPlanError
 from toolreel.presets._catalogues import with_files
 from toolreel.presets._toml import line_at, read_file, read_toml
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.tables import PlaceError, Table
+from toolreel_core._internal.checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.environment import VARIABLES, environment

@@ -10,8 +10,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, overload
 from toolreel.tools._isolation import Isolation, target_of
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools.parameters import SchemaLike
-from toolreel_core._tools.surface import ToolDefinition, ToolFlags
+from toolreel_core._tools.surface import SchemaLike, ToolDefinition, ToolFlags
 
 _MARK: Final = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -13,12 +13,11 @@ from typing import cast
 from toolreel._errors import MissingExtra
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.globs import fits
+from toolreel_core._internal.names import fits
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._schema.drafts import modern
 from toolreel_core._tools.names import prefixed_name
-from toolreel_core._tools.parameters import opened
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.surface import ToolDefinition, opened
 
 try:
     from mcp.types import Tool

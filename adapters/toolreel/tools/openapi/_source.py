@@ -19,8 +19,7 @@ from toolreel.tools.openapi._document.servers import checked_base, server_url
 from toolreel.tools.openapi._request.request import RequestBuilder
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.globs import fits
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import fits, unknown_name
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._tools.names import outward_name, prefixed_name
 from toolreel_core._tools.surface import ToolDefinition

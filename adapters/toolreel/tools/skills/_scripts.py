@@ -17,7 +17,7 @@ from toolreel.tools._bounded_process import BoundedProcess, ProcessResult, inher
 from toolreel.tools._call_context import RunContext
 from toolreel.tools.skills._files import UnreadableFile, read_inside
 from toolreel.tools.skills._folders import Skill
-from toolreel_core._internal.globs import fits
+from toolreel_core._internal.names import fits
 
 _SCRIPT_LIMIT: Final = 2**20
 """Maximum size of a script."""

@@ -1,7 +1,6 @@
-"""A collection of presets, models and sampling profiles, and what they come to for one model.
+"""The contents of catalogues: presets, models and sampling profiles, and the merged preset for one model.
 
-The data is in catalogues, which adapters read; a catalogue of the user's own goes over the shipped one
-by name.
+Adapters read the catalogues; a user's own catalogue replaces entries of the shipped one by name.
 """
 
 from __future__ import annotations
@@ -10,17 +9,184 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._internal.tables import PlaceError, Table
-from toolreel_core._plan.presets.models import Model, Recommendation
-from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._internal.checks import PlaceError, Table
+from toolreel_core._internal.names import fits, unknown_name
+from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._plan.presets.preset import Preset, request_options
+
+# OpenRouter's suffixes that choose an upstream, not a model; `:1.5b` is part of an Ollama name.
+_ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
+
+
+def bare(model: str) -> str:
+    """The name in lower case, without a suffix that only routes.
+
+    >>> bare("DeepSeek/DeepSeek-V3.2:nitro"), bare("qwen2.5-coder:1.5b")
+    ('deepseek/deepseek-v3.2', 'qwen2.5-coder:1.5b')
+    """
+    name, _, suffix = model.lower().rpartition(":")
+    return name if name and suffix in _ROUTES else model.lower()
+
+
+def means(pattern: str, model: str) -> bool:
+    """Whether a pattern matches a model.
+
+    >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
+    (True, False)
+    """
+    return fits(bare(pattern), bare(model))
+
+
+def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
+    """The comparable rank of the most exact pattern for a model; ``None`` if none matches.
+
+    A pattern without a star is best, else the one with the most text.
+    """
+    fitting = [pattern for pattern in patterns if means(pattern, model)]
+    ranks = (("*" not in pattern, len(bare(pattern).replace("*", ""))) for pattern in fitting)
+    return max(ranks, default=None)
+
+
+Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
+"""``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right
+profile or route."""
+
+_VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The result of a model in an evaluation, with its best profile."""
+
+    profile: str
+    """The sampling profile."""
+    ok: int
+    """Runs of tool scenarios that succeeded."""
+    runs: int
+    p95_ms: int
+    """95th percentile of the duration of a run, in milliseconds."""
+
+    @property
+    def rate(self) -> float:
+        """The share of runs that succeeded.
+
+        >>> Measured("default", 18, 20, 23951).rate
+        0.9
+        """
+        return self.ok / self.runs
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A recommendation for a model: whether to use it for tools, and how."""
+
+    verdict: Verdict
+    profiles: tuple[str, ...]
+    """Sampling profiles to use, the best first."""
+    measured: Measured
+    measured_on: str
+    """The day of the evaluation, as ``YYYY-MM-DD``."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model, or a family of them."""
+
+    name: str
+    """The model's name, as its provider knows it."""
+    patterns: tuple[str, ...]
+    """Patterns of its names; ``*`` stands for any text."""
+    provider: str = ""
+    """The provider that needs the presets; empty: all."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that it needs, in merge order."""
+    recommendation: Recommendation | None = None
+    tags: tuple[str, ...] = ()
+    """Words for filters, such as ``stable``."""
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> Model:
+        """Read a model of a catalogue.
+
+        :raises PlaceError: at the first error, such as ``model.mine.presets``
+        """
+        table = Table.of(tree, "model", name)
+        table.only("patterns", "provider", "presets", "recommendation", "tags")
+        return cls(
+            name,
+            table.names("patterns", (name,)),
+            table.text("provider"),
+            table.names("presets"),
+            _recommendation(table.table("recommendation")) if "recommendation" in table.values else None,
+            table.names("tags"),
+        )
+
+    @property
+    def family(self) -> bool:
+        """Whether it stands for many models, so that its name cannot be used in a request."""
+        return "*" in self.name
+
+    def exactness(self, model: str) -> tuple[bool, int] | None:
+        """See :func:`best`."""
+        return best(self.patterns, model)
+
+
+def _recommendation(table: Table) -> Recommendation:
+    table.only("verdict", "profiles", "best_profile", "ok", "runs", "p95_ms", "measured_on", "note")
+    ok, runs = table.whole("ok"), table.whole("runs")
+    if not 0 < runs >= ok:
+        raise table.complaint(f"expected at least 1 and no fewer than ok ({ok}), got {runs}", "runs")
+    return Recommendation(
+        cast("Verdict", table.choice("verdict", _VERDICTS)),
+        table.names("profiles", ("default",)),
+        Measured(table.text("best_profile", "default"), ok, runs, table.whole("p95_ms")),
+        table.day("measured_on"),
+        table.text("note"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingProfile:
+    """A sampling profile: named options of a request."""
+
+    name: str
+    options: JsonText
+    """A JSON object, such as ``{"temperature":0.6}``; empty: the provider's defaults."""
+    applies_to: tuple[str, ...] = ()
+    """Patterns of models; empty: all."""
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> SamplingProfile:
+        """Read a profile of a catalogue.
+
+        :raises PlaceError: at the first error, such as ``sampling.mine.options``
+        """
+        table = Table.of(tree, "sampling", name).only("options", "applies_to", "tags")
+        options = request_options(table.table("options"))
+        return cls(name, options, table.names("applies_to"), table.names("tags"))
+
+    def fits(self, model: str) -> bool:
+        """Whether it is for a model.
+
+        >>> from toolreel_core._jsontext.canonical import canonical
+        >>> SamplingProfile("cool", canonical({"temperature": 0}), ("qwen/*",)).fits("z-ai/glm-4.7")
+        False
+        """
+        return not self.applies_to or any(means(pattern, model) for pattern in self.applies_to)
+
+    @property
+    def preset(self) -> Preset:
+        """The profile as a preset, for merging."""
+        return Preset(names=(self.name,), request=self.options)
+
 
 _BASE: Final = "default_tool_calling"
-"""The preset that every composition begins with, where there is one."""
+"""The preset that every composition begins with, if it exists."""
 
 _JOINT: Final = re.compile(r"[^a-z0-9]+")
 
@@ -43,12 +209,12 @@ class Presets:
 
     @classmethod
     def of(cls, tree: object) -> Presets:
-        """One catalogue, read whole or not at all.
+        """Read one catalogue.
 
         >>> Presets.of({"preset": {"mine": {"config": {"max_turns": 4}}}}).names
         ('mine',)
 
-        :raises PlaceError: at the first thing that is wrong; names the place, the value and what is allowed
+        :raises PlaceError: at the first error, with the place, the value and what is allowed
         """
         table = Table.of(tree).only("preset", "model", "sampling")
         return cls(
@@ -58,9 +224,9 @@ class Presets:
         )
 
     def extended(self, other: Presets) -> Presets:
-        """The collection with another over it: what has the same name is replaced, the rest is added.
+        """The collection with another merged over it by name.
 
-        :raises PlaceError: if a model of the other names what there is not
+        :raises PlaceError: if a model of the other names an unknown preset or profile
         """
         whole = Presets(
             _replaced(self.presets, other.presets),
@@ -78,7 +244,7 @@ class Presets:
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The names of the presets that are a provider's defaults."""
+        """The names of the presets that are defaults of a provider."""
         return tuple(preset.name for preset in self.presets if preset.defaults_for)
 
     def get(self, name: str) -> Preset:
@@ -100,11 +266,11 @@ class Presets:
         return _found("sampling profile", name, self.profiles)
 
     def sampling_profiles(self, model: str) -> tuple[SamplingProfile, ...]:
-        """The profiles that are for a model."""
+        """The profiles for a model."""
         return tuple(profile for profile in self.profiles if profile.fits(model))
 
     def model(self, name: str) -> Model | None:
-        """What is known of a model: what the pattern says that means it most exactly, the later of two."""
+        """The entry with the most exact pattern for a model; of equally exact ones, the last."""
         found: Model | None = None
         best = (False, -1)
         for model in self.models:
@@ -114,12 +280,12 @@ class Presets:
         return found
 
     def recommendation(self, model: str) -> Recommendation | None:
-        """Whether to use a model for tools, and how; ``None`` if nothing is known."""
+        """The recommendation for a model; ``None`` if nothing is known."""
         known = self.model(model)
         return known.recommendation if known else None
 
     def defaults(self, provider: str) -> Preset:
-        """The defaults of a provider, by any of its names: the later of two presets, none if unknown."""
+        """The defaults of a provider, by any of its names; empty if unknown."""
         key = _key(provider)
         for preset in reversed(self.presets):
             if key in map(_key, preset.defaults_for):
@@ -127,19 +293,16 @@ class Presets:
         return Preset()
 
     def for_(self, provider: str, model: str = "") -> Preset:
-        """What a model needs at a provider: the base, the provider's defaults, the model's workarounds.
-
-        An unknown provider is taken to support nothing, an unknown model to need nothing.
-        """
+        """The base, the provider's defaults and the model's workarounds, merged; unknown ones are empty."""
         return self.base.merged(self.defaults(provider)).merged(self.workaround(provider, model))
 
     @property
     def base(self) -> Preset:
-        """What every composition begins with: ``default_tool_calling``, where there is one."""
+        """The preset ``default_tool_calling``; empty if there is none."""
         return self.merged([_BASE] if _BASE in self.names else [])
 
     def workaround(self, provider: str, model: str) -> Preset:
-        """What a model needs beside its provider's defaults."""
+        """The presets that a model needs in addition to its provider's defaults, merged."""
         known = self.model(model)
         if known is None:
             return Preset()
@@ -172,10 +335,10 @@ def _found(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
 
 
 def _replaced(items: tuple[_Item, ...], others: tuple[_Item, ...]) -> tuple[_Item, ...]:
-    """By name, in the order of their first appearance."""
+    """Items merged by name, in the order of their first appearance."""
     return tuple({item.name: item for item in (*items, *others)}.values())
 
 
 def _key(name: str) -> str:
-    """A provider's name as it is compared: ``llama.cpp``, ``llama-cpp`` and ``LLAMA_CPP`` are one."""
+    """A provider's name for comparison: ``llama.cpp``, ``llama-cpp`` and ``LLAMA_CPP`` are equal."""
     return _JOINT.sub("_", name.lower())

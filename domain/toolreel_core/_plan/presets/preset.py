@@ -1,88 +1,75 @@
-"""A preset: a named, sparse patch to everything that a run is made of.
+"""A preset: a named, sparse patch of the settings, options and overrides of a plan.
 
-It declares settings of the loop, settings of the provider, options of the request and patches of its
-body, and nothing else changes when it is merged over another: lists of names are joined in order, an
-empty one clears what was there, options and overrides merge deeply, everything else is replaced. So
-merging is associative, and ``Preset()`` changes nothing; only an option that is an object here and
-something else there is not merged but replaced.
+Merging presets joins lists of names in order (an empty list clears), merges options and overrides deeply, and
+replaces everything else. Merging is associative, and ``Preset()`` changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._internal.tables import Table
-from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
-from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.list_patches import joined, names_of
+from toolreel_core._internal.checks import Table
+from toolreel_core._internal.names import unknown_name
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.trees import as_tree, merged
+from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
-
-_NOTHING: Final = canonical({})
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS: Final = tuple(setting.name for setting in fields(Provider))
 LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
-"""The settings that are lists of names, which presets add to."""
+"""Settings that are lists of names, which presets add to."""
 _CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
-_OWNED: Final = ("model", "messages", "tools", "stream")
 _TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
-_SUPPORT: Final[Mapping[str, str]] = {
-    "parallel_tool_calls": "supports_parallel_tool_calls",
-    "response_format": "supports_response_format",
-    "stream_options": "supports_stream_options",
-}
-"""Options that not every provider takes, and what says whether one does."""
 _SECTIONS: Final = ("config", "provider", "request", "request_overrides")
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One patch, or what several come to; comparable, since everything in it is text."""
+    """One patch, or several merged; comparable, since everything in it is text."""
 
     names: tuple[str, ...] = ()
     """Its own name, or those of the presets that were merged, in order."""
     about: str = ""
     """What it does, for whom."""
     evidence: tuple[str, ...] = ()
-    """Where the need for it was seen: public threads as ``repository#number``, pages by their title."""
+    """Sources: public threads as ``repository#number``, pages by their title."""
     verified_on: str = ""
-    """The day on which that was last checked, as ``YYYY-MM-DD``; of several, the earliest."""
+    """The day of the last check of the sources, as ``YYYY-MM-DD``; of several presets, the earliest."""
     because: tuple[tuple[str, str], ...] = ()
-    """Keys, and why they are set as they are; one that a later preset sets anew needs a new reason."""
+    """Reasons for settings, by key; a preset that replaces a setting gives a new reason."""
     defaults_for: tuple[str, ...] = ()
-    """The providers, under all their names, whose defaults it is."""
-    config: JsonText = _NOTHING
+    """All names of the provider whose defaults it is."""
+    config: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.config.LoopConfig`; lists of names are patches."""
-    provider: JsonText = _NOTHING
+    provider: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
-    request: JsonText = _NOTHING
-    """Options of the request, which those of a plan go before."""
-    request_overrides: JsonText = _NOTHING
-    """What goes over the body whatever a plan says."""
+    request: JsonText = NOTHING
+    """Options of the request; those of a plan take precedence."""
+    request_overrides: JsonText = NOTHING
+    """Overrides of the body, which take precedence over a plan's options."""
 
     @classmethod
     def of(cls, name: str, tree: object) -> Preset:
-        """A preset as a catalogue has it, checked key by key.
+        """Read a preset of a catalogue.
 
         >>> Preset.of("mine", {"config": {"max_turns": 4}}).config
         '{"max_turns":4}'
 
-        :raises PlaceError: at the first thing that is wrong, such as ``preset.mine.config.max_turns``
+        :raises PlaceError: at the first error, such as ``preset.mine.config.max_turns``
         """
         table = Table.of(tree, "preset", name)
         table.only("about", "evidence", "verified_on", "because", "defaults_for", *_SECTIONS)
         because = table.table("because")
         for key in because.values:
-            if key not in _declared(table):
+            if not any(key in table.table(section).values for section in _SECTIONS):
                 raise because.complaint("it is not set in this preset; give reasons for what is", key)
         return cls(
             names=(name,),
@@ -103,7 +90,7 @@ class Preset:
         return " + ".join(self.names)
 
     def merged(self, other: Preset) -> Preset:
-        """This preset with another over it.
+        """This preset with another merged over it.
 
         >>> careful = Preset.of("careful", {"config": {"max_turns": 4, "text_dialects": ["hermes_json"]}})
         >>> patient = Preset.of("patient", {"config": {"max_turns": 40}})
@@ -127,20 +114,20 @@ class Preset:
         )
 
     def _remaining_reasons(self, other: Preset) -> dict[str, str]:
-        """The reasons that still hold when another preset goes over this one: not for what it replaces."""
+        """The reasons for the settings that another preset does not replace."""
         replaced = {
             key for section in _SECTIONS for key in _tree(getattr(other, section)) if key not in LISTS
         }
         return {key: reason for key, reason in self.because if key not in replaced}
 
     def changes(self) -> dict[str, dict[str, Json]]:
-        """What it changes in a run of nothing but defaults, by section; lists are those that come of it."""
+        """Its changes to the defaults, by section, with lists as they result."""
         trees = {section: dict(_tree(getattr(self, section))) for section in _SECTIONS}
         trees["config"] = _plain(trees["config"])
         return trees
 
     def options(self, provider: Provider) -> Tree:
-        """The options of the request that it asks for, as far as a provider is known to take them."""
+        """Its options of the request that the provider is known to support."""
         requested = _tree(self.request)
         return {key: value for key, value in requested.items() if _takes(provider, key, value)}
 
@@ -155,13 +142,13 @@ class Preset:
         overrides: Tree | None = None,
         seed: int = 0,
     ) -> Plan:
-        """A plan under this preset; whatever is given here goes before it.
+        """A plan with this preset; the arguments take precedence over it.
 
-        An option that only the preset asks for is left out where the provider is not known to take
-        it, or where there is no tool that it could be about.
+        An option from the preset is dropped if the provider is not known to support it, or it needs tools and
+        there are none.
 
         :param settings: of the loop and of the provider; a list of names replaces the preset's
-        :raises ConfigError: if the parts do not make a run
+        :raises ConfigError: if the parts are invalid or contradict each other
         """
         given = settings or {}
         if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
@@ -189,25 +176,25 @@ class Preset:
 
 
 def request_options(table: Table) -> JsonText:
-    """A table of request options, none of which is the run's own.
+    """Read a table of request options.
 
-    :raises PlaceError: if one is, or if one is nothing that JSON can hold
+    :raises PlaceError: if one is set by the run itself, or is not JSON
     """
-    for key in _OWNED:
+    for key in OWNED:
         if key in table.values:
             raise table.complaint("it is set by the run itself; leave it out", key)
     return table.json()
 
 
 def _takes(provider: Provider, option: str, value: Json) -> bool:
-    """Whether a provider is known to take an option."""
+    """Whether a provider is known to support an option."""
     if option == "tool_choice":
         return value != "required" or provider.requires_calls()
-    return option not in _SUPPORT or getattr(provider, _SUPPORT[option]) == "yes"
+    return provider.support(option) == "yes"
 
 
 def _config(table: Table) -> JsonText:
-    """The settings of the loop, checked as they would be in a run."""
+    """Read the settings of the loop, checked as in a run."""
     table = Table(table.place, {key: _switched_off(key, value) for key, value in table.values.items()})
     lists = {key: _names(table, key) for key in LISTS if key in table.values}
     text = Table(table.place, {**table.values, **lists}).json()
@@ -216,7 +203,7 @@ def _config(table: Table) -> JsonText:
 
 
 def _switched_off(key: str, value: object) -> object:
-    """TOML has no null, so ``"off"`` turns off a limit that can be."""
+    """TOML has no null, so ``"off"`` turns off an optional limit."""
     return None if value == "off" and key in _CAN_BE_OFF else value
 
 
@@ -228,19 +215,14 @@ def _names(table: Table, key: str) -> Json:
     return {"only": [*only]} if only else []
 
 
-def _declared(table: Table) -> tuple[str, ...]:
-    """All keys that a preset sets, in whatever section."""
-    return tuple(key for section in _SECTIONS for key in table.table(section).values)
-
-
 def _over(base: Tree, patch: Tree) -> Tree:
-    """Settings with others over them."""
+    """Settings with others merged over them."""
     both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
     return {**base, **patch, **both}
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings in which patches of lists have become lists."""
+    """Settings with patches of lists turned into lists."""
     return {key: [*names_of(value)] if key in LISTS else value for key, value in config.items()}
 
 
@@ -249,5 +231,99 @@ def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tree(text: JsonText) -> Tree:
-    tree = parse(text)
-    return tree if isinstance(tree, Mapping) else {}
+    return as_tree(parse(text))
+
+
+NamesPatch: TypeAlias = Json
+"""A list of names to add (an empty one clears), or ``{"only": names}``, which clears and adds."""
+
+
+def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
+    """The patch equal to two patches in a row.
+
+    >>> joined(["a", "b"], ["b", "c"]), joined(["a"], []), joined([], ["a"])
+    (['a', 'b', 'c'], [], {'only': ['a']})
+    """
+    if _clears(patch):
+        return patch
+    names: list[Json] = [*dict.fromkeys((*names_of(before), *names_of(patch)))]
+    return {"only": names} if _clears(before) else names
+
+
+def names_of(patch: NamesPatch) -> tuple[str, ...]:
+    """The names in a patch."""
+    names = patch.get("only") if isinstance(patch, Mapping) else patch
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+
+
+def _clears(patch: NamesPatch) -> bool:
+    return isinstance(patch, Mapping) or not patch
+
+
+_DEFAULTS: Final[Mapping[str, JsonText]] = {
+    f"{section}.{setting.name}": canonical(getattr(defaults, setting.name))
+    for section, defaults in (("config", LoopConfig()), ("provider", Provider()))
+    for setting in fields(defaults)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One changed key, with its values before and after."""
+
+    key: str
+    """With its section, such as ``config.max_turns`` or ``request.top_p``."""
+    before: JsonText | None
+    """The value; ``None`` if nothing is sent."""
+    after: JsonText | None
+    because: str = ""
+    """Why a preset sets it."""
+
+
+def changes(preset: Preset) -> tuple[Change, ...]:
+    """Every key that a preset sets, compared with the defaults; the two values may be equal.
+
+    >>> [change] = changes(Preset.of("mine", {"config": {"max_turns": 4}}))
+    >>> print(change.key, change.before, change.after)
+    config.max_turns 12 4
+    """
+    return tuple(
+        Change(key, _DEFAULTS.get(key), value, _reason(preset, key)) for key, value in _leaves(preset)
+    )
+
+
+def differences(one: Preset, other: Preset) -> tuple[Change, ...]:
+    """The keys to which two presets give different values.
+
+    >>> differences(Preset(), Preset.of("mine", {"config": {"max_turns": 12}}))
+    ()
+    """
+    before, after = dict(_leaves(one)), dict(_leaves(other))
+    keys = [key for key in {**before, **after} if _at(before, key) != _at(after, key)]
+    return tuple(
+        Change(key, _at(before, key), _at(after, key), _reason(other if key in after else one, key))
+        for key in keys
+    )
+
+
+def _at(leaves: Mapping[str, JsonText], key: str) -> JsonText | None:
+    return leaves.get(key, _DEFAULTS.get(key))
+
+
+def _reason(preset: Preset, key: str) -> str:
+    """The reason for a key; reasons are by top-level key, without the section."""
+    declared = key.split(".")[1]
+    return dict(preset.because).get(declared, "")
+
+
+def _leaves(preset: Preset) -> Iterator[tuple[str, JsonText]]:
+    for section, values in preset.changes().items():
+        yield from _below(section, values)
+
+
+def _below(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
+    if not isinstance(value, Mapping) or (not value and "." in key):
+        yield key, canonical(value)
+        return
+    for name, inner in value.items():
+        yield from _below(f"{key}.{name}", inner)

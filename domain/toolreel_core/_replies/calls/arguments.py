@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, damaged, either, read
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.repairs import Reading, Unreadable, read_text
+from toolreel_core._replies.calls.repairs import Reading, read_text
 from toolreel_core._replies.warnings import WarningCode
 
 ArgumentErrorCode: TypeAlias = Literal[
@@ -110,12 +110,8 @@ def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -
     return either(
         read_text(text, max_depth=max_depth, repairs=repairs)
         .map(lambda reading: _of_reading(reading, max_depth, repairs, levels))
-        .alt(_invalid)
+        .alt(lambda found: _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes))
     )
-
-
-def _invalid(found: Unreadable) -> _Parsed:
-    return _Parsed(ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes)
 
 
 def _of_reading(reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, read
+from toolreel_core._jsontext.trees import pointed
 from toolreel_core._schema.validation import broken_places, refused_nulls
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
@@ -191,11 +192,7 @@ class _Walk:
         """The target of a JSON pointer into the schema; anchors and other documents are not followed."""
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return None
-        tree: Json = self.root
-        for step in reference[2:].split("/"):
-            key = step.replace("~1", "/").replace("~0", "~")
-            tree = tree.get(key) if isinstance(tree, Mapping) else None
-        return tree
+        return pointed(self.root, reference)
 
 
 def _with_property(whole: _Whole, tree: Mapping[str, Json], key: str, new: Json) -> Json:

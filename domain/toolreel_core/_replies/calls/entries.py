@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, read
-from toolreel_core._jsontext.numbered_objects import in_order
-from toolreel_core._replies.opaque_fields import of_call
+from toolreel_core._jsontext.trees import in_order
+from toolreel_core._replies.content import of_call
 from toolreel_core._replies.warnings import WarningCode
 
 Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
@@ -56,9 +56,6 @@ def entries_in(
 
     >>> entries_in({"function_call": {"name": "ping", "arguments": "{}"}}).entries[0].provenance
     'legacy'
-
-    :param outside: values of ``tool_calls`` that were found outside the message
-    :param parts: calls among the parts of the content
     """
     found = _listed(message.get("tool_calls"))
     for misplaced in outside:

@@ -129,8 +129,8 @@ def _readable(data: str) -> tuple[Frame, ...] | None:
     if text == _DONE:
         return ("done",)
     # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
-    return read(text, with_halves=True).map(_frames_of).value_or(None)
-
-
-def _frames_of(tree: Json) -> tuple[Frame, ...]:
-    return (tree,) if isinstance(tree, Mapping) else ()
+    return (
+        read(text, with_halves=True)
+        .map(lambda tree: (tree,) if isinstance(tree, Mapping) else ())
+        .value_or(None)
+    )

@@ -1,8 +1,8 @@
-"""Calls with one element for each parameter, as in ``<invoke name="f"><parameter name="k">v</parameter>``.
+"""Calls as elements, one for each parameter: ``<invoke name="f"><parameter name="k">v</parameter></invoke>``.
 
-Many models write this in many spellings: ``<function=f>`` and ``<function name="f">``,
-``<parameter=k>`` and ``<param name="k">``, any namespace, DeepSeek's token in place of one. A value
-is text, and what it means is the schema's business, unless the element says so (``string="true"``).
+Many models write this in many spellings: ``<function=f>`` and ``<function name="f">``, ``<parameter=k>`` and
+``<param name="k">``, any namespace, DeepSeek's token instead of one, Grok's ``<xai:function_call name="f">``.
+A value is text, and the schema decides what it means, unless the element says so (``string="true"``).
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.decoder import Broken, Calls, Reading, found
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.payload import Block, arguments, skip_blanks
-from toolreel_core._text_calls.values.untyped_text import decoded, typed, unwrapped
+from toolreel_core._text_calls.decoder import Broken, Calls, Reading, Source, found
+from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
 
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"
-"""What may stand before the name of a tag."""
+"""Optional prefix of a tag's name."""
 
 _OTHER: Final = r"""(?!name\b|tool\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 ATTRIBUTE: Final = (
@@ -27,7 +26,7 @@ ATTRIBUTE: Final = (
     r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
     r"""(?P<rest>[^<>\n{]{0,200}?)"""
 )
-"""The name that an opening tag carries, quoted or not, and what else the tag holds."""
+"""The name in an opening tag, quoted or not, and the rest of the tag."""
 
 _PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
 _VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
@@ -37,23 +36,23 @@ _CDATA_BEGIN: Final = re.compile(r"\s*<!\[CDATA\[")
 _CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _LEAK: Final = re.compile(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 _LEAKED: Final = str.maketrans("ĠĊ", " \n")
-"""How MiniCPM's tokenizer writes blanks and line breaks, where they leak."""
+"""Blanks and line breaks as MiniCPM's tokenizer leaks them."""
 _REST: Final = re.compile(r"(?:<[^<>]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element that is a call: its opening tag has been read."""
+    """An element that is a call, after its opening tag."""
 
     name: str
     void: bool
     """Whether the opening tag closes itself."""
     block: Block
-    """What the call looks like with an element for each parameter."""
+    """The call's form with an element for each parameter."""
     body: Block
-    """What it looks like with JSON in their place."""
+    """Its form with JSON instead."""
     wrapping: re.Pattern[str]
-    """The closing tag of what is around the call: where it stands, the call has ended, too."""
+    """The closing tag of the enclosing element, which ends the call too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class _Argument:
 
 
 def attribute(opening: re.Match[str]) -> str:
-    """The name that an opening tag carries."""
+    """The name in an opening tag."""
     return next(opening[kind] for kind in ("double", "single", "plain") if opening[kind] is not None)
 
 
@@ -86,7 +85,7 @@ def element(source: Source, at: int, call: Element) -> Reading:
 
 
 def one_line_break_less(text: str) -> str:
-    r"""A value without the line break that sets it apart from its tags, on either side.
+    r"""A value without one line break at its start and one at its end.
 
     >>> one_line_break_less("\n  a\n\n")
     '  a\n'
@@ -96,7 +95,7 @@ def one_line_break_less(text: str) -> str:
 
 
 def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
-    """A call without its closing tag counts if nothing can be missing."""
+    """The call; without a closing tag only if nothing can be missing."""
     if close := call.block.closing.match(source.text, at):
         return _read(source, call, given, close.end())
     wrapped = call.wrapping.match(source.text, at)
@@ -123,8 +122,8 @@ def _argument(
 ) -> _Argument | None:
     """One parameter; ``None`` if its value has no end.
 
-    Models leave closing tags out: the next parameter ends a value as well, if the tool has it and it
-    was not given yet, and so does the end of the call, unless more of the value may be missing.
+    Models omit closing tags: a value also ends at the next parameter, if the tool has it and it was not given
+    yet, or at the end of the call, unless more of the value may be missing.
     """
     key, begin = attribute(opening).strip(), opening.end()
     schema = source.offered.parameter(call.name, key)
@@ -156,3 +155,63 @@ def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Js
         text = text.translate(_LEAKED)
     verbatim = opening[0].startswith(("<｜", "<|"))
     return typed(text if verbatim else one_line_break_less(text), schema)
+
+
+FUNCTION: Final = re.compile(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
+"""The opener; models without constrained decoding omit its ``>``."""
+INVOKE: Final = re.compile(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE)
+_XAI: Final = re.compile(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
+
+_WRAPPING: Final = re.compile(
+    rf"</{NAMESPACE}(?:\w{{1,20}}_)?(?:function_calls?|tool_?calls?|calls|tool|tool_use)\b[^<>\n]{{0,80}}>"
+    r"|<[｜|]tool[▁_ ]call[▁_ ]end[｜|]>",
+    re.IGNORECASE,
+)
+_BEFORE_JSON: Final = re.compile(r"[\s,>]*(?={)")
+_FUNCTION_END: Final = closers(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
+_INVOKE_END: Final = closers(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>")
+_XAI_END: Final = closers(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
+
+_AS_XML: Final = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), FUNCTION, _FUNCTION_END)
+_AS_PARAM: Final = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
+_AS_JSON: Final = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
+_GROK: Final = Block(("xai_function_call",), _XAI, _XAI_END)
+
+
+def function(source: Source, start: int, _end: int) -> Reading:
+    """``<function=f>`` as Qwen3-Coder, Seed and MiniCPM write it, or with JSON in it, as Llama does."""
+    opening = FUNCTION.match(source.text, start)
+    if opening is None:
+        return None
+    spelled = _AS_PARAM if re.search(r"\sname", opening[0]) else _AS_XML
+    return _element(source, opening, spelled, _AS_JSON)
+
+
+def invoke(source: Source, start: int, _end: int) -> Reading:
+    """``<invoke name="f">``; its namespace, if any, tells the dialect."""
+    opening = INVOKE.match(source.text, start)
+    if opening is None:
+        return None
+    block = Block(_owners(opening[0]), INVOKE, _INVOKE_END)
+    return _element(source, opening, block, block)
+
+
+def xai(source: Source, start: int, _end: int) -> Reading:
+    """Grok's ``<xai:function_call name="f">``, whose closing tag is often misspelled."""
+    opening = _XAI.match(source.text, start)
+    return _element(source, opening, _GROK, _GROK) if opening else None
+
+
+def _element(source: Source, opening: re.Match[str], spelled: Block, body: Block) -> Reading:
+    name = source.offered.named(attribute(opening))
+    void = opening["rest"].rstrip().endswith("/")
+    gap = _BEFORE_JSON.match(source.text, opening.end())
+    return element(source, gap.end() if gap else opening.end(), Element(name, void, spelled, body, _WRAPPING))
+
+
+def _owners(tag: str) -> tuple[str, ...]:
+    if tag.startswith(("<｜", "<|")):
+        return ("dsml",)
+    if tag.lower().startswith("<steptml:"):
+        return ("steptml",)
+    return ("invoke_xml", "minimax_xml")

@@ -1,7 +1,7 @@
 """Messages with headers: OpenAI's Harmony, Muse's recipients, Inkling's typed blocks.
 
-A header says whom a message is for. What is for the user is text, what the model says to itself is
-reasoning, and what goes to ``functions.NAME`` is a call. The headers themselves are never shown.
+The header names the recipient: messages to the user are text, messages of the model to itself are
+reasoning, and messages to ``functions.NAME`` are calls. Headers are never visible text.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._text_calls.decoder import Broken, Calls, Frame, Reading
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.decoder import Broken, Calls, Frame, Reading, Source
+from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
 
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 
@@ -34,7 +33,7 @@ _THINKING: Final = {"thinking", "thought", "reasoning"}
 
 
 def message(source: Source, start: int, _end: int) -> Reading:
-    """One message by its recipient and channel, as gpt-oss has both and Muse the recipient alone."""
+    """One message, by its recipient and channel (gpt-oss) or by its recipient alone (Muse)."""
     header = _HEADER.match(source.text, start)
     channel = _CHANNEL.search(header[0]) if header else None
     if header is None or (channel and "harmony" not in source.enabled):
@@ -56,28 +55,27 @@ def message(source: Source, start: int, _end: int) -> Reading:
 
 
 def addressed(source: Source, start: int, _end: int) -> Reading:
-    """What begins with ``to=``: a header of Muse that lost its opener, or of Harmony that lost all."""
+    """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens."""
     header = _MUSE.match(source.text, start)
     return _muse(source, header, header["to"]) if header else _leaked(source, start)
 
 
 def glued(text: str, start: int) -> int:
-    """Where the words begin that headers leave behind before ``to=`` once their tokens are lost."""
+    """The start of the words that remain of a header before ``to=`` if its tokens are lost."""
     words = _GLUED.search(text, max(0, start - 30), start)
     return words.start() if words else start
 
 
 def titled(text: str, start: int, reading: Reading) -> int:
-    """Where the name of the tool begins that heads Inkling's block, before the opener of its JSON."""
+    """The start of the tool's name, which precedes the opener of Inkling's JSON."""
     name = reading.calls[0].name if isinstance(reading, Calls) else ""
     return start - len(name) if text.endswith(name, 0, start) else start
 
 
 def _leaked(source: Source, start: int) -> Reading:
-    """A call whose tokens were lost, so that only ``to=functions.NAME`` and JSON are left.
+    """A call whose tokens are lost, so that only ``to=functions.NAME`` and JSON remain.
 
-    Other debris stands between and behind them (openai/codex and others leak it), and the same
-    words may be prose, so the tool must exist.
+    Other debris surrounds them (as in openai/codex). The same words may be prose, so the tool must exist.
     """
     leaked = _LEAKED.match(source.text, start)
     if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
@@ -98,7 +96,7 @@ def inkling(source: Source, start: int, end: int) -> Reading:
 
 
 def _muse(source: Source, header: re.Match[str], recipient: str) -> Reading:
-    """What is for the model itself is reasoning; a call to a tool follows as markup."""
+    """Muse: messages to ``self`` are reasoning; calls follow as markup."""
     if recipient.startswith("functions."):
         return _to(source, header, recipient) if "harmony" in source.enabled else None
     return _reasoning(source, header.end()) if recipient == "self" else Frame(header.end())

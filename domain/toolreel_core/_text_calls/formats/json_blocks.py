@@ -1,21 +1,28 @@
-"""The dialects that put whole JSON envelopes between tags or tokens, as data."""
+"""JSON between tags or tokens: whole envelopes, or the name of a tool and its arguments."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.decoder import Decoder, Found, Reading, found
-from toolreel_core._text_calls.known_tools import Offered
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.envelopes import arguments_of, marked_calls
-from toolreel_core._text_calls.values.payload import Block, closers, enveloped
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._jsontext.json_repair import BLANK
+from toolreel_core._text_calls.decoder import Broken, Calls, Decoder, Found, Offered, Reading, Source, found
+from toolreel_core._text_calls.payload import (
+    Block,
+    arguments,
+    arguments_of,
+    closers,
+    enveloped,
+    marked_calls,
+    skip_blanks,
+)
 
 
 def _keyed(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
-    """Calls whose name is the key of their arguments, as Apertus has them: ``[{"ping": {}}]``."""
+    """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,)
     for item in items:
         for name, raw in item.items() if isinstance(item, Mapping) else ():
@@ -47,7 +54,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
 JSON_OPENERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     key: (opener, dialects) for key, (opener, _, dialects) in _BLOCKS.items()
 }
-"""The opener of each block, as a pattern, and the dialects that it belongs to."""
+"""Opener (a pattern) and dialects of each block."""
 
 
 def json_decoder(key: str) -> Decoder:
@@ -60,3 +67,129 @@ def json_decoder(key: str) -> Decoder:
         return enveloped(source, end, block)
 
     return decode
+
+
+CALL_BEGIN: Final = r"<[|｜]tool[▁_ ]call[▁_ ]begin[|｜]>"
+"""DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
+
+_SEP: Final = r"<[|｜]tool[▁_ ]sep[|｜]>"
+_NAME: Final = rf"[{BLANK}]*(?P<name>[^\s<>{{}}`\"']{{1,200}})[{BLANK}]*"
+
+_KIMI_HEAD: Final = re.compile(
+    rf"[{BLANK}]*(?P<id>[^<>\n]{{1,200}}?)[{BLANK}]*<\|tool_call_argument_begin\|>"
+)
+_KIMI_ID: Final = re.compile(r"(?:functions\.)?(?P<name>.+?)(?P<index>:\d+)?", re.DOTALL)
+_KIMI_COUNTER: Final = re.compile(r"(?:call_?|functions\.)?:?\d+")
+_KIMI: Final = Block(
+    ("kimi_k2",),
+    re.compile(CALL_BEGIN),
+    closers(r"<\|tool_call_end\|>", r"(?=<\|tool_calls?_section_end\|>)"),
+)
+_END: Final = r"<[|｜]tool[▁_ ]calls?[▁_ ]end[|｜]>"
+_DEEPSEEK_HEAD: Final = re.compile(
+    rf"[{BLANK}]*(?P<first>[^<>\n]{{1,200}}?)[{BLANK}]*{_SEP}"
+    rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*(?=[{{`\"]|{_END}|\Z)"
+)
+_DEEPSEEK: Final = Block(
+    ("deepseek_v31", "deepseek_v3"),
+    re.compile(CALL_BEGIN),
+    closers(_END.replace("calls?", "call"), rf"(?={_END})"),
+)
+_DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
+_MISTRAL: Final = re.compile(
+    rf"(?P<name>[\w.:-]{{1,200}})(?:\[CALL_ID\](?P<id>\w{{1,64}}))?[{BLANK}]*(?:\[ARGS\]|(?={{))"
+)
+_MISTRAL_BLOCK: Final = Block(
+    ("mistral_tool_calls",), re.compile(r"\[TOOL_CALLS\]"), closers(r"\[/TOOL_CALLS\]", r"(?=\[TOOL_CALLS\])")
+)
+_SOLAR: Final = re.compile(
+    rf"[{BLANK}]*(?P<id>[^<>\s]{{0,200}})[{BLANK}]*<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
+)
+_SOLAR_BLOCK: Final = Block(
+    ("solar_open",), re.compile(r"<\|tool_call:begin\|>"), closers(r"<\|tool_call:end\|>")
+)
+_PLAMO: Final = re.compile(
+    rf"{_NAME}<\|plamo:end_tool_name:plamo\|>[{BLANK}]*<\|plamo:begin_tool_arguments:plamo\|>[{BLANK}]*"
+    rf"(?:<\|plamo:constrain\|>\w*[{BLANK}]*)?(?:<\|plamo:msg\|>)?"
+)
+_PLAMO_BLOCK: Final = Block(
+    ("plamo_requests",),
+    re.compile(r"<\|plamo:begin_tool_name:plamo\|>"),
+    closers(r"<\|plamo:end_tool_arguments:plamo\|>"),
+)
+_FLOWER: Final = re.compile(r"[ ]*[:：]?[ ]*(?P<name>[^\s✿:：]{1,200})\s*✿ARGS✿[ ]*[:：]?")
+_FLOWER_BLOCK: Final = Block(
+    ("qwen_agent_flower",), re.compile("✿FUNCTION✿"), closers("(?=✿(?:RESULT|RETURN|FUNCTION)✿)")
+)
+_REMARK: Final = re.compile(r"[ \t]*(?://|#)[^\n]*")
+
+
+def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
+    """One call after the opener that both families share; Kimi marks the arguments."""
+    kimi = _KIMI_HEAD.match(source.text, end)
+    if kimi:
+        return _kimi(source, kimi) if "kimi_k2" in source.enabled else None
+    head = _DEEPSEEK_HEAD.match(source.text, end)
+    if head is None:
+        return None
+    if head["name"]:
+        return _named(source, head, _DEEPSEEK_3)
+    return arguments(source, head.end(), source.offered.named(head["first"]), _DEEPSEEK)
+
+
+def mistral(source: Source, _start: int, end: int) -> Reading:
+    """``[TOOL_CALLS]`` before a list of envelopes, or before a name and its arguments."""
+    at = skip_blanks(source.text, end)
+    if source.text.startswith(("[{", "{", "[ ", "[\n"), at):
+        return enveloped(source, at, _MISTRAL_BLOCK)
+    head = _MISTRAL.match(source.text, at)
+    return _named(source, head, _MISTRAL_BLOCK, head["id"] or "") if head else None
+
+
+def solar(source: Source, _start: int, end: int) -> Reading:
+    """Solar's call: its id, its name, its arguments."""
+    head = _SOLAR.match(source.text, end)
+    return _named(source, head, _SOLAR_BLOCK, head["id"]) if head else None
+
+
+def plamo(source: Source, _start: int, end: int) -> Reading:
+    """PLaMo's request, whose arguments may be announced as JSON."""
+    head = _PLAMO.match(source.text, end)
+    return _named(source, head, _PLAMO_BLOCK) if head else None
+
+
+def flower(source: Source, _start: int, end: int) -> Reading:
+    """Qwen-Agent's call; a comment behind its JSON is part of it."""
+    head = _FLOWER.match(source.text, end)
+    reading = _named(source, head, _FLOWER_BLOCK) if head else None
+    remark = _REMARK.match(source.text, reading.end) if isinstance(reading, Calls) else None
+    return replace(reading, end=remark.end()) if isinstance(reading, Calls) and remark else reading
+
+
+def _named(source: Source, head: re.Match[str], block: Block, call_id: str = "") -> Reading:
+    return arguments(source, head.end(), source.offered.named(head["name"]), block, call_id)
+
+
+def _kimi(source: Source, head: re.Match[str]) -> Reading:
+    """A call whose id contains the tool's name, as in ``functions.ping:0``, or is only a counter.
+
+    With a counter, the arguments select the tool, if they fit only one.
+    """
+    call_id = head["id"].strip()
+    if _KIMI_COUNTER.fullmatch(call_id):
+        reading = arguments(source, head.end(), "?", _KIMI, call_id)
+        return _inferred(source, reading) if isinstance(reading, Calls) else reading
+    parts = _KIMI_ID.fullmatch(call_id)
+    bare = parts["name"] if parts else call_id
+    whole = f"functions.{bare}"
+    name = whole if whole in source.offered.names else source.offered.named(bare)
+    return arguments(source, head.end(), name, _KIMI, call_id if parts and parts["index"] else "")
+
+
+def _inferred(source: Source, reading: Calls) -> Reading:
+    (call,) = reading.calls
+    given = parse(call.arguments)
+    name = source.offered.taking(given if isinstance(given, Mapping) else {})
+    if not name:
+        return Broken("malformed", reading.end)
+    return replace(reading, calls=(replace(call, name=name),))

@@ -1,24 +1,147 @@
-"""``<tool_call>`` and its relatives: one tag, and what stands in it says how it is read.
+"""``<tool_call>`` and related tags; the payload selects the decoder.
 
-Hermes and Qwen put JSON into the tag, Qwen3-Coder a ``<function=…>``, GLM a name and pairs of keys
-and values. Models fall back from one to the other, so the payload selects the decoder.
+Hermes and Qwen put JSON into the tag, Qwen3-Coder a ``<function=…>``, GLM a name and pairs of keys and
+values, and models fall back from one to the other. GLM's pairs occur under several namespaces (``ifm|``,
+``longcat_``) and with checkpoint suffixes (``<arg_key:opensource>``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from toolreel_core._jsontext.canonical import parse
-from toolreel_core._jsontext.json_repair import BLANK
-from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, found
-from toolreel_core._text_calls.formats.arg_keys import SUFFIX, arg_keys
-from toolreel_core._text_calls.formats.elements import one_line_break_less
-from toolreel_core._text_calls.formats.functions import FUNCTION, INVOKE, function, invoke
-from toolreel_core._text_calls.source import Source
-from toolreel_core._text_calls.values.payload import Block, arguments, closers, enveloped, skip_blanks, tail
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._jsontext.json_repair import BLANK, end_of
+from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, Source, found
+from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
+from toolreel_core._text_calls.payload import Block, arguments, closers, enveloped, skip_blanks, tail
+from toolreel_core._text_calls.untyped_text import decoded, typed
+
+SUFFIX: Final = r"(?::[^>\s]{1,40})?"
+"""The name of a checkpoint after the name of a tag."""
+
+_P: Final = r"(?:\w{1,20}[_:|])?"
+_GAP: Final = r"(?:\s|\\n)*+"
+_NAME: Final = re.compile(
+    rf"{_GAP}(?P<name>[^\s<>{{}}\[\]\"'\\]{{1,200}}){_GAP}(?P<sep><{_P}tool_sep{SUFFIX}>)?{_GAP}"
+)
+_KEY: Final = re.compile(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
+_KEY_END: Final = re.compile(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
+_TYPE: Final = re.compile(rf"{_GAP}<{_P}arg_type{SUFFIX}>([^<]{{0,40}})</{_P}arg_type{SUFFIX}>")
+_VALUE: Final = re.compile(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
+_VALUE_END: Final = re.compile(rf"</{_P}arg_value{SUFFIX}>(?:{_GAP}</{_P}arg_value{SUFFIX}>)*")
+_NEXT_KEY: Final = re.compile(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
+_PLAIN_KEY: Final = re.compile(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
+_BLANKS: Final = re.compile(_GAP)
+_CLOSE: Final = re.compile(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_TAG: Final = re.compile(r"(?:<[^<>]*)?\Z")
+_REST: Final = re.compile(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    key: str
+    value: Json
+    end: int
+
+
+def arg_keys(source: Source, at: int, dialect: str) -> Reading:
+    """The call whose name begins here, with pairs such as ``<arg_key>k</arg_key><arg_value>v</arg_value>``.
+
+    Servers lose single tags (vllm-project/vllm#47190, #49248, #54971, ollama/ollama#14656), so any
+    one opener or closer may be missing if the others show where it was.
+    """
+    head = _NAME.match(source.text, at)
+    if head is None:
+        return Broken("truncated", at) if source.cut and at == len(source.text) else None
+    raw, at = head["name"], head.end()
+    if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
+        raw = source.offered.beginning(raw)
+        if not raw:
+            return Broken("malformed", _end_of_block(source, at))
+        at = head.start("name") + len(raw)
+    name = source.offered.named(raw)
+    given: dict[str, Json] = {}
+    while begin := _key(source, at):
+        pair = _pair(source, begin, name, given)
+        if isinstance(pair, Broken):
+            return pair
+        given[pair.key] = pair.value
+        at = pair.end
+    return _ended(source, name, given, at, dialect, separated=head["sep"] is not None)
+
+
+def _ended(
+    source: Source, name: str, given: Mapping[str, Json], at: int, dialect: str, *, separated: bool
+) -> Reading:
+    at = end_of(_BLANKS, source.text, at)
+    close = _CLOSE.match(source.text, at)
+    last = _REST.match(source.text, at) is not None
+    known = name in source.offered.names
+    if not given and not separated and not (known and close):
+        begun = source.cut and not close and _TAG.match(source.text, at)
+        return Broken("truncated", len(source.text)) if begun else None
+    if close is None and ((source.cut and last) or not given or not source.offered.satisfied(name, given)):
+        return Broken("truncated", len(source.text) if last else at)
+    call = found(name, given, dialect)
+    end = close.end() if close else at
+    return Calls((call,), end) if call else Broken("malformed", end)
+
+
+def _key(source: Source, at: int) -> int:
+    """The start of the next key; 0 if there is none."""
+    opening = _KEY.match(source.text, at)
+    if opening:
+        return opening.end()
+    plain = _PLAIN_KEY.match(source.text, at)
+    return plain.start("key") if plain else 0
+
+
+def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pair | Broken:
+    key_end = source.search(_KEY_END, at)
+    if key_end is None or ((close := source.search(_CLOSE, at)) and close.start() < key_end.start()):
+        return _missing(source, at)
+    key, at = source.text[at : key_end.start()].strip().removesuffix("\\n"), key_end.end()
+    kind = _TYPE.match(source.text, at)
+    at = end_of(_VALUE, source.text, kind.end() if kind else at)
+    end = _value_end(source, at, name, {**given, key: None})
+    if end is None:
+        return _missing(source, at)
+    text = one_line_break_less(source.text[at : end[0]])
+    if kind:
+        return _Pair(key, text if kind[1].strip() == "string" else decoded(text), end[1])
+    return _Pair(key, typed(text, source.offered.parameter(name, key)), end[1])
+
+
+def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:
+    """The end of a value, and the start of what follows it.
+
+    A value without a closing tag ends at the next key, if the tool has such a parameter, or at the end of the
+    call, unless more of the value may be missing.
+    """
+    close = source.search(_VALUE_END, at)
+    following = source.search(_NEXT_KEY, at)
+    if following and (close is None or following.start() < close.start()):
+        key = following["key"].strip()
+        if key in source.offered.parameters(name) and key not in given:
+            return following.start(), following.start()
+    if close:
+        return close.start(), close.end()
+    end = None if source.cut else source.search(_CLOSE, at)
+    return (end.start(), end.start()) if end else None
+
+
+def _missing(source: Source, at: int) -> Broken:
+    close = None if source.cut else source.search(_CLOSE, at)
+    return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
+
+
+def _end_of_block(source: Source, at: int) -> int:
+    close = source.search(_CLOSE, at)
+    return close.end() if close else len(source.text)
+
 
 # Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.
 _PREFIX: Final = r"(?:seed:|ifm\||longcat_|iquest_)?"
@@ -61,7 +184,7 @@ def tool_call(source: Source, start: int, end: int) -> Reading:
 
 
 def headless(source: Source) -> Calls | None:
-    """The calls of a message that begins within a block: the server has swallowed the opener."""
+    """The calls of a message that begins inside a block, because the server removed the opener."""
     at = skip_blanks(source.text, 0)
     if not source.text.startswith("{", at) or source.search(_BLOCK.closing, at) is None:
         return None
@@ -72,9 +195,9 @@ def headless(source: Source) -> Calls | None:
 
 
 def _with_code(source: Source, reading: Reading, block: Block) -> Reading:
-    """A call whose code stands behind its JSON, as Qwen's code interpreter has it.
+    """Add the code that Qwen's code interpreter writes after the JSON of its call.
 
-    The JSON announces it by an empty ``code``, so such a call is not whole before its code is there.
+    The JSON announces it by an empty ``code``, so the call is incomplete without it.
     """
     if not isinstance(reading, Calls):
         return reading

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from toolreel_core._conversation.message import Message
-from toolreel_core._internal.tables import Table
+from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan

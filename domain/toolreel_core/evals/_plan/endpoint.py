@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from toolreel_core._internal.tables import Table
+from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import Json
 
 _OPENROUTER: Final = "https://openrouter.ai/api"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, read
-from toolreel_core._settings.overrides import merged
+from toolreel_core._jsontext.trees import merged
 from toolreel_core.evals._plan.filters import comma_separated
 
 _Reader: TypeAlias = Callable[[str], Json]

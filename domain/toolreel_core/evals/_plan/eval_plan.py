@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._internal.tables import PlaceError
+from toolreel_core._internal.checks import PlaceError
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.endpoint import Budget, Endpoint

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._plan.presets.models import Model
-from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._plan.presets.collection import Model, Presets, SamplingProfile
 from toolreel_core.evals._plan.filters import Filter, glob_matches
 
 AUTO = "auto"

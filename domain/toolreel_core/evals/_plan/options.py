@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
-from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._internal.tables import PlaceError, Table
+from toolreel_core._internal.checks import PlaceError, Table
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.preset import request_options
+from toolreel_core._plan.request import reserved_keys
 from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core._settings.overrides import merged, without_reserved
 from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
 from toolreel_core.evals._plan.filters import comma_separated
 
@@ -234,7 +235,7 @@ def _words(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _overrides(table: Table) -> JsonText:
-    if ignored := without_reserved(table.values).ignored:
+    if ignored := reserved_keys(table.values):
         raise table.complaint("it is set by the run itself; leave it out", ignored[0])
     return table.json()
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._internal.suggestions import unknown_name
-from toolreel_core._internal.tables import Table
+from toolreel_core._internal.checks import Table
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core._plan.presets.collection import Presets
+from toolreel_core._jsontext.trees import merged
+from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._settings.overrides import merged
 from toolreel_core._settings.provider import Provider
 from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.endpoint import Budget

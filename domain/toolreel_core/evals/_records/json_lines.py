@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, cast, get_args
 
 from toolreel_core._errors import CodecError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import VERSION, Attempt, Record, SentRequest

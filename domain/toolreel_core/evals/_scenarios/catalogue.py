@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core._conversation.message import wire
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._scenarios.packs.ambiguity import AMBIGUITY

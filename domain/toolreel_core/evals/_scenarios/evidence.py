@@ -19,7 +19,7 @@ from toolreel_core._protocol.notes import (
 )
 from toolreel_core._protocol.outcome import Cancelled, Completed, NoToolCalls, Outcome, Truncated
 from toolreel_core._protocol.state import Settled, State
-from toolreel_core._replies.finish_reason import Finish
+from toolreel_core._replies.classification import Finish
 from toolreel_core.evals._worlds.world import World
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.scripts import Kind, scripted_reply

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.suggestions import unknown_name
+from toolreel_core._internal.names import unknown_name
 
 
 @dataclass(frozen=True, slots=True)

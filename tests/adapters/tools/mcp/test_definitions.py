@@ -15,8 +15,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.limits import check_surface
-from toolreel_core._tools.sources import ToolSource, compose
+from toolreel_core._tools.sources import ToolSource, check_surface, compose
 from toolreel_core._tools.surface import ToolDefinition
 
 DEFAULTS = ServerSettings()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal.tables import PlaceError, Table
+from toolreel_core._internal.checks import PlaceError, Table
 from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
 
 

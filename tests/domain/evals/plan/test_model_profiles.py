@@ -6,7 +6,7 @@ from tests.evals_values import CATALOGUE
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import NOTHING
-from toolreel_core._plan.presets.sampling import SamplingProfile
+from toolreel_core._plan.presets.collection import SamplingProfile
 from toolreel_core.evals._plan.model_profiles import (
     applies,
     auto_profile,

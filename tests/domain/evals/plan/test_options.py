@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal.tables import PlaceError
+from toolreel_core._internal.checks import PlaceError
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core.evals._plan.endpoint import Endpoint, Price
 from toolreel_core.evals._plan.options import SIZES, Options, layered

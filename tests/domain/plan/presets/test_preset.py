@@ -5,15 +5,25 @@ from dataclasses import fields
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.preset_values import preset, presets
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.tables import PlaceError
+from toolreel_core._internal.checks import PlaceError
 from toolreel_core._jsontext.canonical import canonical, parse
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
-from toolreel_core._plan.presets.preset import LISTS, Preset
+from toolreel_core._plan.presets.preset import (
+    LISTS,
+    Change,
+    NamesPatch,
+    Preset,
+    changes,
+    differences,
+    joined,
+    names_of,
+)
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
@@ -299,3 +309,105 @@ def test_a_setting_that_does_not_exist_is_refused_with_a_hint() -> None:
         return CAREFUL.plan(model="m", messages="hi", settings={"id_stile": "kimi"})
 
     assert complaint(ConfigError, plan) == "there is no setting 'id_stile'; did you mean 'id_style'?"
+
+
+NAMES = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
+PATCHES: st.SearchStrategy[NamesPatch] = NAMES | NAMES.filter(bool).map(lambda names: {"only": names})
+
+
+def test_a_list_adds_what_is_not_there_yet_in_order() -> None:
+    assert joined(["b", "a"], ["a", "c"]) == ["b", "a", "c"]
+
+
+def test_an_empty_list_clears() -> None:
+    assert joined(["a"], []) == []
+    assert joined({"only": ["a"]}, []) == []
+
+
+def test_clearing_and_then_adding_is_remembered_as_both() -> None:
+    assert joined([], ["a"]) == {"only": ["a"]}
+    assert joined(["b"], {"only": ["a"]}) == {"only": ["a"]}
+    assert joined({"only": ["a"]}, ["a", "b"]) == {"only": ["a", "b"]}
+
+
+@given(PATCHES, PATCHES, PATCHES)
+def test_it_does_not_matter_which_two_of_three_are_joined_first(
+    one: NamesPatch, two: NamesPatch, three: NamesPatch
+) -> None:
+    assert joined(joined(one, two), three) == joined(one, joined(two, three))
+
+
+def test_the_names_of_a_patch_are_those_that_it_leaves_behind() -> None:
+    assert names_of(["a", "b"]) == names_of({"only": ["a", "b"]}) == ("a", "b")
+    assert names_of([]) == ()
+
+
+def test_what_is_no_patch_has_no_names() -> None:
+    assert names_of("abc") == names_of({"others": ["a"]}) == names_of(None) == ()
+
+
+def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
+    found = changes(
+        preset(
+            config={"max_turns": 4, "text_dialects": ["hermes_json"]},
+            provider={"id_style": "kimi"},
+            because={"max_turns": "enough"},
+        )
+    )
+    assert found == (
+        Change("config.max_turns", canonical(12), canonical(4), "enough"),
+        Change("config.text_dialects", canonical([]), canonical(["hermes_json"])),
+        Change("provider.id_style", canonical("keep"), canonical("kimi")),
+    )
+
+
+def test_a_key_that_is_declared_as_it_is_anyway_is_there_too() -> None:
+    assert changes(preset(config={"max_turns": 12})) == (
+        Change("config.max_turns", canonical(12), canonical(12)),
+    )
+
+
+def test_keys_of_the_body_stand_apart_and_are_not_sent_by_default() -> None:
+    found = changes(
+        preset(
+            request={"temperature": 0, "extra": {"a": {"b": 1}, "c": {}}},
+            request_overrides={"provider": {"sort": "price"}},
+            because={"extra": "why not"},
+        )
+    )
+    assert found == (
+        Change("request.temperature", None, canonical(0)),
+        Change("request.extra.a.b", None, canonical(1), "why not"),
+        Change("request.extra.c", None, canonical({}), "why not"),
+        Change("request_overrides.provider.sort", None, canonical("price")),
+    )
+
+
+def test_two_presets_differ_where_their_values_do_defaults_included() -> None:
+    one = preset(config={"max_turns": 12, "nudge_no_tool_calls": 1}, request={"top_p": 1})
+    other = preset(
+        config={"nudge_no_tool_calls": 2, "max_tries": 1},
+        because={"nudge_no_tool_calls": "stubborn"},
+    )
+    assert differences(one, other) == (
+        Change("config.nudge_no_tool_calls", canonical(1), canonical(2), "stubborn"),
+        Change("request.top_p", canonical(1), None),
+        Change("config.max_tries", canonical(3), canonical(1)),
+    )
+
+
+def test_the_reason_for_what_only_one_declares_is_its_own() -> None:
+    one = preset(config={"max_tries": 1}, because={"max_tries": "once"})
+    assert differences(one, Preset()) == (Change("config.max_tries", canonical(1), canonical(3), "once"),)
+
+
+@given(presets)
+def test_a_preset_does_not_differ_from_itself(one: Preset) -> None:
+    assert differences(one, one) == ()
+
+
+@given(presets, presets)
+def test_differences_run_backwards_from_the_other_side(one: Preset, other: Preset) -> None:
+    there = {(change.key, change.before, change.after) for change in differences(one, other)}
+    back = {(change.key, change.after, change.before) for change in differences(other, one)}
+    assert there == back

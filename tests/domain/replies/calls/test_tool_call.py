@@ -1,11 +1,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.strategies import json_values
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.tool_call import CallReader, CallsRead, ToolCall
+from toolreel_core._replies.calls.entries import CallEntry
+from toolreel_core._replies.calls.tool_call import (
+    CallReader,
+    CallsRead,
+    ToolCall,
+    identified,
+    meant_name,
+    unbundled,
+)
+from toolreel_core._replies.warnings import WarningCode
 
 KNOWN = ("add", "ping", "stock_lookup")
 
@@ -134,3 +146,224 @@ def test_strictly_a_name_is_what_it_says(name: str) -> None:
 )
 def test_only_what_stood_in_text_is_from_text(provenance: str, expected: bool) -> None:
     assert ToolCall("a", "ping", JsonText("{}"), "{}", provenance).from_text is expected
+
+
+KNOWN_NAMES = ("stock_lookup", "ping", "files.read", "multi-part")
+
+
+@pytest.mark.parametrize("name", KNOWN_NAMES)
+def test_the_name_of_a_tool_is_taken_as_it_is(name: str) -> None:
+    assert meant_name(name, KNOWN_NAMES) == (name, ())
+
+
+@pytest.mark.parametrize(
+    "given_name",
+    [
+        " stock_lookup\n",
+        "functions.stock_lookup",
+        "default_api.stock_lookup",
+        "default_api:stock_lookup",
+        "tool:stock_lookup",
+        "stock.lookup",
+        "functions.stock.lookup",
+        "functions.stock_lookup:0",
+        "stock_lookup<|channel|>commentary",
+        "stock_lookup <|",
+        "stock_lookup<\uff5ctool▁sep\uff5c>",
+        "functions.stock_lookup<|channel|>json",
+        "stock_lookup</arg_value>",
+        "stock_lookupstock_lookup",
+    ],
+)
+def test_what_leaked_into_a_name_is_taken_off_where_a_tool_is_left(given_name: str) -> None:
+    assert meant_name(given_name, KNOWN_NAMES) == ("stock_lookup", ("NAME_NORMALIZED",))
+
+
+@pytest.mark.parametrize(
+    "given_name",
+    [
+        "Ping",
+        "stock-lookup",
+        "stocklookup",
+        "multi_part",
+        "functions.unknown",
+        "functions_ping",
+        "my.ping",
+        "ping:0",
+        "stock_lookup<arg_key>part</arg_key>",
+        "files_read",
+        "functions.",
+        "nothingnothing",
+        "pingpingping",
+        "<|channel|>ping",
+    ],
+)
+def test_nothing_is_guessed(given_name: str) -> None:
+    assert meant_name(given_name, KNOWN_NAMES) == (given_name, ("NAME_UNKNOWN",))
+
+
+def test_an_unknown_name_loses_what_no_name_can_have() -> None:
+    assert meant_name(" nothing<|channel|>", KNOWN_NAMES) == ("nothing", ("NAME_NORMALIZED", "NAME_UNKNOWN"))
+
+
+def test_a_name_that_is_all_leaked_tokens_stays_a_name() -> None:
+    assert meant_name("<|tool_call_begin|>ping", KNOWN_NAMES) == (
+        "<|tool_call_begin|>ping",
+        ("NAME_UNKNOWN",),
+    )
+
+
+def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
+    assert meant_name("functions.ping", ["ping", "functions.ping"]) == ("functions.ping", ())
+
+
+@given(st.text(min_size=1))
+def test_a_name_is_a_tools_or_said_to_be_unknown(name: str) -> None:
+    meant, codes = meant_name(name, KNOWN_NAMES)
+    assert (meant in KNOWN_NAMES) != ("NAME_UNKNOWN" in codes)
+    assert (meant != name) == ("NAME_NORMALIZED" in codes)
+
+
+@pytest.mark.parametrize("name", ["Ping", " ping", "functions.ping", "nothing"])
+def test_a_name_that_is_not_mended_is_a_tools_or_unknown(name: str) -> None:
+    assert meant_name(name, KNOWN_NAMES, exact=True) == (name, ("NAME_UNKNOWN",))
+    assert meant_name("ping", KNOWN_NAMES, exact=True) == ("ping", ())
+
+
+@pytest.mark.parametrize("identity", ["call_a", "functions.add:0", "aB3dE6gH9", "0", " x "])
+def test_a_usable_id_is_never_touched(identity: str) -> None:
+    assert identified([identity], turn=1) == [(identity, ())]
+
+
+@pytest.mark.parametrize(
+    ("native", "identity", "code"),
+    [
+        (None, "call_3_0", "CALL_ID_MISSING"),
+        ("", "call_3_0", "CALL_ID_MISSING"),
+        (" \n", "call_3_0", "CALL_ID_MISSING"),
+        (0, "0", "CALL_ID_NOT_STRING"),
+        (7, "7", "CALL_ID_NOT_STRING"),
+        (True, "call_3_0", "CALL_ID_NOT_STRING"),
+        (1.5, "call_3_0", "CALL_ID_NOT_STRING"),
+        (["call_a"], "call_3_0", "CALL_ID_NOT_STRING"),
+        ({"id": "call_a"}, "call_3_0", "CALL_ID_NOT_STRING"),
+    ],
+)
+def test_every_call_gets_an_id_that_is_text(native: Json, identity: str, code: str) -> None:
+    assert identified([native], turn=3) == [(identity, (code,))]
+
+
+@pytest.mark.parametrize(
+    ("natives", "identities"),
+    [
+        (["x", "x", "x"], ["x", "call_3_1", "call_3_2"]),
+        ([None, "call_3_0"], ["call_3_1", "call_3_0"]),
+        (["call_3_1", None], ["call_3_1", "call_3_2"]),
+        ([None, None], ["call_3_0", "call_3_1"]),
+        (["7", 7], ["7", "call_3_1"]),
+    ],
+)
+def test_two_calls_never_share_an_id(natives: list[Json], identities: list[str]) -> None:
+    assert [identity for identity, _ in identified(natives, turn=3)] == identities
+
+
+def test_a_repeated_id_is_reported_with_the_later_call() -> None:
+    assert [codes for _, codes in identified(["7", 7], turn=1)] == [
+        (),
+        ("CALL_ID_NOT_STRING", "CALL_ID_DUPLICATE"),
+    ]
+
+
+@given(st.lists(json_values | st.sampled_from(["call_1_0", "call_1_1", "call_1_2", None])))
+def test_ids_are_unique_and_the_same_every_time(natives: list[Json]) -> None:
+    found = [identity for identity, _ in identified(natives, turn=1)]
+    assert len(set(found)) == len(natives)
+    assert found == [identity for identity, _ in identified(natives, turn=1)]
+
+
+USES: Json = {
+    "tool_uses": [
+        {"recipient_name": "functions.add", "parameters": {"a": 1}},
+        {"recipient_name": "ping", "parameters": "{}"},
+    ]
+}
+CARRY = JsonText('{"signature":"s"}')
+
+
+def singles(entry: CallEntry, *known: str) -> tuple[CallEntry, ...]:
+    return unbundled(entry, known, max_depth=64)
+
+
+def bundle(arguments: Json, name: str = "multi_tool_use.parallel", identity: Json = "call_a") -> CallEntry:
+    return CallEntry(identity, name, arguments, carry=CARRY)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "multi_tool_use.parallel",
+        " multi_tool_use.parallel",
+        "multi_tool_use_parallel",
+        "functions.multi_tool_use.parallel",
+        "multi_tool_use.parallel<|channel|>commentary",
+    ],
+)
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        (canonical(USES), ()),
+        (USES, ("ARGUMENTS_NOT_STRING",)),
+        (canonical(canonical(USES)), ("ARGUMENTS_DOUBLE_ENCODED",)),
+        (f"```json\n{canonical(USES)}\n```", ("ARGUMENTS_FENCED",)),
+        (f"{canonical(USES)[:-1]},}}", ("ARGUMENTS_REPAIRED",)),
+    ],
+)
+def test_each_call_of_a_bundle_gets_the_id_with_its_number(
+    name: str, arguments: Json, codes: tuple[WarningCode, ...]
+) -> None:
+    first, second = singles(bundle(arguments, name))
+    expanded: tuple[WarningCode, ...] = ("MULTI_TOOL_USE_EXPANDED", *codes)
+    assert first == CallEntry("call_a_0", "functions.add", '{"a":1}', carry=CARRY, codes=expanded)
+    assert second == CallEntry("call_a_1", "ping", "{}", codes=expanded)
+
+
+def test_calls_of_a_bundle_whose_id_is_a_number_have_it_as_text() -> None:
+    first, _ = singles(bundle(USES, identity=7))
+    assert first.id == "7_0"
+    assert "CALL_ID_NOT_STRING" in first.codes
+
+
+@pytest.mark.parametrize("identity", [None, "", " ", {}])
+def test_calls_of_a_bundle_without_an_id_have_none(identity: Json) -> None:
+    assert [entry.id for entry in singles(bundle(USES, identity=identity))] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        None,
+        "",
+        "{",
+        '{"tool_uses": [{"recipient_name": "pi',
+        {},
+        {"tool_uses": []},
+        {"tool_uses": "ping"},
+        {"tool_uses": 7},
+        {"tool_uses": [{"recipient_name": "ping"}, 7]},
+        {"tool_uses": [{"recipient_name": " "}]},
+        {"tool_uses": [{"parameters": {}}]},
+    ],
+)
+def test_a_bundle_that_cannot_be_read_whole_is_left_as_it_is(arguments: Json) -> None:
+    entry = bundle(arguments)
+    assert singles(entry) == (entry,)
+
+
+def test_no_other_call_is_a_bundle() -> None:
+    for entry in (bundle(USES, "ping"), bundle(USES, "functions.ping")):
+        assert singles(entry) == (entry,)
+
+
+def test_a_tool_may_have_that_name() -> None:
+    entry = bundle(USES)
+    assert singles(entry, "multi_tool_use.parallel") == (entry,)

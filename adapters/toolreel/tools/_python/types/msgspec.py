@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from toolreel._errors import AdapterError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.parameters import opened
+from toolreel_core._tools.surface import opened
 
 
 def schema_of_struct(struct: type) -> Mapping[str, Json]:

@@ -19,7 +19,7 @@ from toolreel._errors import OpenApiError
 from toolreel.tools.openapi._document.yaml import read_yaml
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, Tree, either, parse, read
-from toolreel_core._jsontext.of_python import json_text
+from toolreel_core._jsontext.trees import json_text
 
 _VERSION: Final = re.compile(r"3\.[01](\.\d+)?(-.*)?")
 _MAX_REFERENCES: Final = 32

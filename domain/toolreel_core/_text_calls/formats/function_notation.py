@@ -1,0 +1,190 @@
+"""Calls in function notation: Python's ``[ping(), add(a=1, b="x")]`` and Gemma's ``call:add{a:1}``.
+
+Nothing is evaluated, and only literals are arguments. They are read by the JSON reader with its repairs
+instead of Python's parser, because models write JSON's literals, raw line breaks in strings, keywords that
+Python reserves (``from=``), and numbers with a leading zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Bare, Flaw, Style, Value, members_at, skip
+from toolreel_core._text_calls.decoder import Broken, Calls, Found, Reading, Source, found
+from toolreel_core._text_calls.payload import Block, closers, debris, enveloped, skip_blanks, tail
+from toolreel_core._text_calls.untyped_text import decoded, typed
+
+# Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
+# but many tool names have one.
+_CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
+_KEYWORDS: Final = Style(colons="=")
+# Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
+_BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
+
+_BLOCKS: Final = {
+    "tool_call_start": Block(
+        ("pythonic_marked",), re.compile(r"<\|tool_call_start\|>"), closers(r"<\|tool_call_end\|>")
+    ),
+    "python_start": Block(
+        ("pythonic_marked",), re.compile(r"<\|python_start\|>"), closers(r"<\|python_end\|>")
+    ),
+    "function_calls": Block(
+        ("pythonic_marked", "invoke_xml"), re.compile("<function_calls>"), closers("</function_calls>")
+    ),
+}
+PYTHON_OPENERS: Final[Mapping[str, str]] = {key: block.opening.pattern for key, block in _BLOCKS.items()}
+"""The openers of blocks of Python calls."""
+
+_PYTHON_TAG: Final = Block(
+    ("llama_python_tag",), re.compile(r"<\|python_tag\|>"), closers(r"<\|eo[mt]_id\|>")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Consecutive calls, and their end."""
+
+    calls: tuple[Found, ...]
+    end: int
+    flaw: Flaw | None = None
+    """The error in the call after them."""
+
+
+def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
+    """The calls that begin here: a list, or one per line."""
+    at = skip(source, at)
+    listed = source.text.startswith("[", at)
+    at = skip(source, at + 1 if listed else at)
+    calls: list[Found] = []
+    end = at
+    while _CALLEE.match(source.text, at):
+        read = expression(source, at, dialect)
+        if isinstance(read, Flaw):
+            return Expression(tuple(calls), end, read) if calls and not listed else read
+        calls.extend(read.calls)
+        end = read.end
+        at = skip(source, end)
+        if source.text.startswith((",", ";"), at):
+            at = skip(source, at + 1)
+        elif listed:
+            break
+    whole = source.text.startswith("]", at) if listed else True
+    if not whole or not calls:
+        return Flaw(at, unfinished=at >= len(source.text))
+    return Expression(tuple(calls), at + 1 if listed else end)
+
+
+def expression(source: Source, at: int, dialect: str) -> Expression | Flaw:
+    """The one call that begins exactly here."""
+    callee = _CALLEE.match(source.text, at)
+    if callee is None:
+        return Flaw(at, unfinished=at >= len(source.text))
+    given = members_at(source, callee.end(), ")", _KEYWORDS)
+    if isinstance(given, Flaw):
+        return given
+    tree = given.tree if isinstance(given.tree, Mapping) else {}
+    call = found(source.offered.named(callee["name"]), tree, dialect)
+    return Expression((call,), given.end) if call else Flaw(at, unfinished=False)
+
+
+def python_block(key: str, source: Source, _start: int, end: int) -> Reading:
+    """The calls between tokens; some models write JSON envelopes instead."""
+    block = _BLOCKS[key]
+    at = skip_blanks(source.text, end)
+    if source.text.startswith(("{", "[{"), at):
+        return enveloped(source, at, block)
+    if not _CALLEE.match(source.text, skip_blanks(source.text, at + source.text.startswith("[", at))):
+        return None
+    return _read(source, at, expressions(source, at, source.prefer(*block.dialects)), block)
+
+
+def llama(source: Source, _start: int, end: int) -> Reading:
+    """Llama's ``<|python_tag|>``: envelopes, or a call of a built-in tool; other code is no call."""
+    at = skip_blanks(source.text, end)
+    if source.text.startswith(("{", "["), at):
+        return enveloped(source, at, _PYTHON_TAG)
+    return _read(source, at, _builtins(source, at), _PYTHON_TAG) if _BUILTIN.match(source.text, at) else None
+
+
+def _builtins(source: Source, at: int) -> Expression | Flaw:
+    """Calls of built-in tools such as ``brave_search.call(query="x")``, with semicolons between."""
+    calls: list[Found] = []
+    while builtin := _BUILTIN.match(source.text, at):
+        given = members_at(source, builtin.end(), ")", _KEYWORDS)
+        tree = given.tree if isinstance(given, Value) and isinstance(given.tree, Mapping) else {}
+        call = found(source.offered.named(builtin["name"]), tree, "llama_python_tag")
+        if isinstance(given, Flaw) or call is None:
+            flaw = given if isinstance(given, Flaw) else Flaw(at, unfinished=False)
+            return Expression(tuple(calls), at, flaw) if calls else flaw
+        calls.append(call)
+        at = given.end
+    return Expression(tuple(calls), at)
+
+
+def _read(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:
+    if isinstance(read, Flaw):
+        return _broken(source, begin, read, block)
+    if read.flaw is None:
+        return Calls(read.calls, tail(source, read.end, block))
+    broken = _broken(source, read.end, read.flaw, block)
+    return Calls(read.calls, broken.end, (broken.why,))
+
+
+def _broken(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+    close = None if source.cut and flaw.unfinished else source.search(block.closing, begin)
+    if flaw.unfinished and not close:
+        return Broken("truncated", len(source.text))
+    return Broken("malformed", debris(source, begin, flaw.at, block))
+
+
+# `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
+_HEAD: Final = re.compile(
+    rf"[{BLANK}]*(?:call\b)?[ ]*:?[ ]*(?P<name>[\w.:-]{{1,200}})[{BLANK}]*(?P<opener>[{{(])"
+)
+_FUNCTION_GEMMA: Final = Block(
+    ("functiongemma",), re.compile("<start_function_call>"), closers("<end_function_call>")
+)
+_GEMMA4: Final = Block(("gemma4",), re.compile(r"<\|tool_call>"), closers(r"<tool_call\|>"))
+
+
+def function_gemma(source: Source, _start: int, end: int) -> Reading:
+    """FunctionGemma's call, with ``<escape>`` tokens as quotes."""
+    return _call(source, end, _FUNCTION_GEMMA, "<escape>")
+
+
+def gemma4(source: Source, _start: int, end: int) -> Reading:
+    """Gemma 4's call, with ``<|"|>`` tokens as quotes."""
+    return _call(source, end, _GEMMA4, '<|"|>')
+
+
+def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
+    head = _HEAD.match(source.text, at)
+    if head is None:
+        return None
+    style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
+    given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
+    if isinstance(given, Flaw):
+        return _broken(source, at, given, block)
+    name = source.offered.named(head["name"])
+    tree = given.tree if isinstance(given.tree, Mapping) else {}
+    values = {key: _value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
+    call = found(name, values, block.dialects[0])
+    end = tail(source, given.end, block)
+    return Calls((call,), end) if call else Broken("malformed", end)
+
+
+def _value(item: Json, schema: Json) -> Json:
+    """A value; unquoted text gets its type from the schema, or else from its form."""
+    match item:
+        case Bare():
+            return typed(str(item), schema) if schema is not None else decoded(str(item))
+        case Mapping():
+            return {key: _value(inner, None) for key, inner in item.items()}
+        case Sequence() if not isinstance(item, str):
+            return [_value(inner, None) for inner in item]
+        case _:
+            return item

@@ -1,0 +1,152 @@
+"""Markup whose tags are tokens: Kimi K3's ``<|open|>call tool="f"<|sep|>``, and MiniMax M3's elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.trees import as_tree, tree_at
+from toolreel_core._text_calls.decoder import MAX_DEPTH, Broken, Calls, Frame, Reading, Source, found
+from toolreel_core._text_calls.formats.elements import one_line_break_less
+from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.untyped_text import decoded, typed
+
+_ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
+_OPEN: Final = r"<\|open\|>{}(?P<attributes>[^<>]{{0,400}})<\|sep\|>"
+_CALL: Final = re.compile(_OPEN.format("call"))
+_ARGUMENT: Final = re.compile(_OPEN.format("argument"))
+_JSON: Final = re.compile(_OPEN.format("json"))
+_JSON_BODY: Final = Block(("kimi_k3_xtml",), _CALL, closers(r"<\|close\|>json<\|sep\|>"))
+_ARGUMENT_END: Final = "<|close|>argument<|sep|>"
+_CALL_END: Final = "<|close|>call<|sep|>"
+_ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
+
+
+def xtml_call(source: Source, start: int, _end: int) -> Reading:
+    """One call, with its arguments one by one or as one object; only attributes are escaped."""
+    opening = _CALL.match(source.text, start)
+    attributes = _attributes(opening["attributes"]) if opening else {}
+    if opening is None or "tool" not in attributes:
+        return None
+    name = source.offered.named(attributes["tool"])
+    given: dict[str, Json] = {}
+    at = skip_blanks(source.text, opening.end())
+    if body := _JSON.match(source.text, at):
+        return arguments(source, body.end(), name, _JSON_BODY)
+    while argument := _ARGUMENT.match(source.text, at):
+        end = source.find(_ARGUMENT_END, argument.end())
+        if end < 0:
+            return Broken("truncated", len(source.text))
+        about = _attributes(argument["attributes"])
+        key, text = about.get("key", ""), source.text[argument.end() : end]
+        given[key] = _value(text, about.get("type", ""), source.offered.parameter(name, key))
+        at = skip_blanks(source.text, end + len(_ARGUMENT_END))
+    closed = source.text.startswith(_CALL_END, at)
+    if not closed and (source.cut or not given or not source.offered.satisfied(name, given)):
+        return Broken("truncated", len(source.text)) if given or source.cut else None
+    call = found(name, given, "kimi_k3_xtml")
+    end = at + len(_CALL_END) if closed else at
+    return Calls((call,), end) if call else Broken("malformed", end)
+
+
+def xtml_channel(source: Source, start: int, end: int) -> Reading:
+    """A part of a message: ``response`` is text, ``think`` is reasoning."""
+    name = source.text[start:end].removeprefix("<|open|>").removesuffix("<|sep|>")
+    if not name.startswith("think"):
+        return Frame(end)
+    closing = f"<|close|>{name}<|sep|>"
+    close = source.find(closing, end)
+    if close < 0:
+        return Frame(len(source.text), source.text[end:].strip()) if source.cut else None
+    return Frame(close + len(closing), source.text[end:close].strip())
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return {found["key"]: _plain(found["value"]) for found in _ATTRIBUTE.finditer(text)}
+
+
+def _plain(text: str) -> str:
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+def _value(text: str, kind: str, schema: Json) -> Json:
+    match kind:
+        case "string":
+            return text
+        case "":
+            return typed(text, schema)
+        case _:
+            return decoded(text)
+
+
+TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
+"""The token before each tag."""
+
+_TAG: Final = re.compile(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
+_INVOKE: Final = re.compile(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>""")
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """The content of a closed element."""
+
+    value: Json
+    end: int
+
+
+def minimax_m3(source: Source, start: int, _end: int) -> Reading:
+    """One ``<invoke name="f">`` and its elements."""
+    opening = _INVOKE.match(source.text, start)
+    if opening is None:
+        return None
+    name = source.offered.named(opening["name"])
+    schema: Json = {"properties": source.offered.parameters(name), "additionalProperties": False}
+    inside = _Reader(source, name).inside(opening.end(), "invoke", schema, MAX_DEPTH)
+    if inside is None:
+        return Broken("truncated", len(source.text))
+    given = inside.value if isinstance(inside.value, Mapping) else {}
+    blank = isinstance(inside.value, str) and not inside.value.strip()
+    call = found(name, given, "minimax_m3_xml") if given or blank else None
+    return Calls((call,), inside.end) if call else Broken("malformed", inside.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    source: Source
+    tool: str
+
+    def inside(self, at: int, name: str, schema: Json, depth: int) -> _Node | None:
+        """The content of an element, elements or text; ``None`` if it is not closed."""
+        begin = at
+        members: dict[str, Json] = {}
+        items: list[Json] = []
+        while tag := self.source.search(_TAG, at):
+            if tag["close"]:
+                if tag["name"] != name:
+                    return None
+                text = one_line_break_less(self.source.text[begin : tag.start()])
+                return _Node(items or members or typed(text, schema), tag.end())
+            child = tag["name"]
+            meant = self.source.offered.meant(self.tool, _schema_of(schema, child))
+            inner = self.inside(tag.end(), child, meant, depth - 1) if depth else None
+            if inner is None:
+                return None
+            if child == "item" and child not in tree_at(as_tree(schema), "properties"):
+                items.append(inner.value)
+            else:
+                members[child] = inner.value
+            at = inner.end
+        return None
+
+
+def _schema_of(schema: Json, child: str) -> Json:
+    """The schema of an inner element; ``{}`` if the outer schema does not restrict it."""
+    properties = tree_at(as_tree(schema), "properties")
+    if child in properties or not isinstance(schema, Mapping):
+        return properties.get(child)
+    return schema.get("items", {}) if child == "item" else schema.get("additionalProperties", {})

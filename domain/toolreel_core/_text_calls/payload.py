@@ -1,0 +1,256 @@
+"""JSON payload of a call: envelopes that name a tool and its arguments, or the arguments of a named call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Flaw, Style, end_of, value_at
+from toolreel_core._text_calls.decoder import (
+    Broken,
+    Calls,
+    Found,
+    Offered,
+    Reading,
+    Rejection,
+    Source,
+    found,
+    identity,
+)
+from toolreel_core._text_calls.untyped_text import decoded
+
+_NAMES: Final = ("name", "tool_name", "tool", "recipient_name")
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_IDS: Final = ("id", "tool_call_id", "call_id")
+_WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "tool_uses")
+
+
+def arguments_of(raw: Json) -> Mapping[str, Json] | None:
+    """Arguments as an object (null is empty, text is parsed once); ``None`` if they are not one."""
+    if isinstance(raw, str):
+        raw = decoded(raw) if raw.strip() else None
+    if raw is None:
+        return {}
+    return raw if isinstance(raw, Mapping) else None
+
+
+def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+    """The calls of a value after an opener; ``None`` for each item that is not a call."""
+    match tree:
+        case Mapping():
+            wrapped = wrapped_calls(tree)
+            if wrapped is None:
+                yield _marked(tree, offered, dialect)
+            for item in wrapped or ():
+                yield _marked(item, offered, dialect, outer=tree)
+        case Sequence() if not isinstance(tree, str):
+            for item in tree:
+                yield from marked_calls(item, offered, dialect)
+        case _:
+            yield None
+
+
+def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] | None:
+    """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
+    calls: list[Found] = []
+    for item in tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,):
+        inner = wrapped_calls(item) if isinstance(item, Mapping) else None
+        if inner is not None and isinstance(item, Mapping):
+            if not item.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}:
+                return None
+            nested = bare_calls(inner, offered, dialect)
+            if nested is None:
+                return None
+            calls.extend(_identified(nested, item))
+            continue
+        call = _strict(item, offered, dialect) if isinstance(item, Mapping) else None
+        if call is None:
+            return None
+        calls.append(call)
+    return tuple(calls) or None
+
+
+def _identified(calls: tuple[Found, ...], wrapper: Mapping[str, Json]) -> tuple[Found, ...]:
+    """The calls of a wrapper; the wrapper's id belongs to a single call without one."""
+    if len(calls) != 1 or calls[0].id:
+        return calls
+    return (replace(calls[0], id=identity(_first(wrapper, _IDS))),)
+
+
+def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
+    """The content of a wrapper such as OpenAI's ``function``; ``None`` if the object is no wrapper."""
+    if _first(tree, _NAMES) is not None:
+        return None
+    for key in _WRAPPERS:
+        match tree.get(key):
+            case Mapping() as inner:
+                return [inner]
+            case str():
+                continue
+            case Sequence() as items:
+                return items
+            case _:
+                continue
+    return None
+
+
+def _marked(
+    tree: Json, offered: Offered, dialect: str, outer: Mapping[str, Json] | None = None
+) -> Found | None:
+    if not isinstance(tree, Mapping):
+        return None
+    if (inner := wrapped_calls(tree)) is not None and len(inner) == 1:
+        return _marked(inner[0], offered, dialect, tree)
+    raw_name = _first(tree, _NAMES)
+    if not isinstance(raw_name, str):
+        return None
+    name = offered.named(raw_name)
+    arguments = arguments_of(_arguments(tree, offered, name))
+    if arguments is None:
+        return None
+    call_id = _first(tree, _IDS)
+    return found(name, arguments, dialect, call_id if call_id is not None else _first(outer or {}, _IDS))
+
+
+def _arguments(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
+    """The arguments under one of the usual keys, or else the other keys next to the name."""
+    if any(key in tree for key in _ARGUMENTS):
+        return _first(tree, _ARGUMENTS)
+    flat = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
+    return flat if flat.keys() <= offered.parameters(name).keys() else False
+
+
+def _strict(tree: Mapping[str, Json], offered: Offered, dialect: str) -> Found | None:
+    names = [key for key in _NAMES if key in tree]
+    places = [key for key in _ARGUMENTS if key in tree]
+    if len(names) != 1 or len(places) != 1 or tree.get("type", "function") != "function":
+        return None
+    if not tree.keys() <= {*names, *places, *_IDS, "type"}:
+        return None
+    call = _marked(tree, offered, dialect)
+    return call if call and call.name in offered.names else None
+
+
+def _first(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
+    return next((tree[key] for key in keys if tree.get(key) is not None), None)
+
+
+Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
+
+# Models put a code fence inside the tag, with or without `json`.
+_FENCE: Final = re.compile(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
+# Envelopes may follow each other with nothing, a comma or a semicolon (Llama) between them.
+_AND: Final = re.compile(f"[{BLANK},;]*(?={{)")
+# Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
+_SURPLUS: Final = re.compile(f"(?:[{BLANK}]*[}}\\]])*")
+_BLANKS: Final = re.compile(f"[{BLANK}]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """How the JSON of a dialect is enclosed."""
+
+    dialects: tuple[str, ...]
+    """The dialects that share the opener, the likeliest first."""
+    opening: re.Pattern[str]
+    """The opener of a block."""
+    closing: re.Pattern[str]
+    """The closing tag, which may be missing."""
+    envelopes: Envelopes = marked_calls
+
+
+def closers(*tags: str) -> re.Pattern[str]:
+    """A pattern of closing tags, with the end of a code fence that was opened inside before them."""
+    return re.compile(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
+
+
+def enveloped(source: Source, at: int, block: Block) -> Reading:
+    """The calls of the envelopes that begin here, in a row or in a list."""
+    at = end_of(_FENCE, source.text, at)
+    at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
+    if not source.text.startswith(("{", "["), at):
+        return Broken("truncated", at) if source.cut and at == len(source.text) else None
+    calls: list[Found] = []
+    broken: list[Rejection] = []
+    begin = at
+    while True:
+        value = value_at(source, at, Style(closing=block.closing))
+        if isinstance(value, Flaw):
+            last = _flawed(source, begin, value, block)
+            return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
+        read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
+        if calls and not any(read):
+            break  # what follows a call and is none itself is text again
+        calls.extend(call for call in read if call)
+        broken.extend("malformed" for call in read if not call)
+        at = begin = value.end
+        following = _AND.match(source.text, at)
+        if not following:
+            break
+        at = following.end()
+    if calls:
+        return Calls(tuple(calls), tail(source, begin, block), tuple(broken))
+    return Broken("malformed", debris(source, begin, begin, block)) if _tried(value.tree) else None
+
+
+def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "") -> Reading:
+    """The call of a named tool, whose arguments begin here."""
+    at = end_of(_FENCE, source.text, at)
+    dialect = source.prefer(*block.dialects)
+    if block.closing.match(source.text, at):
+        call = found(name, {}, dialect, call_id)
+        return Calls((call,), tail(source, at, block)) if call else None
+    value = value_at(source, at, Style(closing=block.closing))
+    if isinstance(value, Flaw):
+        return _flawed(source, at, value, block)
+    given = arguments_of(value.tree)
+    call = None if given is None else found(name, given, dialect, call_id)
+    if call is None:
+        return Broken("malformed", debris(source, at, value.end, block))
+    return Calls((call,), tail(source, value.end, block))
+
+
+def tail(source: Source, at: int, block: Block) -> int:
+    """The end of a block whose JSON ends here, after surplus closers and the closing tag."""
+    at = end_of(_SURPLUS, source.text, at)
+    close = block.closing.match(source.text, skip_blanks(source.text, at))
+    return close.end() if close else at
+
+
+def debris(source: Source, begin: int, at: int, block: Block) -> int:
+    """The end of a block with an error at some place: its closing tag, or the next block."""
+    early = source.search(block.closing, begin)
+    if (
+        early
+        and early.start() < at
+        and block.opening.match(source.text, skip_blanks(source.text, early.end()))
+    ):
+        return early.end()
+    close = source.search(block.closing, at)
+    sibling = source.search(block.opening, at)
+    if close and (not sibling or close.start() < sibling.start()):
+        return close.end()
+    return sibling.start() if sibling else len(source.text)
+
+
+def skip_blanks(text: str, at: int) -> int:
+    """The end of the white space that begins here."""
+    return end_of(_BLANKS, text, at)
+
+
+def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+    """The failed call: unfinished JSON is truncated, unless the block is closed."""
+    if not flaw.unfinished:
+        return Broken("malformed", debris(source, begin, flaw.at, block))
+    close = None if source.cut else source.search(block.closing, begin)
+    return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
+
+
+def _tried(tree: Json) -> bool:
+    """Whether a value may have been intended as a call: a list of plain values is not."""
+    if isinstance(tree, Sequence) and not isinstance(tree, str):
+        return any(isinstance(item, Mapping) for item in tree)
+    return isinstance(tree, Mapping)

@@ -1,1 +1,0 @@
-"""Values inside text calls: lenient JSON, envelopes, untyped text."""

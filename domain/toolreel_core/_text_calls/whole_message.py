@@ -1,0 +1,357 @@
+"""Messages that are a tool call as a whole: JSON, Python, tags, or a name in a line of its own.
+
+The bare dialects. A message is one of them only if nothing is around the call but a paragraph before it, and
+only for tools that exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.json_repair import BLANK, Flaw, end_of, value_at
+from toolreel_core._text_calls.decoder import Found, Rejection, Source, found
+from toolreel_core._text_calls.formats.elements import one_line_break_less
+from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions
+from toolreel_core._text_calls.markers import SPECIAL
+from toolreel_core._text_calls.payload import bare_calls, skip_blanks, wrapped_calls
+from toolreel_core._text_calls.untyped_text import typed
+
+_HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
+_LAST: Final = re.compile(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
+_LONGEST_TOKEN: Final = 80
+_FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(?P<info>[\w-]{0,40})[ \t]*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A message that consists of calls."""
+
+    calls: tuple[Found, ...]
+    content: str = ""
+    """The paragraph before them."""
+    reasoning: str = ""
+    rejected: tuple[Rejection, ...] = ()
+
+
+WholeReader: TypeAlias = Callable[[Source], "Whole | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """A message that ends in one code fence."""
+
+    lead: str
+    info: str
+    body: str
+
+
+def fenced(text: str) -> Fenced | None:
+    """The parts of a message that ends in its one code fence, with at most a paragraph before it."""
+    opening = _FENCE.search(text) if text.endswith("```") else None
+    if opening is None:
+        return None
+    lead, body = text[: opening.start()].strip(), text[opening.end() : -3]
+    return Fenced(lead, opening["info"], body) if is_paragraph(lead) else None
+
+
+def is_paragraph(text: str) -> bool:
+    """Whether a text is at most one paragraph, without an unclosed quotation."""
+    lines = text.strip().splitlines()
+    code = "```" in text or "~~~" in text or "<!--" in text or text.count("`") % 2 == 1
+    return not code and all(line.strip() for line in lines)
+
+
+def without_tokens(text: str) -> str:
+    """A message without the control tokens and blanks around it."""
+    text = text[end_of(_HEAD, text, 0) :].rstrip()
+    while last := _LAST.search(text, max(0, len(text) - _LONGEST_TOKEN)):
+        text = text[: last.start()].rstrip()
+    return text
+
+
+# Surplus closers count as separators: models that double the outer braces lose count of them.
+_BETWEEN: Final = re.compile(f"[{BLANK}}}\\];,]*")
+_INFOS: Final = {"json", "tool_call", "tool_calls"}
+# Command-R: `Action:` at the head of a line, directly before its fence.
+_ACTION_FENCE: Final = re.compile(r"(?:\A|\n)[ \t]*Action:\s*(?=```)")
+# Only the beginning of a truncated message is there, so the name is searched instead of parsed.
+_JSON_NAME: Final = re.compile(
+    r"""["'](?:name|tool|tool_name|recipient_name)["']\s*:\s*["'](?P<name>[^"']{1,200})["']"""
+)
+
+
+def json_message(source: Source) -> Whole | None:
+    """A message of Llama, xLAM, Ollama and others: an object, a few of them, a list, or a wrapper."""
+    trees = _trees(source)
+    dialect = _dialect(trees) if trees else ""
+    calls = _json_calls(source, trees, dialect) if dialect in source.enabled else None
+    return Whole(calls) if calls else None
+
+
+def json_fence(source: Source) -> Whole | None:
+    """A message that is one code fence around such JSON."""
+    parts = fenced(source.text)
+    if parts is None or parts.info.lower() not in _INFOS:
+        return None
+    return _fenced_calls(source, parts.body, "json_fenced", parts.lead)
+
+
+def action_fence(source: Source) -> Whole | None:
+    """Command-R's message: ``Action:`` and a fence around a list."""
+    action = _ACTION_FENCE.search(source.text) if source.text.endswith("```") else None
+    if action is None or not is_paragraph(source.text[: action.start()]):
+        return None
+    parts = fenced(source.text[action.end() :])
+    if parts is None or parts.lead or parts.info.lower() != "json":
+        return None
+    return _fenced_calls(source, parts.body, "cohere_action_fence", source.text[: action.start()].strip())
+
+
+def _fenced_calls(source: Source, body: str, dialect: str, lead: str) -> Whole | None:
+    inner = source.of(body)
+    calls = _json_calls(inner, _trees(inner), dialect)
+    return Whole(calls, lead) if calls else None
+
+
+def begins_a_call(source: Source) -> bool:
+    """Whether a truncated message is JSON that names a known tool."""
+    name = _JSON_NAME.search(source.text) if source.text.startswith(("{", "[", "```")) else None
+    return name is not None and source.offered.named(name["name"]) in source.offered.names
+
+
+def _trees(source: Source) -> list[Json]:
+    """The JSON values of a message; empty if there is anything else in it.
+
+    Qwen2.5-Coder doubles the outer braces, as its own chat template shows them (``{{"name": …}}``),
+    and loses count of the closers.
+    """
+    text = source.text
+    trees: list[Json] = []
+    at = 0
+    while at < len(text):
+        doubled = text.startswith("{{", at)
+        value = value_at(source, at + doubled)
+        if isinstance(value, Flaw) or not text.startswith(("{", "["), at):
+            return []
+        trees.append(value.tree)
+        at = end_of(_BETWEEN, text, value.end)
+    return trees
+
+
+def _dialect(trees: Sequence[Json]) -> str:
+    if isinstance(trees[0], Mapping):
+        wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
+        return "json_envelope" if wrapped else "llama_json"
+    return "json_array"
+
+
+def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Found, ...] | None:
+    calls: list[Found] = []
+    for tree in trees:
+        read = bare_calls(tree, source.offered, dialect)
+        if read is None:
+            return None
+        calls.extend(read)
+    return tuple(calls)
+
+
+# Gemini prints the result of a call: `print(default_api.f(a=1))`.
+_PRINT: Final = re.compile(r"\s*print\(")
+# Gemini 2.5 leaks control tokens instead of the fence: `<ctrl42>call`, then the code.
+_LEAKED: Final = re.compile(
+    r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
+)
+_LINE_END: Final = re.compile(r"\s*;?\s*")
+# Python's comments are skipped between calls only.
+_REMARKS: Final = re.compile(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
+
+
+def python_list(source: Source) -> Whole | None:
+    """A message of Llama 3.2 and others that is one list of calls."""
+    if not source.text.startswith("["):
+        return None
+    read = expressions(source, 0, "pythonic_list")
+    if isinstance(read, Flaw) or read.end != len(source.text):
+        return None
+    return _known(source, read.calls, "")
+
+
+def tool_code(source: Source) -> Whole | None:
+    """Gemma's and Gemini's fence of calls, each possibly inside a ``print``."""
+    parts = fenced(source.text)
+    if parts and parts.info == "tool_code":
+        return _known(source, _printed(source, parts.body), parts.lead)
+    leaked = _LEAKED.search(source.text)
+    if leaked is None or not is_paragraph(source.text[: leaked.start()]):
+        return None
+    return _known(source, _printed(source, leaked["body"]), source.text[: leaked.start()].strip())
+
+
+def _printed(outer: Source, text: str) -> tuple[Found, ...]:
+    """The calls of lines that hold only calls; none if a line holds anything else."""
+    source = outer.of(text)
+    calls: list[Found] = []
+    at = end_of(_REMARKS, text, 0)
+    while at < len(text):
+        printed = _PRINT.match(text, at)
+        at = printed.end() if printed else at
+        read = expression(source, at, "tool_code_fence")
+        if not isinstance(read, Expression) or (printed and not text.startswith(")", read.end)):
+            return ()
+        calls.extend(read.calls)
+        at = end_of(_LINE_END, text, read.end + 1 if printed else read.end)
+        at = end_of(_REMARKS, text, at)
+    return tuple(calls)
+
+
+def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
+    """The message if all of its calls name known tools."""
+    return Whole(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
+
+
+# Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
+_TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
+
+
+@dataclass(frozen=True, slots=True)
+class _TagCall:
+    call: Found
+    end: int
+
+
+def tool_tags(source: Source) -> Whole | None:
+    """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
+    first = next((tag for tag in _TAG.finditer(source.text) if tag["name"] in source.offered.names), None)
+    if first is None or not is_paragraph(lead := source.text[: first.start()]):
+        return None
+    calls: list[Found] = []
+    at = first.start()
+    while at < len(source.text):
+        block = _tag_call(source, at)
+        if block is None:
+            return None
+        calls.append(block.call)
+        at = skip_blanks(source.text, block.end)
+    return Whole(tuple(calls), lead.strip())
+
+
+def _tag_call(source: Source, at: int) -> _TagCall | None:
+    tag = _TAG.match(source.text, at)
+    if tag is None or tag["name"] not in source.offered.names:
+        return None
+    name = tag["name"]
+    closing = f"</{name}>"
+    given: Mapping[str, Json] | None
+    if tag["void"]:
+        given, end = {}, tag.end()
+    else:
+        given, at = _tag_arguments(source, tag.end(), name)
+        end = at + len(closing) if source.text.startswith(closing, at) else -1
+    if given is None or end < 0 or not source.offered.satisfied(name, given):
+        return None
+    call = found(name, given, "tool_tag_xml")
+    return _TagCall(call, end) if call else None
+
+
+def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | None, int]:
+    """The parameters of a tool, as tags or as one object, and their end."""
+    at = skip_blanks(source.text, at)
+    schemas = source.offered.parameters(name)
+    if source.text.startswith("{", at):
+        value = value_at(source, at)
+        if isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
+            return None, at
+        return value.tree, skip_blanks(source.text, value.end)
+    given: dict[str, Json] = {}
+    while (tag := _TAG.match(source.text, at)) and tag["name"] in schemas:
+        end = source.find(f"</{tag['name']}>", tag.end())
+        if tag["void"] or end < 0:
+            return None, at
+        text = one_line_break_less(source.text[tag.end() : end])
+        given[tag["name"]] = typed(text, source.offered.parameter(name, tag["name"]))
+        at = skip_blanks(source.text, end + len(tag["name"]) + 3)
+    return given, at
+
+
+# GLM-4-9B: the name, a line break, the object.
+_NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
+# Functionary 3.2: `>>>` opens a section at the head of a line only.
+_SECTION: Final = re.compile(r"(?:\A|\n)>>>")
+# ReAct: lines of their own; the input may be in a code fence.
+_ACTION: Final = re.compile(
+    r"^[ \t]*Action:[ \t]*(?P<name>[^\n]{1,200}?)[ \t]*\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
+    re.MULTILINE,
+)
+_THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
+# After the input: the end of its fence, and a result that the model invented.
+_REACT_END: Final = re.compile(r"\s*(?:```)?\s*(?P<result>Observation:)?")
+
+
+def name_and_json(source: Source) -> Whole | None:
+    """GLM-4-9B's message: a name, and an object in the next line."""
+    head = _NAME_LINE.match(source.text)
+    call = _named_call(source, head["name"], head.end(), "glm4_name_json") if head else None
+    return Whole((call,)) if call else None
+
+
+def functionary(source: Source) -> Whole | None:
+    """Functionary's message: sections for tools, and ``>>>all`` for the user."""
+    if not source.text.startswith(">>>"):
+        return None
+    calls: list[Found] = []
+    said: list[str] = []
+    for section in _SECTION.split(source.text)[1:]:
+        name, _, body = section.strip().partition("\n")
+        if name.strip() == "all":
+            said.append(body.strip())
+            continue
+        call = _named_call(source.of(section.strip()), name, len(name) + 1, "functionary_v32")
+        if call is None:
+            return None
+        calls.append(call)
+    return Whole(tuple(calls), "\n".join(said)) if calls else None
+
+
+def react(source: Source) -> Whole | None:
+    """ReAct's message: a thought, an action, and its input; the model invents any observation."""
+    action = _ACTION.search(source.text) if "Action Input:" in source.text else None
+    if action is None:
+        return None
+    lead, *thoughts = _THOUGHT.split(source.text[: action.start()])
+    name = source.offered.named(action["name"].strip("[]*"))
+    if (
+        name not in source.offered.names
+        or not is_paragraph(lead)
+        or "Final Answer:" in source.text[: action.start()]
+    ):
+        return None
+    at = action.end()
+    value = value_at(source, at)
+    if source.text.startswith("{", at) and not isinstance(value, Flaw) and isinstance(value.tree, Mapping):
+        given, at = value.tree, value.end
+    elif at == len(source.text) or source.text.startswith("Observation:", at):
+        given = {}
+    else:
+        return None
+    after = _REACT_END.match(source.text, at)
+    if after is None or not (after["result"] or after.end() == len(source.text)):
+        return None
+    call = found(name, given, "react")
+    thought = "\n".join(text.strip() for text in thoughts)
+    rejected: tuple[Rejection, ...] = ("fabricated_result",) if after["result"] else ()
+    return Whole((call,), lead.strip(), thought, rejected) if call else None
+
+
+def _named_call(source: Source, raw: str, at: int, dialect: str) -> Found | None:
+    """The call of a known tool whose arguments are the rest of the text."""
+    name = source.offered.named(raw)
+    value = value_at(source, at)
+    if name not in source.offered.names or isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
+        return None
+    return (
+        found(name, value.tree, dialect) if skip_blanks(source.text, value.end) == len(source.text) else None
+    )

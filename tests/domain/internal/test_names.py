@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.names import Registry, fits, unknown_name
+
+
+@given(st.text("ab*", max_size=6), st.text("ab", max_size=8))
+def test_a_star_stands_for_any_text_and_everything_else_for_itself(pattern: str, text: str) -> None:
+    meant = ".*".join(re.escape(part) for part in pattern.split("*"))
+    assert fits(pattern, text) == bool(re.fullmatch(meant, text))
+
+
+def test_many_stars_take_no_time() -> None:
+    assert not fits("a*" * 100 + "b", "a" * 256)
+
+
+@pytest.mark.parametrize("known", [["alpha", "beta"], ("alpha", "beta"), {"alpha": 1, "beta": 2}])
+def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
+    known: list[str] | tuple[str, ...] | Mapping[str, object],
+) -> None:
+    assert unknown_name("letter", "alpa", known) == "there is no letter 'alpa'; did you mean 'alpha'?"
+    assert unknown_name("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
+
+
+def test_a_thing_is_found_under_its_name() -> None:
+    pets = Registry[int]("pet")
+    pets.add("cat", 4)
+    pets.add("bird", 2)
+    assert (pets["cat"], pets["bird"]) == (4, 2)
+    assert list(pets) == ["cat", "bird"]
+
+
+def test_registries_know_nothing_of_each_other() -> None:
+    pets, tools = Registry[int]("pet"), Registry[int]("tool")
+    pets.add("cat", 4)
+    tools.add("cat", 1)
+    assert (pets["cat"], tools["cat"]) == (4, 1)
+
+
+def test_a_name_that_is_taken_is_refused_and_keeps_its_meaning() -> None:
+    pets = Registry[int]("pet")
+    pets.add("cat", 4)
+    said = complaint(ConfigError, lambda: pets.add("cat", 3))
+    assert said == "there is a pet 'cat' already; choose another name"
+    assert pets["cat"] == 4
+
+
+@pytest.mark.parametrize("name", ["", "Cat", "9lives", "a cat", "a-cat", "cät", "c" * 65])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    assert complaint(ConfigError, lambda: Registry[int]("pet").add(name, 4)) == (
+        f"pet {name!r}: a name begins with a small letter and has only small letters, digits and _, "
+        "at most 64"
+    )
+
+
+def test_a_name_that_nothing_has_is_told_with_the_nearest() -> None:
+    pets = Registry[int]("pet")
+    pets.add("house_cat", 4)
+    assert complaint(ConfigError, lambda: pets["hose_cat"]) == (
+        "there is no pet 'hose_cat'; did you mean 'house_cat'?"
+    )
