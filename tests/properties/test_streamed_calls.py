@@ -1,6 +1,6 @@
-"""Streams of tool calls assembled at random, as servers send them: no call is lost, doubled or changed.
+"""Streams of tool calls as servers send them, drawn at random: no call is lost, doubled or changed.
 
-A server has one habit for all calls of a stream; what is drawn is the habit, the calls and where they are cut.
+A server has one habit for all calls of a stream. The habit, the calls and the places of the cuts are drawn.
 """
 
 from __future__ import annotations
