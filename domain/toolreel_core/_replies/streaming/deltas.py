@@ -64,21 +64,23 @@ class _Calls:
                 for number, entry in numbered.items()
             ]
         for place, entry in enumerate(entries):
-            if isinstance(entry, Mapping) and _is_fragment(entry):
-                call = self._call_of(entry, place)
-                if not call.has_said(entry):
-                    call.take(entry)
-            else:
+            if not (isinstance(entry, Mapping) and _is_fragment(entry)):
                 self.begun.append(entry)
+            elif not self._repeats(entry):
+                self._call_of(entry, place).take(entry)
+
+    def _repeats(self, entry: Mapping[str, Json]) -> bool:
+        """Whether a call is sent a second time under its own id, whatever index it has now."""
+        identity = _identity(entry.get("id"))
+        return identity in self._by_id and self._by_id[identity].equals(entry)
 
     def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
         identity, index, name = _identity(entry.get("id")), _index(entry.get("index")), _name(entry)
-        call = self._known(identity, index, name)
+        call = self._known(identity, index, entry)
         # Several named entries in one delta without id and index are different calls.
         separate = place > 0 and name != "" and identity is None and index is None
-        ended = call is not None and call.ended_before(entry) and not call.has_said(entry)
-        if call is None or separate or ended:
-            call = _Call()
+        if call is None or separate or call.ended_before(entry):
+            call = _Call(name or (call.name if call else ""))
             self.begun.append(call)
         self._latest = call
         if identity is not None:
@@ -96,24 +98,28 @@ class _Calls:
             return self.begun
         return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
 
-    def _known(self, identity: str | None, index: int | None, name: str) -> _Call | None:
+    def _known(self, identity: str | None, index: int | None, entry: Mapping[str, Json]) -> _Call | None:
         """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
         if identity in self._by_id:
             return self._by_id[identity]
+        name = _name(entry)
         # A fragment with an unknown index continues the latest call only if that has no index and no name
         # is given: a name begins a call.
         unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
         call = self._latest if index is None else self._by_index.get(index, unnumbered)
-        return None if call and call.has_id and identity is not None else call
+        other = call is not None and call.has_id and identity is not None
+        return None if call is None or (other and not call.goes_on_with(entry)) else call
 
 
 class _Call:
     """One call, joined from its fragments so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
         self.index: int | None = None
         """The index of its first fragment that had one."""
-        self._name = ""
+        self.name = name
+        self._named_again = False
+        """Whether its name came again after its arguments: the next arguments are those of another call."""
         self._arguments: list[Json] = []
         self._braces = _Braces()
         self._rest: dict[str, Json] = {}
@@ -122,35 +128,58 @@ class _Call:
     @property
     def has_id(self) -> bool:
         """Whether a fragment of it had an id."""
-        return "id" in self._rest
+        return _identity(self._rest.get("id")) is not None
 
     def ended_before(self, entry: Mapping[str, Json]) -> bool:
-        """Whether the fragment begins another call: a name after complete arguments (ollama#15457)."""
-        name, arguments = _name(entry), tree_at(entry, "function").get("arguments")
-        more = bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
-        return self._braces.closed and name != "" and (more or name != self._name)
+        """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
 
-    def has_said(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a fragment only repeats this complete call, with the same id and index."""
-        if not self.has_id or self.index is None or not self._braces.closed:
+        Under the same id it is the same call, sent with other arguments: they are joined, which is no
+        JSON, so the model is told. Which of them it meant is not on the wire.
+        """
+        name, more = _name(entry), bool(_arguments(entry).strip())
+        # Where the name comes after the arguments, it is theirs.
+        if not self._braces.closed or not self.name:
             return False
-        mine = (self._rest["id"], self.index, self._name, self._said())
-        function = tree_at(entry, "function")
-        return mine == (entry.get("id"), _index(entry.get("index")), _name(entry), function.get("arguments"))
+        if not name:
+            return self._named_again and more
+        same_id = self.has_id and _identity(entry.get("id")) == _identity(self._rest["id"])
+        if same_id and name == self.name and _index(entry.get("index")) in {None, self.index}:
+            return False
+        return more or name != self.name
+
+    def goes_on_with(self, entry: Mapping[str, Json]) -> bool:
+        """Whether a fragment with a new id belongs to this call: some servers make a new id for every chunk.
+
+        It does if it continues arguments that are open, or repeats the name of the index that it has.
+        """
+        name, begins = _name(entry), _arguments(entry).lstrip().startswith("{")
+        if not self.name or self._braces.closed:
+            return not self.name
+        repeats_head = name == self.name and _index(entry.get("index")) is not None
+        return not name or (repeats_head and not (self._arguments and begins))
+
+    def equals(self, entry: Mapping[str, Json]) -> bool:
+        """Whether a fragment is this complete call once more: equal arguments as values, however written."""
+        if not self._braces.closed or _name(entry) not in {"", self.name}:
+            return False
+        mine = read(_argument_text(self._said())).value_or(None)
+        return isinstance(mine, Mapping) and mine == read(_arguments(entry)).value_or(None)
 
     def take(self, entry: Mapping[str, Json]) -> None:
         """Add a fragment."""
+        name = _name(entry)
+        self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
         for key, value in entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
-                self._rest[key] = value
+                # Of several ids, the first: earlier fragments have been shown under it.
+                self._rest[key] = self._rest[key] if key == "id" and self.has_id else value
         for key, value in tree_at(entry, "function").items():
             if key == "arguments":
                 self._go_on(value)
             elif key != "name":
                 self._in_function[key] = value
         # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
-        name = _name(entry)
-        self._name += "" if name == self._name or len(self._name) > _LONGEST_NAME else name
+        self.name += "" if name == self.name or len(self.name) > _LONGEST_NAME else name
 
     def tree(self) -> Json:
         """The call in the shape of a reply that was not streamed."""
@@ -158,7 +187,7 @@ class _Call:
 
     def function(self) -> Json:
         """Its function part."""
-        name = {"name": self._name} if self._name else {}
+        name = {"name": self.name} if self.name else {}
         return {**name, "arguments": self._said(), **self._in_function}
 
     def _said(self) -> Json:
@@ -221,7 +250,7 @@ def _name(entry: Mapping[str, Json]) -> str:
 def _identity(given: Json) -> str | None:
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
-    return str(given) or None
+    return str(given).strip() or None
 
 
 def _index(given: Json) -> int | None:
@@ -230,6 +259,11 @@ def _index(given: Json) -> int | None:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     return int(given) if given == given // 1 else None
+
+
+def _arguments(entry: Mapping[str, Json]) -> str:
+    given = tree_at(entry, "function").get("arguments")
+    return "" if given is None else _argument_text(given)
 
 
 def _argument_text(arguments: Json) -> str:

@@ -193,9 +193,60 @@ BOTH = "".join(READ)
             id="index 0 twice, the same name and more JSON after complete JSON",
         ),
         pytest.param(
-            [[piece("ping", "{}", index=0, id="a")], [piece("ping", "{}", index=1, id="a")]],
-            [call("ping", id="a"), call("ping", id="a")],
-            id="the same id twice",
+            [[piece("ping", "{}", index=0, id="a")], [piece("ping", " { }", index=1, id="a")]],
+            [call("ping", id="a")],
+            id="the same call under the next index",
+        ),
+        pytest.param(
+            [[piece("ping", "{}", index=0, id="a")], [piece("ping", '{"n": 1}', index=1, id="a")]],
+            [call("ping", id="a"), call("ping", '{"n": 1}', id="a")],
+            id="the same id under another index, with other arguments",
+        ),
+        pytest.param(
+            [[piece("ping", '{"n": 1}', index=0, id="a")], [piece("ping", '{"n": 2}', index=0, id="a")]],
+            [call("ping", '{"n": 1}{"n": 2}', id="a")],
+            id="one call with two arguments",
+        ),
+        pytest.param(
+            [
+                [piece("read", READ[0], index=0, id="a")],
+                [piece(None, READ[1], index=0)],
+                [piece("read", {"path": "a"}, index=0, id="a")],
+            ],
+            [call("read", BOTH, id="a")],
+            id="the whole call once more, as an object",
+        ),
+        pytest.param(
+            [
+                [piece("read", "", index=0, id="a")],
+                *([piece(None, text, index=0, id=f"b{text}")] for text in READ),
+            ],
+            [call("read", BOTH, id="a")],
+            id="another id in every fragment",
+        ),
+        pytest.param(
+            [[piece("read", text, index=0, id=f"a{text}")] for text in READ],
+            [call("read", BOTH, id=f"a{READ[0]}")],
+            id="another id in every fragment, and the name",
+        ),
+        pytest.param(
+            [[piece("read", READ[0], index=0, id="a")], [piece(None, READ[1], index=0, id=" ")]],
+            [call("read", BOTH, id="a")],
+            id="a blank id",
+        ),
+        pytest.param(
+            [*([piece(None, text, index=0, id="a")] for text in READ), [piece("read", index=0)]],
+            [call("read", BOTH, id="a")],
+            id="the name after the arguments",
+        ),
+        pytest.param(
+            [
+                [piece(name, text, index=0)]
+                for _ in "ab"
+                for name, text in (("read", ""), *((None, t) for t in READ))
+            ],
+            [call("read", BOTH), call("read", BOTH)],
+            id="index 0 twice without ids, the same name again in front of the next arguments",
         ),
         pytest.param(
             [[piece("read", READ[0], id="a")], [piece(None, READ[1], id="a")], [piece("ping", "{}", id="b")]],
