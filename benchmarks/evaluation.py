@@ -29,7 +29,7 @@ from toolreel.evals._runner.world_host import WorldHost
 from toolreel.evals._store.plans import plan_of_header
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.scripted_models import kind_of
+from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._summary.summary import summarise
 
 TRIALS = (15, 145)

@@ -23,8 +23,7 @@ from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import RECORDS, Results
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Tree
-from toolreel_core.evals._records.json_lines import record_line, record_of
-from toolreel_core.evals._records.record import VERSION
+from toolreel_core.evals._records.record import VERSION, record_line, record_of
 
 FROZEN: Final = Path(__file__).parents[1] / "versions"
 DIGESTS: Final = {

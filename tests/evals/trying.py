@@ -21,8 +21,7 @@ from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.overrides import merged
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.json_lines import record_tree
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.record import Record, record_tree
 
 __all__ = ["KEY", "LOCAL", "SCRIPTED", "Seen", "evaluated", "plan_of", "records", "timeless"]
 

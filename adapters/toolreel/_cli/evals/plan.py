@@ -19,8 +19,7 @@ from toolreel.evals._store.plans import (
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.diff import Change
-from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimate_cost
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost
 from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
 
 _DISCORDANCE = 0.1

@@ -21,7 +21,7 @@ from toolreel.evals._runner.evaluation import evaluate
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.counterfactuals import WhatIf, WhatIfTally
+from toolreel_core.evals._records.request_content import WhatIf, WhatIfTally
 
 _EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
 

@@ -22,10 +22,9 @@ from toolreel.evals._runner.world_host import WorldHost
 from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.configuration import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.json_lines import record_line
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 
 

@@ -21,8 +21,7 @@ from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.json_lines import record_line
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 BEFORE = "journal.before-rescore.jsonl"

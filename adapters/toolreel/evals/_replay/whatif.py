@@ -28,13 +28,13 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.suggestions import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree
 from toolreel_core._protocol.notes import Note, RequestSent
-from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.configuration import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.counterfactuals import WhatIf
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.request_content import (
     Divergence,
     RequestContent,
+    WhatIf,
     first_divergence,
     request_content,
 )

@@ -13,7 +13,7 @@ from toolreel.evals._report.svg import Drawing, group, line, marker, text, width
 from toolreel.evals._report.words import interval_words, percent, thousands
 from toolreel.evals._summary.figures import task_interval
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary
 
 Unit: TypeAlias = Literal["cost", "tokens"]

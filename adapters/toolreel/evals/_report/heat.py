@@ -9,9 +9,9 @@ from toolreel.evals._report.palette import RESULTS, heat_class
 from toolreel.evals._report.svg import Drawing, group, rect, text, width_of
 from toolreel.evals._report.words import interval_words, percent
 from toolreel.evals._summary.figures import cell_interval
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 from toolreel_core.evals._summary.totals import ResultCounts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import Interval
 
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""

@@ -18,7 +18,7 @@ from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._httpx_exchange import TIMEOUT
-from toolreel_core.evals._scenarios.scripted_models import kind_of
+from toolreel_core.evals._scenarios.catalogue import kind_of
 
 try:
     import httpx

@@ -18,8 +18,7 @@ from toolreel.http._exchange import request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import CATALOGUE
-from toolreel_core.evals._scenarios.scripted_models import kind_of
+from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")

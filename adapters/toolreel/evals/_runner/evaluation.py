@@ -23,8 +23,7 @@ from toolreel.evals._runner.trial import Job, WorkerPool, run_job
 from toolreel.evals._store.files import Header
 from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Journal, all_records
-from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.retries import Retries

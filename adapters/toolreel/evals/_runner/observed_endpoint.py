@@ -16,7 +16,7 @@ from toolreel_core._replies.finish_reason import finish_of
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._replies.usage import served_in, usage_in
 from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._verdicts.provider_hints import provider_hint
+from toolreel_core.evals._verdicts.failure_taxonomy import provider_hint
 
 
 class ObservedEndpoint:

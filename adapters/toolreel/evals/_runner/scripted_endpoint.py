@@ -9,8 +9,8 @@ from typing import cast
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
-from toolreel_core.evals._scenarios.scripted_models import reply_of
-from toolreel_core.evals._scenarios.scripts import Kind
+from toolreel_core.evals._scenarios.catalogue import reply_of
+from toolreel_core.evals._scenarios.scenario import Kind
 
 
 class ScriptedEndpoint:

@@ -18,8 +18,7 @@ from toolreel.evals._runner.world_host import WorldHost
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.notes import Note
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.configuration import Configuration, Sample
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._records.retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of

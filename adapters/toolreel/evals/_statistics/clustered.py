@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 
 from toolreel.evals._statistics.scipy import t_quantile, wilson_bounds
-from toolreel_core.evals._statistics.counts import Count, total
-from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._statistics.probabilities import inside
+from toolreel_core.evals._statistics.counts import Count, Interval, inside, total
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from toolreel.evals._statistics.scipy import flips_p, mcnemar_p, t_quantile, wilson_bounds
-from toolreel_core.evals._statistics.counts import Pairs, total_pairs
-from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._statistics.probabilities import inside
+from toolreel_core.evals._statistics.counts import Interval, Pairs, inside, total_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolreel.evals._statistics.scipy import mcnemar_power, rates_power
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.probabilities import inside
+from toolreel_core.evals._statistics.counts import inside
 
 _MOST: Final = 2**27
 """Runs beyond which nobody would go: more than a hundred million."""

@@ -11,8 +11,7 @@ from toolreel.evals._statistics.paired import compare_clustered, compare_paired
 from toolreel.evals._statistics.scipy import holm_adjusted
 from toolreel.evals._statistics.unpaired import compare_unpaired
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.probabilities import inside
+from toolreel_core.evals._statistics.counts import Count, Pairs, inside
 from toolreel_core.evals._statistics.tie_sets import Ties, tied
 
 Task = TypeVar("Task", bound=Hashable)

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel.evals._statistics.scipy import fisher_p, newcombe_bounds, score_p
-from toolreel_core.evals._statistics.counts import Count, total
-from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._statistics.probabilities import inside
+from toolreel_core.evals._statistics.counts import Count, Interval, inside, total
 
 _ENOUGH: Final = 5
 """Passes and failures that each side has to expect for the score test; by Cochran's rule."""

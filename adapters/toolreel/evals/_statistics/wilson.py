@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from toolreel.evals._statistics.scipy import normal_quantile, wilson_bounds
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count
-from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._statistics.probabilities import inside
+from toolreel_core.evals._statistics.counts import Count, Interval, inside
 
 
 def wilson(count: Count, confidence: float = 0.95) -> Interval | None:

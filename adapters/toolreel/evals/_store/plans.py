@@ -12,8 +12,7 @@ from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._plan.presets.diff import Change, differences
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.configuration import Cell, Configuration
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 

@@ -28,8 +28,7 @@ from toolreel._secrets.locations import leaks_at, line_texts
 from toolreel.evals._store.files import Header, read_header, write_header
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._records.json_lines import record_line, record_of
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.record import Record, record_line, record_of
 from toolreel_core.evals._verdicts.verdict import Verdict
 
 RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)

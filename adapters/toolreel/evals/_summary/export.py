@@ -11,7 +11,7 @@ from toolreel.evals._store.results import Results
 from toolreel.evals._summary.figures import findings_of
 from toolreel.evals._summary.figures_json import with_figures
 from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._summary.reference_format import summary_files

@@ -15,13 +15,11 @@ from toolreel.evals._statistics.clustered import Clustered, clustered_rate
 from toolreel.evals._statistics.ties import TiesFound, paired_ties
 from toolreel.evals._statistics.wilson import wilson
 from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import CellMean, Count, pass_at, pass_hat, total
-from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._summary.percentiles import nearest_rank
+from toolreel_core.evals._statistics.counts import CellMean, Count, Interval, pass_at, pass_hat, total
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts, Usage
+from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from toolreel.evals._statistics.clustered import Clustered
 from toolreel.evals._statistics.ties import TiesFound
 from toolreel.evals._summary.figures import Findings, Total, cell_interval, over_clusters, task_interval
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._statistics.counts import CellMean
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import CellMean, Interval
 from toolreel_core.evals._summary.reference_format import BY_LANGUAGE, BY_SCENARIO, BY_STRATEGY, SUMMARY
 from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary
 

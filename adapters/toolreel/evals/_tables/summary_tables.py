@@ -9,8 +9,8 @@ from toolreel.evals._summary.figures import Findings, Total, task_interval
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.percentiles import reference_percentile
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
+from toolreel_core.evals._summary.totals import reference_percentile
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
 _TASK_HEAD = (

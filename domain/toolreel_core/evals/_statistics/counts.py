@@ -1,4 +1,4 @@
-"""Counts of passed runs, paired counts of two candidates, and pass@k over cells.
+"""Counts of passed runs, paired counts of two candidates, intervals, and pass@k over cells.
 
 pass@k is the unbiased estimator of Chen et al. 2021 (Evaluating Large Language Models Trained on Code);
 pass^k, where all trials have to pass, is that of Yao et al. 2024 (tau-bench). Both are means over cells, so
@@ -13,6 +13,80 @@ from dataclasses import dataclass
 from math import comb, fsum
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.tables import Table
+
+
+def inside(what: str, value: float) -> float:
+    """The same number, if it lies between 0 and 1, and is neither of them.
+
+    >>> inside("confidence", 95)
+    Traceback (most recent call last):
+    ...
+    toolreel_core.ConfigError: confidence: expected a number between 0 and 1, got 95
+    """
+    if not 0 < value < 1:
+        raise ConfigError(f"{what}: expected a number between 0 and 1, got {value!r}")
+    return value
+
+
+def number(table: Table, key: str, default: float | None = None) -> float:
+    """The number under a key of a plan.
+
+    :raises PlaceError: if it is none, or is not there and has no default
+    """
+    value = table.values.get(key, default)
+    # Infinity and nan are numbers to TOML, and there is no limit that they could be.
+    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+        raise table.complaint(f"expected a number, got {value!r}", key)
+    return value
+
+
+def share(table: Table, key: str, default: float | None = None) -> float:
+    """The number between 0 and 1 under a key of a plan.
+
+    :raises PlaceError: if it is none, or is not there and has no default
+    """
+    value = number(table, key, default)
+    try:
+        return inside(key, value)
+    except ConfigError as error:
+        raise table.complaint(str(error).removeprefix(f"{key}: "), key) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed confidence interval.
+
+    >>> print(Interval(0.8241935, 0.8814775, 0.95, "Wilson"))
+    82.4 to 88.1 %
+    >>> print(Interval(0.8388748, 1.0, 0.95, "Wilson"))
+    83.9 to 100 %
+    """
+
+    low: float
+    high: float
+    confidence: float
+    """The share of such intervals that hold the true value, such as 0.95."""
+    method: str
+    """The name of the formula; if it replaces another one, also why."""
+
+    @property
+    def width(self) -> float:
+        """From the lower to the upper end."""
+        return self.high - self.low
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies in it."""
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        """The ends in percent, with one digit behind the point."""
+        return f"{_percent(self.low)} to {_percent(self.high)} %"
+
+
+def _percent(share: float) -> str:
+    shown = f"{100 * share:.1f}".removesuffix(".0")
+    return "0" if shown == "-0" else shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._summary.percentiles import nearest_rank, reference_percentile
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts
+from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
 
 SUMMARY: Final = "summary.json"

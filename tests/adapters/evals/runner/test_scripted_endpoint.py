@@ -12,8 +12,7 @@ from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.world_host import AsyncWorldHost, WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.evidence import evidence_of
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Kind
+from toolreel_core.evals._scenarios.scenario import Kind, Scenario
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 

@@ -1,11 +1,18 @@
-"""The reference's eight scenarios: one small task on a workspace, each time with another difficulty."""
+"""The built-in scenarios on a workspace: the reference's eight, and those whose world fails.
+
+Each is one small task with another difficulty. Where the world itself fails, recovery is measured without
+the model having to misbehave.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from toolreel_core._conversation.message import SystemMessage, UserMessage
+from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core.evals._scenarios.checks import (
     argument_omitted,
@@ -15,13 +22,36 @@ from toolreel_core.evals._scenarios.checks import (
     first_calls_are,
     outcome,
     parallel_calls_made,
+    says_done,
+    world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.packs.on_workspace import DONE, DRAFT, opening, patch
-from toolreel_core.evals._scenarios.scenario import Scenario, Setting
-from toolreel_core.evals._scenarios.scripts import ScenarioScripts, call, script
-from toolreel_core.evals._worlds.workspace import Workspace
-from toolreel_core.evals._worlds.workspace_tools import WORKSPACE_TOOLS
+from toolreel_core.evals._scenarios.scenario import Scenario, ScenarioScripts, Setting, call, script
+from toolreel_core.evals._worlds.workspace import WORKSPACE_TOOLS, Mishaps, Workspace
+
+_NO_MISHAPS: Final = Mishaps()
+
+DONE: Final = outcome("final", says_done)
+DRAFT: Final = outcome("draft", world_has("/draft/foo", "bar"))
+
+
+def opening(
+    *system: str, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS
+) -> Callable[[str], Setting]:
+    """How a scenario on a workspace begins: the system text in lines, and a user who names the workspace."""
+    return partial(_begun, "\n".join(system), draft, mishaps)
+
+
+def _begun(system: str, draft: Tree | None, mishaps: Mishaps, seed: str) -> Setting:
+    world = Workspace.of(seed, draft=draft, mishaps=mishaps)
+    messages = (SystemMessage(system), UserMessage(f"workspace_id={world.id}"))
+    return Setting(messages, WORKSPACE_TOOLS, world)
+
+
+def patch(value: Json = "bar", /, path: str = "/draft/foo", **more: Json) -> Tree:
+    """The arguments of a ``state_patch`` that sets one value."""
+    return {**more, "request_id": "r1", "ops": [{"op": "set", "path": path, "value": value}]}
+
 
 _JOB: Final = """\
 You edit a workspace, and you do it with tools alone: each message of yours is made of tool calls, until the \
@@ -264,3 +294,62 @@ def _capped(scenario: Scenario, tokens: int) -> Scenario:
 
 CAPPED: Final = (_capped(LONG_ARGUMENTS_GUARD, 256), _capped(CHAT_ONLY, 32))
 """Each under its own name, so that both can stand in one plan."""
+
+
+_FAULTS_JOB: Final = """\
+You edit a workspace with tools, and nobody is there to be asked.
+- Read the workspace with state_get, then set /draft/foo to the string "bar" with state_patch.
+- Make one tool call in a message, and look at "ok" in its result. If it is false, do what helps.
+- When /draft/foo is "bar", answer with the one sentence: Done."""
+
+_TOLERANT: Final = {"config": {"tool_failure_policy": "tolerated"}}
+
+FAULTS: Final = (
+    Scenario(
+        "patch_fails_once",
+        "faults",
+        "The first patch fails for no fault of the model, and works when it is made again.",
+        1,
+        (),
+        opening(_FAULTS_JOB, mishaps=Mishaps(failing_patches=(1,))),
+        (DONE, DRAFT, exercise("failed_once", error_occurred("UNAVAILABLE"))),
+        scripts=ScenarioScripts(script(_READ, _WRITE, _WRITE, "Done."), script(_READ, _WRITE, "Done.")),
+    ),
+    Scenario(
+        "first_read_cut",
+        "faults",
+        "Only half of the first read arrives.",
+        1,
+        (),
+        opening(_FAULTS_JOB, mishaps=Mishaps(cut_reads=(1,))),
+        (
+            DONE,
+            DRAFT,
+            exercise("cut", error_occurred("TOOL_OUTPUT_NOT_JSON", "state_get")),
+            exercise("state_get_first", called_before("state_get", before="state_patch")),
+        ),
+        Preset.of("first_read_cut", _TOLERANT),
+        ScenarioScripts(
+            script(_READ, _READ, _WRITE, "Done."), script(_READ, "Done."), script(_WRITE, "Done.")
+        ),
+    ),
+    Scenario(
+        "first_read_huge",
+        "faults",
+        "The first read brings far more than was asked for.",
+        1,
+        (),
+        opening(_FAULTS_JOB, mishaps=Mishaps(huge_reads=(1,))),
+        (DONE, DRAFT, exercise("too_large", error_occurred("TOOL_OUTPUT_TOO_LARGE", "state_get"))),
+        Preset.of(
+            "first_read_huge",
+            {"config": {"max_tool_output_bytes": 5_000, "tool_failure_policy": "tolerated"}},
+        ),
+        ScenarioScripts(
+            script(_READ, call("state_get", select=["/draft"]), _WRITE, "Done."),
+            script(_READ, "Done."),
+            script(_WRITE, "Done."),
+        ),
+    ),
+)
+"""Three ways in which the world can fail."""

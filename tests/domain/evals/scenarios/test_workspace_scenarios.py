@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import json
@@ -7,12 +5,49 @@ import json
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.outcome import Completed
 from toolreel_core.evals._scenarios.catalogue import scenario
-from toolreel_core.evals._scenarios.reference import CAPPED, LONG_ARGUMENTS_GUARD, REFERENCE
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Line, call, script
-from toolreel_core.evals._worlds.workspace import Workspace
+from toolreel_core.evals._scenarios.evidence import Evidence
+from toolreel_core.evals._scenarios.scenario import Line, Scenario, call, script
+from toolreel_core.evals._scenarios.workspace_scenarios import (
+    CAPPED,
+    DONE,
+    DRAFT,
+    FAULTS,
+    LONG_ARGUMENTS_GUARD,
+    REFERENCE,
+    opening,
+    patch,
+)
+from toolreel_core.evals._worlds.workspace import WORKSPACE_TOOLS, Mishaps, Workspace
+
+
+def test_a_scenario_begins_with_its_text_and_a_user_who_names_the_workspace() -> None:
+    mishaps = Mishaps(cut_reads=(1,))
+    setting = opening("One.", "Two.", draft={"a": 1}, mishaps=mishaps)("seed")
+    world = Workspace.of("seed", draft={"a": 1}, mishaps=mishaps)
+    assert setting.world == world
+    assert setting.messages == (SystemMessage("One.\nTwo."), UserMessage(f"workspace_id={world.id}"))
+    assert setting.tools == WORKSPACE_TOOLS
+
+
+def test_a_patch_sets_one_value() -> None:
+    assert patch(7, path="/draft/a", workspace_id="w") == {
+        "workspace_id": "w",
+        "request_id": "r1",
+        "ops": [{"op": "set", "path": "/draft/a", "value": 7}],
+    }
+
+
+def test_the_draft_and_the_word_are_what_has_to_be_there() -> None:
+    world = Workspace.of("1")
+    after, _ = world.call("state_patch", patch())
+    for there, final, found in ((world, "No.", True), (after, "Done.", False)):
+        seen = Evidence(Completed(final), final, (), there, None, tools_sent=True)
+        assert [bool(check.finding(seen)) for check in (DRAFT, DONE)] == [found, found]
+
 
 SET: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
 READ = call("state_get")
@@ -102,3 +137,26 @@ def test_nothing_else_is_different() -> None:
     assert guard.changes.config == LONG_ARGUMENTS_GUARD.changes.config
     assert guard.changes.names == (guard.name,)
     assert (guard.pack, guard.groups) == ("capped", ())
+
+
+READ, WRITE = call("state_get"), call("state_patch", request_id="r1", ops=SET)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("patch_fails_once", "UNAVAILABLE"),
+        ("first_read_cut", "TOOL_OUTPUT_NOT_JSON"),
+        ("first_read_huge", "TOOL_OUTPUT_TOO_LARGE"),
+    ],
+)
+def test_the_world_fails_a_model_that_does_nothing_wrong(name: str, code: str) -> None:
+    one = next(one for one in FAULTS if one.name == name)
+    found = rehearse(one, script(READ, WRITE, READ, WRITE, "Done."))
+    assert [codes for call in found.evidence.calls if (codes := call.codes)] == [(code,)]
+    assert found.verdict.result == "pass"
+
+
+def test_going_on_without_a_read_is_fine_too() -> None:
+    for one in FAULTS[1:]:
+        assert rehearse(one, script(READ, WRITE, "Done.")).verdict.result == "pass"
