@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 
 import click
 
-from toolreel._cli.evals.progress import EvaluationProgress
+from toolreel._cli.evals.run import EvaluationProgress
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
-from toolreel._cli.output.interrupt import stoppable
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
-from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._runner.connection import connect
 from toolreel.evals._runner.evaluation import evaluate
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._records.request_content import WhatIf, WhatIfTally
 
 _EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
@@ -81,7 +79,7 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
 
     if live is not (target is not None) or (base_url and not live):
         raise ResultsError("--live, and with it --base-url, needs --out DIR2, and --out needs --live")
-    words = tuple(word.strip() for word in strategies.split(",") if word.strip())
+    words = comma_separated(strategies)
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     runs = tuple(what_ifs(results, plan, recorded, words))
@@ -96,8 +94,8 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
     if as_machine:
         say(whatif_tree(recorded, tallies))
     else:
-        for connection in whatif_lines(recorded, tallies, every=verbose):
-            out.print(printable(connection))
+        for line in whatif_lines(recorded, tallies, every=verbose):
+            out.print(printable(line))
     return 0 if complete else DRIFT
 
 
@@ -105,14 +103,10 @@ def _followed(
     results: Results, plan: EvalPlan, recorded: str, target: Path, runs: tuple[WhatIf, ...]
 ) -> tuple[tuple[WhatIf, ...], bool]:
     """The runs once the network was asked for what the recordings do not answer, and whether all ended."""
-    stop = Event()
     connection = replace(connect(plan), before_network=recorded_answers_first(results, recorded))
-    with (
-        closing(connection),
-        EvaluationProgress(plan.count, lines=False) as progress,
-        stoppable(stop, progress),
-    ):
-        outcome = evaluate(plan, target, connection, new_header(plan, datetime.now(UTC)), progress, stop)
+    progress = EvaluationProgress(plan.count, lines=False)
+    with closing(connection), progress.watching() as stop:
+        outcome = evaluate(plan, target, connection, None, progress, stop)
     if not outcome.complete:
         err.print(f"Incomplete: {outcome.left} runs were not made, {outcome.void} are void.", style="yellow")
     return with_live_verdicts(runs, Results.open(target).records()), outcome.complete
@@ -122,6 +116,4 @@ def _at(plan: EvalPlan, base_url: str) -> EvalPlan:
     """A plan with another endpoint, if one is named."""
     if not base_url:
         return plan
-    endpoint = replace(plan.endpoint, base_url=base_url)
-    options = replace(plan.options, endpoint=endpoint)
-    return EvalPlan(options, plan.presets, plan.scenarios, plan.languages)
+    return replace(plan, options=replace(plan.options, endpoint=replace(plan.endpoint, base_url=base_url)))

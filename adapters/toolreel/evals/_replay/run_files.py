@@ -11,8 +11,7 @@ from typing import Final
 
 from toolreel._errors import CassetteError
 from toolreel.evals._replay.replay import rerun
-from toolreel.evals._store.files import write_atomically
-from toolreel.evals._store.results import Results
+from toolreel.evals._store.results import Results, write_atomically
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, parse

@@ -19,7 +19,7 @@ from toolreel._errors import ResultsError
 from toolreel.cassette._responses import replayed
 from toolreel.cassette._tape import Exchange, Recording
 from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._runner.cassettes import offline_context
+from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._store.results import Results

@@ -1,13 +1,14 @@
-"""All figures of a report, worked out once for page and pictures."""
+"""All figures of a report, computed once for page and pictures, and the pictures by their file names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel.evals._report.costs import Costs, costs_of
-from toolreel.evals._report.failures import Breakdown, breakdown
-from toolreel.evals._report.forest import StrategyPair, compared_strategies
-from toolreel.evals._report.heat import HeatMap, heat_map
+from toolreel.evals._report.costs import Costs, costs_drawing, costs_of
+from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
+from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
+from toolreel.evals._report.heat import HeatMap, heat_drawing, heat_map
+from toolreel.evals._report.svg import Drawing
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import summary_of
@@ -49,3 +50,18 @@ def report_content(results: Results) -> ReportContent:
         breakdown(findings.taxonomy),
         costs_of(summary, plan),
     )
+
+
+def drawings(content: ReportContent) -> tuple[Drawing, ...]:
+    """All pictures: heat map, strategies, failures, cost."""
+    return (
+        heat_drawing(content.heat),
+        forest_drawing(content.findings.strategies, content.compared),
+        failures_drawing(content.breakdown),
+        costs_drawing(content.costs),
+    )
+
+
+def report_pictures(content: ReportContent) -> dict[str, str]:
+    """The text of each file, such as that of ``heatmap.svg``."""
+    return {f"{drawing.name}.svg": drawing.standalone for drawing in drawings(content)}

@@ -8,10 +8,8 @@ from itertools import combinations
 from math import ceil, floor
 from typing import Final
 
-from toolreel.evals._report.palette import series_class
-from toolreel.evals._report.svg import Drawing, line, marker, text, width_of
-from toolreel.evals._report.words import percent, points
-from toolreel.evals._statistics.paired import Paired, compare_clustered
+from toolreel.evals._report.svg import Drawing, line, marker, percent, points, series_class, text, width_of
+from toolreel.evals._statistics.comparisons import Paired, compare_clustered
 from toolreel.evals._summary.figures import Findings, Total, counted_cells
 from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
 from toolreel_core.evals._statistics.counts import Interval

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel.evals._report.palette import RESULTS, heat_class
-from toolreel.evals._report.svg import Drawing, group, rect, text, width_of
-from toolreel.evals._report.words import interval_words, percent
+from toolreel.evals._report.svg import (
+    RESULTS,
+    Drawing,
+    group,
+    heat_class,
+    interval_words,
+    percent,
+    rect,
+    text,
+    width_of,
+)
 from toolreel.evals._summary.figures import cell_interval
 from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan

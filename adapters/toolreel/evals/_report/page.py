@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
-from toolreel.evals._report.content import ReportContent
+from toolreel.evals._report.content import ReportContent, drawings
 from toolreel.evals._report.heat import label_of, split_bar, split_words
-from toolreel.evals._report.palette import RESULTS, drawing_css
-from toolreel.evals._report.pictures import drawings
 from toolreel.evals._report.selection import TRANSCRIPTS, Selection, select_runs
-from toolreel.evals._report.side_by_side import SideBySide, side_by_side
-from toolreel.evals._report.transcripts import Transcript, transcript_of
-from toolreel.evals._report.words import (
+from toolreel.evals._report.svg import (
+    RESULTS,
+    drawing_css,
     interval_words,
     percent,
     points,
@@ -31,6 +29,7 @@ from toolreel.evals._report.words import (
     truncated,
     visible,
 )
+from toolreel.evals._report.transcripts import SideBySide, Transcript, side_by_side, transcript_of
 from toolreel.evals._store.plans import strategy_differences
 from toolreel.evals._summary.run_pairs import Match
 from toolreel_core.evals._records.record import Record

@@ -1,4 +1,4 @@
-"""Execute a plan: all runs that have not ended yet, each with its record and cassette."""
+"""Execute a plan within its budget: all runs that have not ended yet, each with its record and cassette."""
 
 from __future__ import annotations
 
@@ -16,18 +16,56 @@ from typing import Final, Protocol, cast
 
 from toolreel._errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
-from toolreel.evals._runner.cassettes import Connection, RunRecorder
-from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.spending import Spent
+from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.trial import Job, WorkerPool, run_job
-from toolreel.evals._store.files import Header
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Journal, all_records
+from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
+from toolreel_core.evals._plan.endpoint import Budget, Price
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What all attempts of all runs have cost, void ones too."""
+
+    tokens: int = 0
+    """Of prompts and completions, as far as the provider counted them."""
+    cost: float = 0.0
+    """In the provider's currency: what it told, or what the plan's prices come to."""
+
+    def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
+        """With one more run."""
+        asked = [each for attempt in record.attempts for each in attempt.asked]
+        return Spent(
+            self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
+            self.cost + sum(_cost(each, prices.get(record.cell.model)) for each in asked),
+        )
+
+    def over(self, budget: Budget, minutes: float) -> str:
+        """Which cap has been reached, in words; empty if none has.
+
+        :param minutes: since the evaluation began
+        """
+        caps = (
+            ("tokens", self.tokens, budget.max_tokens),
+            ("cost", self.cost, budget.max_cost),
+            ("minutes", minutes, budget.max_minutes),
+        )
+        for name, used, cap in caps:
+            if cap is not None and used >= cap:
+                return f"the budget is used up: {used:.6g} of {cap:g} {name}"
+        return ""
+
+
+def _cost(asked: SentRequest, price: Price | None) -> float:
+    if asked.cost is not None:
+        return asked.cost
+    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else 0.0
+
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 

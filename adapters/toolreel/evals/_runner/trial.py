@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -13,10 +13,12 @@ from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
-from toolreel.evals._runner.world_host import WorldHost
+from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
+from toolreel_core._jsontext.canonical import parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.notes import Note
 from toolreel_core.evals._plan.configuration import Configuration, Sample
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
@@ -25,6 +27,38 @@ from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 from toolreel_core.evals._verdicts.languages import OFF, shape, with_language_policy
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._worlds.world import World
+
+
+class WorldHost:
+    """Runs the tools of one world, call after call."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        """As the calls so far have left it."""
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Let the world answer, and keep its successor."""
+        arguments = parse(effect.arguments)
+        tree = arguments if isinstance(arguments, Mapping) else {}
+        self.world, output = self.world.call(effect.name, tree)
+        return ToolReturned(effect.ref, output)
+
+
+class AsyncWorldHost:
+    """The same as :class:`WorldHost`, awaited; a world never waits."""
+
+    def __init__(self, world: World) -> None:
+        self._host = WorldHost(world)
+
+    @property
+    def world(self) -> World:
+        """As the calls so far have left it."""
+        return self._host.world
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Let the world answer, and keep its successor."""
+        return self._host.run(effect)
 
 
 @dataclass(frozen=True, slots=True)

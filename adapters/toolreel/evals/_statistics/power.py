@@ -81,7 +81,7 @@ def unpaired_runs(
 
     :param rate: of the first
     :param design_effect: how many times as many runs clusters cost; see
-        :attr:`toolreel.evals._statistics.clustered.Clustered.design_effect`
+        :attr:`toolreel.evals._statistics.intervals.Clustered.design_effect`
     """
     runs = _fewest(lambda runs: unpaired_power(rate, difference, runs, alpha=alpha), difference, power)
     return Planned(difference, ceil(runs * _effect(design_effect)), power, alpha, paired=False)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-from toolreel.evals._statistics.paired import compare_clustered, compare_paired
+from toolreel.evals._statistics.comparisons import compare_clustered, compare_paired, compare_unpaired
 from toolreel.evals._statistics.scipy import holm_adjusted
-from toolreel.evals._statistics.unpaired import compare_unpaired
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count, Pairs, inside
 from toolreel_core.evals._statistics.tie_sets import Ties, tied

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolreel.evals._runner.adaptive import Stopped, stops_of
-from toolreel.evals._statistics.clustered import Clustered, clustered_rate
+from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
 from toolreel.evals._statistics.ties import TiesFound, paired_ties
-from toolreel.evals._statistics.wilson import wilson
 from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
 from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from toolreel.evals._summary.comparison import Comparison, Row
-from toolreel.evals._summary.figures_json import interval_tree
+from toolreel.evals._summary.export import interval_tree
 from toolreel.evals._summary.run_pairs import Match
 from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened
 from toolreel_core._jsontext.canonical import Json, Tree

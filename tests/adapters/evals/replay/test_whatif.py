@@ -16,7 +16,7 @@ from toolreel._cli.evals.whatif import whatif_command
 from toolreel._errors import ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs
-from toolreel.evals._statistics.paired import compare_paired
+from toolreel.evals._statistics.comparisons import compare_paired
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError

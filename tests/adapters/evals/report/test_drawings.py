@@ -10,10 +10,15 @@ import pytest
 
 from toolreel.evals._report.costs import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failures import breakdown, failures_drawing
-from toolreel.evals._report.palette import HEAT, drawing_css
-from toolreel.evals._report.side_by_side import FirstDifference, side_by_side
-from toolreel.evals._report.svg import Drawing, text
-from toolreel.evals._report.transcripts import OpeningMessage, Transcript, TranscriptCall, TranscriptTurn
+from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
+from toolreel.evals._report.transcripts import (
+    FirstDifference,
+    OpeningMessage,
+    Transcript,
+    TranscriptCall,
+    TranscriptTurn,
+    side_by_side,
+)
 
 
 def luminance(colour: str) -> float:

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from tests.evals.provided import evaluated, planned, verdicts
 from tests.evals.provider import provider
-from toolreel._cli.evals.rescore import rescore_command
-from toolreel.evals._replay.rescore import BEFORE
+from toolreel._cli.evals.recorded import rescore_command
+from toolreel.evals._replay.replay import BEFORE
 
 
 @pytest.fixture(scope="module")

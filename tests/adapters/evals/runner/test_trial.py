@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from toolreel._driver.ports import AsyncToolHost, ToolHost
-from toolreel.evals._runner.world_host import AsyncWorldHost, WorldHost
+from toolreel.evals._runner.trial import AsyncWorldHost, WorldHost
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

@@ -14,8 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import cell, record
-from toolreel._cli.evals.compare import compare_command
-from toolreel._cli.evals.summarize import summarize_command
+from toolreel._cli.evals.summaries import compare_command, summarize_command
 from toolreel_core.evals._records.record import Record
 
 NAMES = (

@@ -1,4 +1,4 @@
-"""Two candidates on the same tasks: what one gains and loses beside the other, and whether it is chance.
+"""Compare two rates: of runs on the same tasks (paired), or of runs that share no task (unpaired).
 
 Pairs in which both passed or both failed say nothing about which is better; the tests are about the others.
 Where trials of one cell are alike, :func:`compare_clustered` takes each cell as a whole.
@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
+from typing import Final
 
-from toolreel.evals._statistics.scipy import flips_p, mcnemar_p, t_quantile, wilson_bounds
-from toolreel_core.evals._statistics.counts import Interval, Pairs, inside, total_pairs
+from toolreel.evals._statistics.scipy import (
+    fisher_p,
+    flips_p,
+    mcnemar_p,
+    newcombe_bounds,
+    score_p,
+    t_quantile,
+    wilson_bounds,
+)
+from toolreel_core.evals._statistics.counts import Count, Interval, Pairs, inside, total, total_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +128,40 @@ def _clustered(tables: list[Pairs], both: Pairs, confidence: float) -> Interval:
     spread = sqrt(sum(one * one for one in residuals) * groups / (groups - 1)) / both.runs**2
     reach, middle = t_quantile(1 - alpha / 2, groups - 1) * spread, gain / both.runs
     return Interval(max(-1.0, middle - reach), min(1.0, middle + reach), confidence, "cluster-robust")
+
+
+_ENOUGH: Final = 5
+"""Passes and failures that each side has to expect for the score test; by Cochran's rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaired:
+    """How a second rate differs from a first."""
+
+    difference: float
+    """The second less the first, -1 to 1."""
+    interval: Interval
+    p_value: float
+    """Two-sided, of both rates being equal."""
+    test: str
+    """``score test``, or ``Fisher's exact test`` where there are too few runs for it."""
+
+
+def compare_unpaired(first: Count, second: Count, confidence: float = 0.95) -> Unpaired | None:
+    """Compare two rates; ``None`` if one of the two has no runs.
+
+    Where both have run the same tasks, :func:`compare_paired` sees more.
+
+    >>> compared = compare_unpaired(Count(496, 580), Count(503, 580))
+    >>> print(f"p = {compared.p_value:.2f}, {compared.interval}")
+    p = 0.55, -2.8 to 5.2 %
+    """
+    alpha = 1 - inside("confidence", confidence)
+    if first.rate is None or second.rate is None:
+        return None
+    counts = (first.passed, first.runs), (second.passed, second.runs)
+    interval = Interval(*newcombe_bounds(*counts, alpha), confidence, "Newcombe's hybrid score")
+    both = total([first, second])
+    fewest = min(both.passed, both.runs - both.passed) * min(first.runs, second.runs) / both.runs
+    test, p_value = ("score test", score_p) if fewest >= _ENOUGH else ("Fisher's exact test", fisher_p)
+    return Unpaired(second.rate - first.rate, interval, p_value(*counts), test)

@@ -1,0 +1,220 @@
+"""``toolreel eval summarize`` and ``compare``: tables on the console, files for a build, and exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, ParamSpec, TypeVar
+
+import click
+
+from toolreel._cli.output.console import err, out, printable
+from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel.evals._store.results import write_atomically
+from toolreel.evals._tables.junit import Case, as_junit
+from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._statistics.gates import GateResult, overall_standing
+
+EPILOG: Final = (
+    "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
+    "or a gate is undecided."
+)
+FAILED: Final = 1
+
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+
+
+def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
+    """The options ``--markdown`` and ``--junit``."""
+    path = click.Path(dir_okay=False, path_type=Path)
+    for name, what in (
+        ("--junit", "Write JUnit XML there, a test case for each cell and each gate."),
+        ("--markdown", "Write the tables there as Markdown."),
+    ):
+        command = click.option(name, type=path, metavar="FILE", help=what)(command)
+    return command
+
+
+def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
+    """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
+    for connection in lines:
+        out.print(printable(connection))
+    for table in tables:
+        out.print()
+        out.print(printable(table.title), style="bold blue")
+        _show_table(without_constant_columns(table) if out.is_terminal else table)
+        for note in table.notes:
+            out.print(printable(note), style="dim")
+
+
+def write_files(
+    title: str,
+    lines: Iterable[str],
+    tables: Iterable[TextTable],
+    suites: Iterable[tuple[str, Sequence[Case]]],
+    *,
+    markdown: Path | None,
+    junit: Path | None,
+) -> None:
+    """Write what ``--markdown`` and ``--junit`` ask for.
+
+    :raises ResultsError: if a file cannot be written
+    """
+    if markdown:
+        write_atomically(markdown, as_markdown(title, lines, tables))
+    if junit:
+        write_atomically(junit, as_junit(suites))
+
+
+def judged_trees(results: Iterable[GateResult]) -> list[Json]:
+    """What the gates say."""
+    return [{"standing": one.standing, "sentence": one.sentence} for one in results]
+
+
+def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
+    """The number that a command ends with."""
+    standing = overall_standing(results)
+    if standing == "failed":
+        return FAILED
+    return 0 if complete and standing == "passed" else DRIFT
+
+
+def _show_table(table: TextTable) -> None:
+    rows = [tuple(map(printable, row)) for row in table.rows]
+    widths = [max(len(row[column]) for row in (table.head, *rows)) for column in range(len(table.head))]
+    _print_row(table.head, widths)
+    out.print("-|-".join("-" * width for width in widths))
+    for row in rows:
+        _print_row(row, widths)
+
+
+def _print_row(row: Sequence[str], widths: Sequence[int]) -> None:
+    connection = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    out.print(connection.rstrip())
+
+
+@click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
+@output_options
+@json_option
+@reporting
+def summarize_command(
+    folder: Path, runs: bool, markdown: Path | None, junit: Path | None, as_machine: bool
+) -> int:
+    """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
+
+    The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
+    """
+    from toolreel.evals._replay.run_files import write_run_files
+    from toolreel.evals._store.plans import plan_of_header
+    from toolreel.evals._store.results import Results
+    from toolreel.evals._summary.export import summary_trees, write_summaries
+    from toolreel.evals._summary.figures import findings_of
+    from toolreel.evals._summary.plan_gates import check_gates, gates_of
+    from toolreel.evals._tables.junit import cell_cases, gate_cases
+    from toolreel.evals._tables.summary_tables import gate_table, head_lines, incompleteness, summary_tables
+
+    results = Results.open(folder)
+    plan = plan_of_header(results.header)
+    summary = write_summaries(results, plan)
+    gate_results = check_gates(gates_of(plan), summary, plan)
+    tables = [*summary_tables(summary, findings_of(summary, plan))]
+    tables += [gate_table(gate_results)] if gate_results else []
+    lines = [*head_lines(summary, plan, results.header.created, str(folder)), *summary.warnings]
+    incomplete = incompleteness(summary)
+    write_files(
+        "Evaluation of tool calls",
+        (*lines[1:], incomplete),
+        tables,
+        (("cells", cell_cases(summary)), ("gates", gate_cases(gate_results))),
+        markdown=markdown,
+        junit=junit,
+    )
+    if runs:
+        write_run_files(results, plan, summary)
+    if as_machine:
+        files = summary_trees(summary, results, plan)
+        say({**files["summary.json"], "gates": judged_trees(gate_results)})
+    else:
+        show_tables(lines, tables)
+        if incomplete:
+            err.print(incomplete, style="yellow")
+    return exit_code(gate_results, complete=summary.complete)
+
+
+_SHOWN = 20
+"""Flips of each kind that the console lists."""
+
+
+@click.command("compare", epilog=EPILOG, short_help="Compare two evaluations, or two strategies of one.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("others", metavar="OTHER...", nargs=-1, required=True)
+@click.option(
+    "--by",
+    "axis",
+    type=click.Choice(("model", "profile", "strategy", "fallback", "language")),
+    help="Compare two values of this axis within DIR.",
+)
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    metavar="GATE",
+    help="A condition for the second side; repeatable: no-regression, margin=0.02, "
+    "lower_bound>=0.85, rate[strategy=production]>=0.9.",
+)
+@output_options
+@json_option
+@reporting
+def compare_command(
+    folder: Path,
+    others: tuple[str, ...],
+    axis: str | None,
+    gates: tuple[str, ...],
+    markdown: Path | None,
+    junit: Path | None,
+    as_machine: bool,
+) -> int:
+    """Compare two sides run by run: losses, gains, and whether they are significant.
+
+    Two runs form a pair if everything except the compared axis is the same, including the trial.
+
+    \b
+    toolreel eval compare before/ after/ --gate no-regression
+    toolreel eval compare results/ --by strategy raw production --gate margin=0.02
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._summary.comparison import compare, read_sides
+    from toolreel.evals._summary.gate_options import GateOption, check_gate_options
+    from toolreel.evals._tables.comparison_tables import (
+        comparison_lines,
+        comparison_tables,
+        comparison_tree,
+    )
+    from toolreel.evals._tables.junit import gate_cases, match_cases
+    from toolreel.evals._tables.summary_tables import gate_table
+
+    words = [GateOption.of(gate) for gate in gates]
+    first, second = read_sides(folder, others, axis or "")
+    comparison = compare(first.side, second.side, first.axis)
+    results = check_gate_options(words, comparison, second.figures)
+    gated = [gate_table(results)] if results else []
+    lines = (*comparison_lines(comparison), *first.headers_beside(second))
+    lacking = f"Incomplete: {comparison.lacking} runs are missing or void." if comparison.lacking else ""
+    write_files(
+        "Comparison of evaluations",
+        (*lines, lacking),
+        [*comparison_tables(comparison), *gated],
+        (("tasks", match_cases(comparison)), ("gates", gate_cases(results))),
+        markdown=markdown,
+        junit=junit,
+    )
+    if as_machine:
+        say({**comparison_tree(comparison), "gates": judged_trees(results)})
+    else:
+        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
+        if lacking:
+            err.print(lacking, style="yellow")
+    return exit_code(results, complete=not comparison.lacking)
