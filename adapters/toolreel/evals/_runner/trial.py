@@ -45,22 +45,6 @@ class WorldHost:
         return ToolReturned(effect.ref, output)
 
 
-class AsyncWorldHost:
-    """The same as :class:`WorldHost`, awaited; a world never waits."""
-
-    def __init__(self, world: World) -> None:
-        self._host = WorldHost(world)
-
-    @property
-    def world(self) -> World:
-        """As the calls so far have left it."""
-        return self._host.world
-
-    async def run(self, effect: RunTool) -> ToolReturned:
-        """Let the world answer, and keep its successor."""
-        return self._host.run(effect)
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
     """All that decides about one run."""

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-from toolreel.evals._statistics.scipy import normal_quantile, t_quantile, wilson_bounds
-from toolreel_core._errors import ConfigError
+from toolreel.evals._statistics.scipy import t_quantile, wilson_bounds
 from toolreel_core.evals._statistics.counts import Count, Interval, inside, total
 
 
@@ -30,28 +29,6 @@ def wilson(count: Count, confidence: float = 0.95) -> Interval | None:
         if count.runs
         else None
     )
-
-
-def all_pass_trials(lower_bound: float, confidence: float = 0.95) -> int:
-    """How many trials of a cell it takes, if all pass, until the lower end of its interval is so high.
-
-    >>> [all_pass_trials(bound) for bound in (0.90, 0.95, 0.99)]
-    [35, 73, 381]
-
-    :raises ConfigError: if it would take more than a billion
-    """
-    alpha = 1 - inside("confidence", confidence)
-    # Of n passes, Wilson's lower end is n / (n + z²).
-    squared = normal_quantile(1 - alpha / 2) ** 2
-    wanted = squared * inside("lower_bound", lower_bound) / (1 - lower_bound)
-    if wanted > 1e9:
-        raise ConfigError(f"lower_bound: {lower_bound!r} would take more than a billion trials")
-    return next(trials for trials in _from(wanted) if wilson_bounds(trials, trials, alpha)[0] >= lower_bound)
-
-
-def _from(wanted: float) -> range:
-    """Numbers of trials to try: the formula's, and its neighbours, since it rounds."""
-    return range(max(1, int(wanted) - 1), int(wanted) + 4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-from toolreel.evals._statistics.comparisons import compare_clustered, compare_paired, compare_unpaired
+from toolreel.evals._statistics.comparisons import compare_clustered, compare_paired
 from toolreel.evals._statistics.scipy import holm_adjusted
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count, Pairs, inside
@@ -43,24 +43,6 @@ def holm(p_values: Mapping[tuple[str, str], float]) -> Mapping[tuple[str, str], 
         if not 0 <= value <= 1:
             raise ConfigError(f"{' and '.join(pair)}: expected a p-value from 0 to 1, got {value!r}")
     return dict(zip(p_values, holm_adjusted([*p_values.values()]), strict=True))
-
-
-def unpaired_ties(counts: Mapping[str, Count], alpha: float = 0.05) -> TiesFound:
-    """Sets of ties of candidates that have not run the same tasks.
-
-    >>> found = unpaired_ties(
-    ...     {"raw": Count(60, 100), "baseline": Count(70, 100), "production": Count(85, 100)}
-    ... )
-    >>> found.ties.sets
-    (('production',), ('baseline', 'raw'))
-    """
-    rates = {name: count.rate for name, count in counts.items()}
-
-    def p_value(first: str, second: str) -> float:
-        compared = compare_unpaired(counts[first], counts[second])
-        return compared.p_value if compared else 1.0
-
-    return _found(rates, p_value, alpha)
 
 
 def paired_ties(

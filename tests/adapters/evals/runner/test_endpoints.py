@@ -7,9 +7,9 @@ import pytest
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint
+from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediateTools
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.trial import AsyncWorldHost, WorldHost
+from toolreel.evals._runner.trial import WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.evidence import evidence_of
 from toolreel_core.evals._scenarios.scenario import Kind, Scenario
@@ -35,8 +35,8 @@ def test_awaited_it_comes_to_the_same() -> None:
     one = SCENARIOS[0]
     setting = one.begin("1")
     plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
-    hosts = WorldHost(setting.world), AsyncWorldHost(setting.world)
+    hosts = WorldHost(setting.world), WorldHost(setting.world)
     endpoint = ScriptedEndpoint("good", one.name)
-    awaited = arun(plan, AsyncPorts(ImmediateEndpoint(endpoint), hosts[1]))
+    awaited = arun(plan, AsyncPorts(ImmediateEndpoint(endpoint), ImmediateTools(hosts[1])))
     assert asyncio.run(awaited).state == run(plan, Ports(endpoint, hosts[0])).state
     assert hosts[0].world == hosts[1].world

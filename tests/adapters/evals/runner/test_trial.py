@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-import asyncio
-
-import pytest
-
-from toolreel._driver.ports import AsyncToolHost, ToolHost
-from toolreel.evals._runner.trial import AsyncWorldHost, WorldHost
+from toolreel._driver.ports import ToolHost
+from toolreel.evals._runner.trial import WorldHost
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -27,17 +23,6 @@ def test_each_call_meets_the_world_that_the_one_before_has_left() -> None:
         "orders": [{"tool": "book", "arguments": {"day": 1}}, {"tool": "book", "arguments": {"day": 2}}]
     }
     assert DESK.contents() == {"orders": []}
-
-
-@pytest.mark.parametrize("days", [1, 3])
-def test_awaited_it_is_the_same(days: int) -> None:
-    async def booked(host: AsyncWorldHost) -> list[ToolReturned]:
-        tools: AsyncToolHost = host
-        return [await tools.run(booking(day, day)) for day in range(days)]
-
-    host, twin = AsyncWorldHost(DESK), WorldHost(DESK)
-    assert asyncio.run(booked(host)) == [twin.run(booking(day, day)) for day in range(days)]
-    assert host.world == twin.world
 
 
 def test_arguments_that_are_no_object_are_none() -> None:

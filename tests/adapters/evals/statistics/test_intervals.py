@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.intervals import Clustered, all_pass_trials, clustered_rate, wilson
+from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count
 
@@ -41,21 +41,6 @@ def test_more_confidence_takes_a_wider_interval() -> None:
     widths = [interval.width for level in (0.8, 0.95, 0.99) if (interval := wilson(Count(15, 20), level))]
     assert widths == sorted(widths)
     assert complaint(ConfigError, lambda: wilson(Count(15, 20), 95)).startswith("confidence: expected")
-
-
-@pytest.mark.parametrize(("lower_bound", "trials"), [(0.90, 35), (0.95, 73), (0.99, 381)])
-def test_trials_that_all_pass_lift_the_lower_end(lower_bound: float, trials: int) -> None:
-    assert all_pass_trials(lower_bound) == trials
-    enough, too_few = wilson(Count(trials, trials)), wilson(Count(trials - 1, trials - 1))
-    assert enough
-    assert too_few
-    assert too_few.low < lower_bound <= enough.low
-
-
-def test_a_lower_end_that_is_trivial_or_out_of_reach() -> None:
-    assert all_pass_trials(0.01) == 1
-    assert complaint(ConfigError, lambda: all_pass_trials(1)).startswith("lower_bound: expected")
-    assert complaint(ConfigError, lambda: all_pass_trials(1 - 1e-9)).endswith("more than a billion trials")
 
 
 CELLS = [Count(5, 5), Count(4, 5), Count(1, 4), Count(0, 2), Count(5, 5), Count(3, 6)]
