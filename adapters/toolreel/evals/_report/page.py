@@ -32,7 +32,6 @@ from toolreel.evals._report.svg import (
 from toolreel.evals._report.transcripts import SideBySide, Transcript, side_by_side, transcript_of
 from toolreel.evals._store.plans import strategy_differences
 from toolreel.evals._summary.run_pairs import Match
-from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
@@ -70,7 +69,7 @@ class _Pair:
 def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     """The whole page; the same results give the same page.
 
-    :param max_runs: how many runs are told turn by turn
+    :param max_runs: maximum number of transcripts
     :raises ResultsError: if the results cannot be read
     """
     environment = _environment()
@@ -78,6 +77,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     transcripts = _transcripts(found, chosen)
     css, js = drawing_css() + _asset("page.css"), _asset("page.js")
     page = environment.get_template(_PAGE)
+    bad = [entry for cell in found.summary.cells for entry in cell.entries if entry.result != "pass"]
     return page.render(
         title=_title(found.summary),
         css=_markup(css),
@@ -101,7 +101,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
         differences=strategy_differences(found.plan),
         selection=chosen,
         anchors=frozenset(transcripts),
-        bad=[run for run in _runs(found, _entries(found.summary), transcripts) if run.entry.result != "pass"],
+        bad=_runs(found, bad, transcripts),
         told_runs=_runs(found, chosen.entries, transcripts),
         pairs=[_pair(found, match, transcripts) for match in chosen.pairs],
     )
@@ -122,7 +122,7 @@ def _environment() -> Environment:
         finalize=_finished,
     )
     filters: Mapping[str, Callable[..., object]] = {
-        "anchor": _anchor,
+        "anchor": lambda key: f"run-{key[:_NAME]}",
         "bar": _bar,
         "bounded": truncated,
         "breaking": _breaking,
@@ -151,33 +151,18 @@ def _markup(text: str) -> Markup:
 
 
 def _bar(counts: ResultCounts) -> Markup:
-    from markupsafe import Markup
-
-    body = split_bar(counts, 1, 1, 94, 5)
-    label = Markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">').format(
-        split_words(counts)
-    )
-    return label + _markup(f"{body}</svg>")
+    label = _markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">')
+    return label.format(split_words(counts)) + _markup(f"{split_bar(counts, 1, 1, 94, 5)}</svg>")
 
 
 def _breaking(name: str) -> Markup:
     """A name that may go on in the next line after each of its parts."""
-    from markupsafe import Markup
-
-    return Markup("_<wbr>").join(visible(name).split("_"))
-
-
-def _anchor(key: str) -> str:
-    return f"run-{key[:_NAME]}"
+    return _markup("_<wbr>").join(visible(name).split("_"))
 
 
 def _title(summary: Summary) -> str:
     models = [*dict.fromkeys(task.cell.model for task in summary.tasks)]
     return f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
-
-
-def _entries(summary: Summary) -> Iterable[RunEntry]:
-    return (entry for cell in summary.cells for entry in cell.entries)
 
 
 def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
@@ -190,13 +175,9 @@ def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
 
 def _transcripts(found: ReportContent, chosen: Selection) -> dict[str, Transcript]:
     """The chosen runs by their keys, one made again after the other."""
-    wanted = {entry.key for entry in chosen.entries}
-    records: Iterable[Record] = found.results.records()
-    return {
-        record.key: transcript_of(record, found.plan, found.results.path)
-        for record in records
-        if record.key in wanted
-    }
+    keys = {entry.key for entry in chosen.entries}
+    records = (record for record in found.results.records() if record.key in keys)
+    return {record.key: transcript_of(record, found.plan, found.results.path) for record in records}
 
 
 def _runs(

@@ -20,7 +20,7 @@ LONGEST: Final = 4_000
 """Characters of one text that the page shows."""
 
 # Control characters, marks that turn the direction of text (they can disguise it), and lone surrogates.
-_UNSEEN: Final = re.compile(
+_INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
 
@@ -64,7 +64,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1bb\u202ec"))
     a\x1bb\u202ec
     """
-    return _UNSEEN.sub(lambda found: _spelt(ord(found[0])), text.replace("\r\n", "\n"))
+    return _INVISIBLE.sub(lambda found: _escape(ord(found[0])), text.replace("\r\n", "\n"))
 
 
 def truncated(text: str, longest: int = LONGEST) -> str:
@@ -79,13 +79,13 @@ def truncated(text: str, longest: int = LONGEST) -> str:
     return f"{visible(text[:longest])} … {rest:,} more characters are in the cassette"
 
 
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def _short(number: float) -> str:
     digits = f"{number:.1f}".removesuffix(".0")
     return "0" if digits == "-0" else digits
-
-
-def _spelt(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 Shade = tuple[str, str]
@@ -221,10 +221,9 @@ class Drawing:
         )
 
 
-def rect(x: float, y: float, width: float, height: float, kind: str, title: str = "") -> str:
-    """A rectangle; the title is shown to whoever points at it."""
-    place = _attributes(x=x, y=y, width=width, height=height)
-    return _shape("rect", place, kind, title)
+def rect(x: float, y: float, width: float, height: float, kind: str) -> str:
+    """A rectangle."""
+    return f'<rect {_attributes(x=x, y=y, width=width, height=height)} class="{kind}"/>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
@@ -242,54 +241,29 @@ def text(x: float, y: float, content: str, kind: str = "ink", *, turned: float =
 
 
 def group(*parts: str, title: str = "") -> str:
-    """Some elements that belong together."""
-    return f"<g>{_title(title)}{''.join(parts)}</g>"
-
-
-def circle(x: float, y: float, kind: str) -> str:
-    """A dot."""
-    return f'<circle {_attributes(cx=x, cy=y)} r="5" class="{kind}"/>'
-
-
-def square(x: float, y: float, kind: str) -> str:
-    """A square around a point."""
-    return rect(x - 4.5, y - 4.5, 9, 9, kind)
-
-
-def triangle(x: float, y: float, kind: str) -> str:
-    """A triangle around a point."""
-    return _path(((x, y - 6), (x + 5.5, y + 4.5), (x - 5.5, y + 4.5)), kind)
-
-
-def diamond(x: float, y: float, kind: str) -> str:
-    """A square on its corner."""
-    return _path(((x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y)), kind)
+    """Elements with one tooltip."""
+    shown = f"<title>{_text(title)}</title>" if title else ""
+    return f"<g>{shown}{''.join(parts)}</g>"
 
 
 def marker(place: int, x: float, y: float, kind: str) -> str:
     """The shape of the strategy at a place, around a point."""
-    shapes = (square, circle, triangle, diamond)
-    return shapes[place % len(shapes)](x, y, kind)
+    match place % 4:
+        case 0:
+            return rect(x - 4.5, y - 4.5, 9, 9, kind)
+        case 1:
+            return f'<circle {_attributes(cx=x, cy=y)} r="5" class="{kind}"/>'
+        case 2:
+            corners = ((x, y - 6), (x + 5.5, y + 4.5), (x - 5.5, y + 4.5))
+        case _:
+            corners = ((x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y))
+    path = " ".join(f"{_number(across)},{_number(down)}" for across, down in corners)
+    return f'<polygon points="{path}" class="{kind}"/>'
 
 
 def width_of(words: str) -> float:
     """About how wide a text is, in the size of most texts."""
     return 6.6 * len(words)
-
-
-def _path(corners: tuple[tuple[float, float], ...], kind: str) -> str:
-    way = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
-    return f'<polygon points="{way}" class="{kind}"/>'
-
-
-def _shape(name: str, place: str, kind: str, title: str) -> str:
-    if not title:
-        return f'<{name} {place} class="{kind}"/>'
-    return f'<{name} {place} class="{kind}">{_title(title)}</{name}>'
-
-
-def _title(words: str) -> str:
-    return f"<title>{_text(words)}</title>" if words else ""
 
 
 def _attributes(**numbers: float) -> str:

@@ -6,43 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import assert_never
 
 from toolreel._driver.run import Run
 from toolreel._replay.explain.advice import told
 from toolreel._replay.explain.turns import TurnTold, story
 from toolreel.evals._replay.replay import rerun
-from toolreel_core._conversation.message import (
-    AssistantMessage,
-    Message,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
+from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ToolreelError
 from toolreel_core._protocol.notes import ReplyRead
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningMessage:
-    """A message that the run began with."""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptCall:
-    """A tool call, and its result as the model read it."""
-
-    name: str
-    arguments: str
-    ok: bool
-    codes: tuple[str, ...]
-    result: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +28,7 @@ class TranscriptTurn:
     """What the model said, beside its calls or alone."""
     finish: str
     """Why the reply ended; empty if there was none."""
-    calls: tuple[TranscriptCall, ...]
+    calls: tuple[ObservedCall, ...]
     remarks: tuple[str, ...]
     """What the loop mended and decided."""
     tokens: str
@@ -64,7 +38,8 @@ class TranscriptTurn:
 class Transcript:
     """One run."""
 
-    opening: tuple[OpeningMessage, ...] = ()
+    opening: tuple[tuple[str, str], ...] = ()
+    """Role and text of the messages that the run began with."""
     turns: tuple[TranscriptTurn, ...] = ()
     """Of the last attempt."""
     ending: str = ""
@@ -86,7 +61,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
     ended, evidence = rerun_of.run, rerun_of.evidence
     words, _ = told(evidence.outcome)
     return Transcript(
-        tuple(map(_opening_message, ended.state.plan.messages)),
+        tuple((str(wire_tree(each)["role"]), each.content) for each in ended.state.plan.messages),
         _turns(ended, evidence),
         f"{evidence.outcome.name}: {words}",
         len(record.attempts),
@@ -106,25 +81,7 @@ def _turn(turn: TurnTold, seen: ObservedTurn | None) -> TranscriptTurn:
     if seen is None:
         return TranscriptTurn(turn.number, "", "", (), remarks, "")
     tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"
-    return TranscriptTurn(turn.number, seen.text, seen.finish, tuple(map(_call, seen.calls)), remarks, tokens)
-
-
-def _call(call: ObservedCall) -> TranscriptCall:
-    return TranscriptCall(call.name, call.arguments, call.ok, call.codes, call.result)
-
-
-def _opening_message(message: Message) -> OpeningMessage:
-    match message:
-        case SystemMessage():
-            return OpeningMessage("system", message.content)
-        case UserMessage():
-            return OpeningMessage("user", message.content)
-        case AssistantMessage():
-            return OpeningMessage("assistant", message.content)
-        case ToolMessage():
-            return OpeningMessage("tool", message.content)
-        case _:
-            assert_never(message)
+    return TranscriptTurn(turn.number, seen.text, seen.finish, seen.calls, remarks, tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +132,7 @@ def _turn_differs(one: TranscriptTurn, other: TranscriptTurn) -> str:
     return "why the reply ended" if one.finish != other.finish else ""
 
 
-def _call_differs(one: TranscriptCall, other: TranscriptCall) -> str:
+def _call_differs(one: ObservedCall, other: ObservedCall) -> str:
     for what in ("name", "arguments", "result"):
         if getattr(one, what) != getattr(other, what):
             return what

@@ -1,7 +1,7 @@
 """The smallest difference between two candidates that so many runs on the same tasks can show.
 
-It is that of the exact McNemar test, summed over all tables that can occur. It depends on the discordance, the
-share of tasks on which exactly one of the two passes; take it from a small earlier run.
+It is that of the exact McNemar test, summed over all tables that can occur. It depends on the
+discordance, the share of tasks on which exactly one of the two passes; take it from a small earlier run.
 """
 
 from __future__ import annotations
