@@ -248,6 +248,7 @@ def group(*parts: str, title: str = "") -> str:
 
 def marker(place: int, x: float, y: float, kind: str) -> str:
     """The shape of the strategy at a place, around a point."""
+    corners: tuple[tuple[float, float], ...]
     match place % 4:
         case 0:
             return rect(x - 4.5, y - 4.5, 9, 9, kind)

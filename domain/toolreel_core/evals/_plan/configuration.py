@@ -112,9 +112,7 @@ class Configuration:
 
         :raises ConfigError: if a key or value is unknown
         """
-        table = Table.of(parse(text)).only(
-            *("config", "provider", "options", "overrides", "presets", "allowed_tools", "seeded")
-        )
+        table = Table.of(parse(text)).only(*cls.__dataclass_fields__)
         return cls(
             LoopConfig.of(table.table("config").values),
             Provider.of(table.table("provider").values),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final, cast
 
 from toolreel_core._internal.tables import Table
@@ -46,10 +45,7 @@ class Endpoint:
 
         :raises PlaceError: at the first thing that is wrong
         """
-        table.only(
-            *("base_url", "api_prefix", "api_key_env", "provider", "headers", "timeout"),
-            *("open_timeout", "read_timeout"),
-        )
+        table.only(*cls.__dataclass_fields__)
         base_url = table.text("base_url", _OPENROUTER).strip()
         if not re.match(r"https?://[^/@\s]+(?:/|$)", base_url):
             what = "expected http:// or https:// and a host, without user and password"
@@ -75,21 +71,12 @@ class Endpoint:
         ('https://openrouter.ai/api/v1', 'http://127.0.0.1:8080/v1')
         """
         prefix = self.api_prefix.strip("/")
-        said = any(_VERSION.fullmatch(part) for part in self.base_url.split("/")[3:])
-        return self.base_url if said or not prefix else f"{self.base_url}/{prefix}"
+        versioned = any(_VERSION.fullmatch(part) for part in self.base_url.split("/")[3:])
+        return self.base_url if versioned or not prefix else f"{self.base_url}/{prefix}"
 
     def tree(self) -> dict[str, Json]:
         """The table that it is read from."""
-        return {
-            "base_url": self.base_url,
-            "api_prefix": self.api_prefix,
-            "api_key_env": self.api_key_env,
-            "provider": self.provider,
-            "headers": dict(self.headers),
-            "timeout": self.timeout,
-            "open_timeout": self.open_timeout,
-            "read_timeout": self.read_timeout,
-        }
+        return {**asdict(self), "headers": dict(self.headers)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +109,9 @@ class Budget:
 
     def tree(self) -> dict[str, Json]:
         """The table that it is read from."""
-        caps = {"max_cost": self.max_cost, "max_tokens": self.max_tokens, "max_minutes": self.max_minutes}
-        run = {
-            "max_cost": self.run_max_cost,
-            "max_tokens": self.run_max_tokens,
-            "max_minutes": self.run_max_minutes,
-        }
-        return {**_given(caps), "run": _given(run)}
+        caps = {key: value for key, value in asdict(self).items() if value is not None}
+        run = {key.removeprefix("run_"): value for key, value in caps.items() if key.startswith("run_")}
+        return {**{key: value for key, value in caps.items() if not key.startswith("run_")}, "run": run}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +149,3 @@ def _headers(table: Table) -> tuple[tuple[str, str], ...]:
         if _CREDENTIAL.search(name):
             raise table.complaint("leave credentials out; api_key_env names the key's variable", name)
     return tuple((name, table.text(name)) for name in table.values)
-
-
-def _given(caps: Mapping[str, float | None]) -> dict[str, Json]:
-    return {key: value for key, value in caps.items() if value is not None}

@@ -47,7 +47,7 @@ _MODES: Final[Mapping[str, ToolUseMode]] = {
     **dict.fromkeys(("off", "none", "0", "false"), "disabled"),
 }
 _OF_SERVER: Final = ("api_prefix", "api_key_env", "provider", "headers")
-"""What holds for one server and no other."""
+"""Settings that must not be sent to another server."""
 _TABLES: Final = (
     *("eval", "endpoint", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "adaptive", "strategy", "catalogue"),
@@ -136,7 +136,7 @@ class Options:
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
             request_overrides=_overrides(table.table("request_overrides")),
-            gates=canonical([_json(Table.of(gate, "gate")) for gate in _list(table, "gate")]),
+            gates=canonical([parse(Table.of(gate, "gate").json()) for gate in _list(table, "gate")]),
             adaptive=table.table("adaptive").json(),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
@@ -147,7 +147,9 @@ class Options:
         """All options in the structure of a plan file."""
         return {
             "eval": {
-                key: _plain(value) for key in ("preset", *_KEYS) if (value := getattr(self, key)) is not None
+                key: [*value] if isinstance(value, tuple) else value
+                for key in ("preset", *_KEYS)
+                if (value := getattr(self, key)) is not None
             },
             "endpoint": self.endpoint.tree(),
             "loop": parse(self.loop),
@@ -191,13 +193,10 @@ _SWITCHES: Final = (
     *("fix_empty_final", "seeds"),
 )
 _COUNTS: Final[Mapping[str, int]] = {
-    "trials": 1,
-    "jobs": 1,
-    "verbosity": 0,
-    "fallback_retries": 0,
-    "empty_response_retries": 0,
-    "void_retries": 0,
+    **dict.fromkeys(("trials", "jobs"), 1),
+    **dict.fromkeys(("verbosity", "fallback_retries", "empty_response_retries", "void_retries"), 0),
 }
+"""Options that are counts, and the least value of each."""
 _KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy")
 
 
@@ -244,11 +243,3 @@ def _list(table: Table, key: str) -> list[object]:
     if not isinstance(value, list):
         raise PlaceError((key,), f"expected tables [[{key}]], got {value!r}")
     return value
-
-
-def _json(table: Table) -> Json:
-    return parse(table.json())
-
-
-def _plain(value: Json | tuple[str, ...]) -> Json:
-    return [*value] if isinstance(value, tuple) else value

@@ -98,23 +98,8 @@ _OF_ASKED: Final = tuple(SentRequest.__dataclass_fields__)
 _OF_VERDICT: Final = ("result", "category", "reasons")
 _OF_CELL: Final = ("model", "profile", "strategy", "fallback", "language", "scenario")
 _OF_RUN: Final = (
-    "key",
-    "trial",
-    "version",
-    "configuration",
-    "digest",
-    "tools_sent",
-    "loop",
-    "final",
-    "world",
-    "language_shape",
-    "turns",
-    "calls",
-    "attempts",
-    "error_status",
-    "error_body",
-    "error_hint",
-    "cassette",
+    *("key", "trial", "version", "configuration", "digest", "tools_sent", "loop", "final", "world"),
+    *("language_shape", "turns", "calls", "attempts", "error_status", "error_body", "error_hint", "cassette"),
 )
 
 _Item = TypeVar("_Item")
@@ -145,14 +130,7 @@ def record_tree(record: Record) -> Tree:
         "turns": record.turns,
         "calls": record.calls,
         "attempts": [_attempt_tree(attempt) for attempt in record.attempts],
-        **_given(
-            {
-                "error_status": record.error_status,
-                "error_body": record.error_body,
-                "error_hint": record.error_hint,
-                "cassette": record.cassette,
-            }
-        ),
+        **_given({key: getattr(record, key) for key in _OF_RUN[-4:]}),
     }
 
 
@@ -174,13 +152,14 @@ def _attempt_tree(attempt: Attempt) -> Tree:
     return {
         "ms": attempt.ms,
         **_verdict_tree(attempt.verdict),
-        "asked": [_asked_tree(asked) for asked in attempt.asked],
+        "asked": [
+            {
+                **{name: getattr(asked, name) for name in _OF_ASKED[:3]},
+                **_given({name: getattr(asked, name) for name in _OF_ASKED[3:]}),
+            }
+            for asked in attempt.asked
+        ],
     }
-
-
-def _asked_tree(asked: SentRequest) -> Tree:
-    values: dict[str, Json] = {name: getattr(asked, name) for name in _OF_ASKED[3:]}
-    return {"turn": asked.turn, "ms": asked.ms, "status": asked.status, **_given(values)}
 
 
 def _verdict_tree(verdict: Verdict) -> dict[str, Json]:
@@ -301,7 +280,7 @@ def _attempt(tree: Json, place: str) -> Attempt:
 
 def _verdict(fields: _Fields) -> Verdict:
     result = cast("Result", fields.choice("result", _RESULTS))
-    return Verdict(result, fields.text("category", ""), fields.items("reasons", _words))
+    return Verdict(result, fields.text("category", ""), fields.items("reasons", _reason))
 
 
 def _asked(tree: Json, place: str) -> SentRequest:
@@ -324,7 +303,7 @@ def _asked(tree: Json, place: str) -> SentRequest:
     )
 
 
-def _words(tree: Json, place: str) -> str:
+def _reason(tree: Json, place: str) -> str:
     if not isinstance(tree, str):
         raise CodecError(f"{place}: expected a text, got {_cut(tree)}")
     return tree

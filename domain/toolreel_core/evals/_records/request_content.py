@@ -69,11 +69,12 @@ def request_content(body: Tree) -> RequestContent:
     """
     messages, latest = list[ContentMessage](), tuple[str, ...]()
     for message in _trees(body.get("messages")):
-        one = _said(message)
+        one = _content_message(message)
         if one.role == "assistant":
             latest = tuple(_text(call.get("id")) for call in _trees(message.get("tool_calls")))
         if one.role == "tool":
-            one = replace(one, answers=_place(latest, _text(message.get("tool_call_id"))))
+            called = _text(message.get("tool_call_id"))
+            one = replace(one, answers=latest.index(called) + 1 if called in latest else 0)
         if one != ContentMessage("assistant"):
             messages.append(one)
     tools = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
@@ -91,7 +92,12 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
     before = recorded.messages if recorded else ()
     for place, (old, new) in enumerate(zip_longest(before, asked.messages)):
         if old != new and new is not None:
-            return _of_message(old, new, asked.messages[place + 1 :], opening=_opens(asked.messages[:place]))
+            return _of_message(
+                old,
+                new,
+                asked.messages[place + 1 :],
+                opening=all(one.role in {"system", "user"} for one in asked.messages[:place]),
+            )
     if recorded and len(before) == len(asked.messages) and recorded.tools != asked.tools:
         return Divergence("tools", f"is told of {_names(asked.tools)}, and was of {_names(recorded.tools)}")
     return Divergence("again", "asks once more for what has been answered")
@@ -108,10 +114,6 @@ def _of_message(
         return Divergence("opening", f"begins with {_short(new.text)}, and began with {_was(old)}")
     nudge = next((one for one in rest if one.role != "assistant"), new) if new.role == "assistant" else new
     return Divergence("nudge", f"tells the model {_short(nudge.text)}, where there was {_was(old)}")
-
-
-def _opens(before: Sequence[ContentMessage]) -> bool:
-    return all(one.role in {"system", "user"} for one in before)
 
 
 def _was(old: ContentMessage | None) -> str:
@@ -136,7 +138,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
-def _said(message: Tree) -> ContentMessage:
+def _content_message(message: Tree) -> ContentMessage:
     role = {"developer": "system"}.get(role := _text(message.get("role")), role)
     calls = tuple(_call(_function(call)) for call in _trees(message.get("tool_calls")))
     return ContentMessage(role, "" if calls else _text(message.get("content")).strip(), calls)
@@ -145,10 +147,6 @@ def _said(message: Tree) -> ContentMessage:
 def _call(function: Tree) -> tuple[str, str]:
     arguments = _text(function.get("arguments"))
     return _text(function.get("name")), read(arguments).map(canonical).value_or(arguments)
-
-
-def _place(ids: Sequence[str], wanted: str) -> int:
-    return ids.index(wanted) + 1 if wanted in ids else 0
 
 
 def _function(tree: Tree) -> Tree:

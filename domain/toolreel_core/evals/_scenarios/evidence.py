@@ -103,7 +103,7 @@ def evidence_of(
     dropped = state.memory.tools_dropped
     return Evidence(
         outcome,
-        _final(outcome),
+        outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else "",
         _turns(plan, state.messages.messages[len(plan.messages) :], all_notes),
         world,
         begun,
@@ -114,17 +114,14 @@ def evidence_of(
     )
 
 
-def _final(outcome: Outcome) -> str:
-    return outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else ""
-
-
 def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tuple[ObservedTurn, ...]:
     """The replies that counted, the last of each turn; those before it were asked for again."""
     replies = {note.turn: note for note in notes if isinstance(note, ReplyRead)}
     results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
     stripped_text = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
     turns_with_results = {turn for turn, _ in results}
-    calling, texts = iter(_calling(messages)), iter(_texts(messages))
+    calling = iter(_calling(messages))
+    texts = (one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls)
     turns = list[ObservedTurn]()
     for turn, reply in replies.items():
         calls, text = tuple[ObservedCall, ...](), stripped_text.get(turn, "")
@@ -150,10 +147,6 @@ def _calling(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], li
         elif isinstance(message, ToolMessage):
             found[-1][1].append(message.content)
     return found
-
-
-def _texts(messages: Sequence[Message]) -> list[str]:
-    return [one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls]
 
 
 def _observed_call(plan: Plan, call: SentCall, result: str, note: _Result) -> ObservedCall:

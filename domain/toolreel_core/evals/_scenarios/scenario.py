@@ -133,7 +133,7 @@ def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tre
 def _filled(value: Json, messages: Sequence[Tree]) -> Json:
     match value:
         case str():
-            return _meant(value, messages)
+            return _substituted(value, messages)
         case Mapping():
             return {key: _filled(item, messages) for key, item in value.items()}
         case Sequence():
@@ -144,10 +144,10 @@ def _filled(value: Json, messages: Sequence[Tree]) -> Json:
             assert_never(value)
 
 
-def _meant(text: str, messages: Sequence[Tree]) -> Json:
+def _substituted(text: str, messages: Sequence[Tree]) -> Json:
     if text == "$workspace":
-        said = " ".join(str(message.get("content")) for message in messages if message.get("role") == "user")
-        found = _WORKSPACE.search(said)
+        users = (str(message.get("content")) for message in messages if message.get("role") == "user")
+        found = _WORKSPACE.search(" ".join(users))
         return found[1] if found else text
     if found := _RESULT.fullmatch(text):
         results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]

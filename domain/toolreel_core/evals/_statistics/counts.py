@@ -208,12 +208,7 @@ def total_pairs(tables: Iterable[Pairs]) -> Pairs:
     Pairs(both=1, lost=1, gained=3, neither=3)
     """
     groups = list(tables)
-    return Pairs(
-        sum(group.both for group in groups),
-        sum(group.lost for group in groups),
-        sum(group.gained for group in groups),
-        sum(group.neither for group in groups),
-    )
+    return Pairs(*(sum(getattr(one, key) for one in groups) for key in Pairs.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)

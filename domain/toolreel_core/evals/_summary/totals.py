@@ -7,9 +7,11 @@ reference takes the 20th, which is the maximum.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from dataclasses import astuple, dataclass
+from operator import add
+from typing import Final, TypeVar, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
@@ -39,14 +41,8 @@ class ResultCounts:
         >>> ResultCounts.of(["pass", "fail", "void"]).rate
         0.5
         """
-        found = [*results]
-        return cls(
-            found.count("pass"),
-            found.count("pass_unexercised"),
-            found.count("fail"),
-            found.count("unsupported"),
-            found.count("void"),
-        )
+        found = Counter(results)
+        return cls(*(found[result] for result in get_args(Result)))
 
     @property
     def runs(self) -> int:
@@ -74,13 +70,7 @@ class ResultCounts:
         return self.valid / self.runs if self.runs else None
 
     def __add__(self, other: ResultCounts) -> ResultCounts:
-        return ResultCounts(
-            self.passed + other.passed,
-            self.unexercised + other.unexercised,
-            self.failed + other.failed,
-            self.unsupported + other.unsupported,
-            self.void + other.void,
-        )
+        return ResultCounts(*map(add, astuple(self), astuple(other)))
 
     def tree(self) -> dict[str, Json]:
         """All of it, for a summary."""
@@ -122,16 +112,7 @@ class Usage:
         return None if self.unpriced else self.nanos / _NANO
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.requests + other.requests,
-            self.turns + other.turns,
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.nanos + other.nanos,
-            self.unpriced + other.unpriced,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     def tree(self) -> dict[str, Json]:
         """All of it, for a summary."""
