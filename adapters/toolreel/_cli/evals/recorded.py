@@ -20,14 +20,20 @@ from toolreel.evals._replay.replay import (
 )
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 _REPLAY_EPILOG = (
     "Exit codes: 0 as recorded, 2 usage, 3 a run would go another way or be judged in another way now."
 )
 
 
+_folder = click.argument(
+    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+
+
 @click.command("replay", epilog=_REPLAY_EPILOG, short_help="Replay recorded runs, and judge them again.")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_folder
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 @click.option("--check", is_flag=True, help="List only runs that differ from the recording.")
 @json_option
@@ -53,11 +59,9 @@ def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine:
 
 
 def _show_replayed(again: Replayed) -> None:
-    record = again.record
-    cell, verdict = record.cell, (again.now or record).verdict
-    name = f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
+    verdict = (again.now or again.record).verdict
     why = f"  {verdict.category}: {'; '.join(verdict.reasons)}" if verdict.category else ""
-    out.print(printable(f"{name}  {verdict.result}{why}"))
+    out.print(printable(f"{_name(again)}  {verdict.result}{why}"))
     if again.drift:
         err.print(printable(f"  {again.drift}"), style="yellow")
 
@@ -66,7 +70,7 @@ _RESCORE_EPILOG = "Exit codes: 0 rescored, 2 usage, 3 nothing written: a run can
 
 
 @click.command("rescore", epilog=_RESCORE_EPILOG, short_help="Judge recorded runs again, without a network.")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_folder
 @click.option(
     "--out",
     "target",
@@ -114,27 +118,25 @@ def _show_rescored(runs: list[Replayed], changed: list[Replayed], drifted: list[
         err.print(f"Nothing written: {len(drifted)} of {len(runs)} runs cannot be judged again.")
         return
     for again in changed:
-        before, after = _verdict(again, now=False), _verdict(again, now=True)
+        before, after = _verdict(again.record.verdict), _verdict((again.now or again.record).verdict)
         out.print(printable(f"{_name(again)}: {before} -> {after}"))
     out.print(f"{len(runs)} runs judged again, {len(changed)} verdicts changed")
 
 
 def _name(again: Replayed) -> str:
-    record = again.record
-    cell = record.cell
+    record, cell = again.record, again.record.cell
     return f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
 
 
-def _verdict(again: Replayed, *, now: bool) -> str:
-    verdict = (again.now if now and again.now else again.record).verdict
+def _verdict(verdict: Verdict) -> str:
     return " ".join(filter(None, (verdict.result, verdict.category)))
 
 
 def _tree(again: Replayed) -> dict[str, str]:
     return {
         "key": again.record.key,
-        "before": _verdict(again, now=False),
-        "after": _verdict(again, now=True),
+        "before": _verdict(again.record.verdict),
+        "after": _verdict((again.now or again.record).verdict),
     }
 
 
@@ -142,7 +144,7 @@ _PROMOTE_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another wa
 
 
 @click.command("promote", epilog=_PROMOTE_EPILOG, short_help="Make a regression test of a recorded run.")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_folder
 @click.argument("key", metavar="KEY")
 @click.option(
     "--to",
@@ -165,7 +167,6 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
-    text = " ".join(filter(None, (verdict.result, verdict.category)))
-    out.print(printable(f"{test} asserts: {text}"))
+    out.print(printable(f"{test} asserts: {_verdict(verdict)}"))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -25,11 +25,11 @@ from toolreel.evals._runner.connection import replay_context
 from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
 from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Header, Journal, Results
+from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._plan.configuration import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line
+from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
@@ -98,15 +98,11 @@ def _timed(record: Record, measured: Record) -> Record:
     """A record with the times of another, attempt by attempt and request by request."""
     attempts = [*record.attempts]
     for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
-        attempts[index] = replace(attempt, ms=then.ms, asked=_asked(attempt, then))
+        asked = [*attempt.asked]
+        for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
+            asked[place] = replace(request, ms=before.ms)
+        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked))
     return replace(record, attempts=tuple(attempts))
-
-
-def _asked(attempt: Attempt, then: Attempt) -> tuple[SentRequest, ...]:
-    asked = [*attempt.asked]
-    for index, (one, measured) in enumerate(zip(asked, then.asked, strict=False)):
-        asked[index] = replace(one, ms=measured.ms)
-    return tuple(asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,7 @@ def write_rescored(results: Results, runs: Iterable[Replayed], folder: Path) -> 
     """
     if (folder / "header.json").exists():
         raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
-    with Journal(folder, _header(results.header)) as journal:
+    with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
         for again in runs:
             journal.append(again.now or again.record)
             if cassette := again.record.cassette:
@@ -184,7 +180,7 @@ def rescore_in_place(results: Results, runs: Iterable[Replayed]) -> None:
 
     :raises ResultsError: if another process is writing it, or it cannot be written
     """
-    folder, header = results.path, _header(results.header)
+    folder, header = results.path, replace(results.header, taxonomy=TAXONOMY)
     with Journal(folder, results.header), TemporaryDirectory(dir=folder, prefix=".rescored-") as draft:
         with Journal(Path(draft), header) as journal:
             for again in runs:
@@ -200,11 +196,7 @@ def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
         versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
         return Replayed(record, drift=f"was run as {versions}")
     now = replay_record(job, record, folder, plan.endpoint.url)
-    before, after = record_line(record), record_line(_judged_as(now, record))
-    changed = (
-        "" if before == after else "another record: " + "; ".join(configuration_differences(before, after))
-    )
-    return Replayed(record, now, changed)
+    return Replayed(record, now, _drift(record, _judged_as(now, record)))
 
 
 def _judged_as(now: Record, record: Record) -> Record:
@@ -214,8 +206,3 @@ def _judged_as(now: Record, record: Record) -> Record:
     )
     attempts += now.attempts[len(attempts) :]
     return replace(now, verdict=record.verdict, language_shape=record.language_shape, attempts=attempts)
-
-
-def _header(header: Header) -> Header:
-    """The header of the same runs under today's categories."""
-    return replace(header, taxonomy=TAXONOMY)

@@ -8,9 +8,8 @@ differently, so here a recorded reply is used if the provider-neutral content of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import cast
 
 import httpx
@@ -111,24 +110,13 @@ class WhatIfRun:
     """The turn in which it did."""
 
 
-class _Turn:
-    """The turn that a run is in."""
-
-    def __init__(self) -> None:
-        self.now = 1
-
-    def note(self, note: Note) -> None:
-        if isinstance(note, RequestSent):
-            self.now = note.turn
-
-
 def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
     """The same plan with other strategies, all of its trials and no rule that stops cells.
 
     :raises ConfigError: if there is no such strategy
     """
     options = replace(plan.options, strategies=tuple(strategies), adaptive=NOTHING)
-    return EvalPlan(options, plan.presets, plan.scenarios, plan.languages)
+    return replace(plan, options=options)
 
 
 def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequence[str]) -> Iterator[WhatIf]:
@@ -153,23 +141,33 @@ def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequen
 
 def run_with_recorded_answers(job: Job, recording: Recording, base_url: str) -> WhatIfRun:
     """How far the answers of a recording carry a run; whatever they do not answer ends it."""
-    turn, answers = _Turn(), RecordedAnswers(recording)
+    turn, answers = 1, RecordedAnswers(recording)
+
+    def observe(note: Note, /) -> None:
+        nonlocal turn
+        if isinstance(note, RequestSent):
+            turn = note.turn
+
     with HttpEndpoint(base_url, transport=answers) as endpoint:
         try:
-            return WhatIfRun(run_job(job, offline_context(endpoint, turn.note)))
+            return WhatIfRun(run_job(job, offline_context(endpoint, observe)))
         except Diverged as diverged:
-            return WhatIfRun(None, diverged.divergence, turn.now)
+            return WhatIfRun(None, diverged.divergence, turn)
 
 
 def recorded_answers_first(
     results: Results, recorded: str
 ) -> Callable[[Job, httpx.BaseTransport], httpx.BaseTransport]:
     """What asks the network only for what the recorded runs of a strategy do not answer."""
-    cassettes = _cassettes(results, recorded)
+    cassettes = {
+        (record.cell, record.trial): results.path / record.cassette
+        for record in results.records()
+        if record.cell.strategy == recorded and record.cassette
+    }
 
     def transport(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
         cell = replace(job.sample.cell, strategy=recorded)
-        cassette = cassettes.get((*cell.task, cell.scenario, str(job.sample.trial)))
+        cassette = cassettes.get((cell, job.sample.trial))
         return RecordedAnswers(Recording.load(cassette), network) if cassette else network
 
     return transport
@@ -184,14 +182,6 @@ def with_live_verdicts(ifs: Collection[WhatIf], records: Iterator[Record]) -> tu
         else one
         for one in ifs
     )
-
-
-def _cassettes(results: Results, recorded: str) -> Mapping[tuple[str, ...], Path]:
-    return {
-        (*record.cell.task, record.cell.scenario, str(record.trial)): results.path / record.cassette
-        for record in results.records()
-        if record.cell.strategy == recorded and record.cassette
-    }
 
 
 def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict | None, str]:

@@ -17,5 +17,3 @@ module           contents
 The page needs Jinja2 (``pip install 'toolreel[report]'``), pictures do not. The same results give the same
 bytes, since the time of the report appears nowhere.
 """
-
-__all__: list[str] = []

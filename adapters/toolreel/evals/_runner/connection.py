@@ -24,7 +24,6 @@ from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._exchange import request_headers
 from toolreel.http._httpx_exchange import TIMEOUT
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
@@ -82,7 +81,7 @@ class RunRecorder:
     """
 
     def __init__(self, connection: Connection, folder: Path | None) -> None:
-        self._line = connection
+        self._connection = connection
         self._folder = folder
         self.refused: list[CassetteError] = []
         """Why runs have no cassette that should have one, such as a secret in a reply."""
@@ -93,7 +92,7 @@ class RunRecorder:
 
         :param name: the path of the cassette, relative to the folder
         """
-        connection, model = self._line, job.sample.cell.model
+        connection, model = self._connection, job.sample.cell.model
         if kind := kind_of(model):
             yield RunContext(ScriptedEndpoint(kind, job.scenario.name), connection.clock), lambda: ""
             return
@@ -108,7 +107,7 @@ class RunRecorder:
         if session is None:
             return ""
         try:
-            return name if session.save(self._line.secrets) else ""
+            return name if session.save(self._connection.secrets) else ""
         except CassetteError as error:
             self.refused.append(error)
             return ""
@@ -139,15 +138,7 @@ def replay_context(
 
 def offline_context(endpoint: Endpoint, observe: Observer | None = None) -> RunContext:
     """The world of a run for which no time passes."""
-    return RunContext(endpoint, InstantClock(), _at_once, _no_time, observe)
-
-
-def _at_once(seconds: float) -> None:
-    """Waits for nothing: what was waited for has been."""
-
-
-def _no_time() -> float:
-    return 0.0
+    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe)
 
 
 class _SharedTransport(httpx.BaseTransport):
@@ -167,11 +158,13 @@ _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
 
 def new_header(plan: EvalPlan, now: datetime) -> Header:
     """The header of an evaluation that begins now."""
+    presets = plan.presets
+    catalogue = (*presets.presets, *presets.models, *presets.profiles)
     return Header(
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        catalogue=_digest(plan.presets),
+        catalogue=chain("catalogue", CATALOGUE, *map(repr, catalogue)),
         taxonomy=TAXONOMY,
     )
 
@@ -201,9 +194,3 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Connecti
         ),
         environ,
     )
-
-
-def _digest(presets: Presets) -> str:
-    """SHA-256 of the scenarios, and of the catalogue of presets as its values are written."""
-    items = (*presets.presets, *presets.models, *presets.profiles)
-    return chain("catalogue", CATALOGUE, *map(repr, items))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -114,11 +114,11 @@ class Watcher(Protocol):
     """Receives the progress of an evaluation; called from one thread."""
 
     def found(self, found: ExistingRuns, /) -> None:
-        """Hear what there is already."""
+        """Called once, before the first run."""
         ...
 
     def ended(self, record: Record, /) -> None:
-        """Hear of a run that has ended; its record is on the disk."""
+        """Called after each run, once its record is on the disk."""
         ...
 
 
@@ -144,28 +144,19 @@ def evaluate(
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
     """
-    if connection is None:
-        with closing(connect(plan)) as opened:
-            return evaluate(
-                plan,
-                out,
-                opened,
-                header,
-                watcher,
-                stop,
-                cassettes=cassettes,
-                accept_changes=accept_changes,
-            )
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
-    recorder, job_for = RunRecorder(connection, out if cassettes else None), jobs_of(plan)
-
-    def run_one(job: Job) -> Record:
-        with recorder.context(job, cassette_name(job.sample)) as (context, saved):
-            record = run_job(job, context)
-            return replace(record, cassette=saved())
-
+    job_for = jobs_of(plan)
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
-    with Journal(out, known_secrets=connection.secrets) as journal:
+    with (
+        nullcontext(connection) if connection else closing(connect(plan)) as opened,
+        Journal(out, known_secrets=opened.secrets) as journal,
+    ):
+        recorder = RunRecorder(opened, out if cassettes else None)
+
+        def run_one(job: Job) -> Record:
+            with recorder.context(job, cassette_name(job.sample)) as (context, saved):
+                return replace(run_job(job, context), cassette=saved())
+
         found = existing_runs(out, plan, accept_changes=accept_changes)
         journal.begin(header)
         if watcher:

@@ -21,7 +21,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
 from toolreel._errors import ResultsError
@@ -94,20 +93,6 @@ def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
         raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
 
 
-def write_header(path: Path, header: Header) -> None:
-    """Write the header beside the old one, and move it into its place once it is on the disk.
-
-    :raises OSError: if the file system refuses
-    """
-    draft = path.with_name(f".{path.name}.tmp")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(header.tree(), file, indent=2, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-
-
 def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     value = tree[key]
     if not isinstance(value, Mapping):
@@ -122,17 +107,24 @@ def write_atomically(path: Path, text: str) -> None:
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be written: {error.strerror or error}") from error
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def write_json(path: Path, tree: Tree) -> None:
+    """Replace a file atomically by a JSON object.
+
+    :raises ResultsError: if it cannot be written
+    """
+    write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False)}\n")
 
 
 StoredFile: TypeAlias = Literal["header", "record"]
@@ -234,8 +226,7 @@ class Journal:
         """Write what the evaluation goes on with; it keeps the time at which it was begun first."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else header
-        with _writing(path):
-            write_header(path, replace(header, created=before.created))
+        write_json(path, replace(header, created=before.created).tree())
 
     def append(self, record: Record) -> Record:
         """Write the record of a run that has ended; when this returns, it is on the disk.
@@ -260,7 +251,7 @@ class Journal:
         return found
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, and release its lock."""
         self._file.close()
 
     def _mend(self) -> None:
@@ -279,9 +270,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -237,7 +237,7 @@ class EvaluationSide:
         return Side(
             self.value or str(self.results.path),
             tuple(cell for cell in self.summary.cells if not self.axis or self._at(cell.cell) == self.value),
-            self._configurations(),
+            {record.digest: record.configuration for record in self.results.records()},
             lacking(cells, self.summary, self.plan),
         )
 
@@ -254,12 +254,7 @@ class EvaluationSide:
         return cast("str", getattr(cell, self.axis))
 
     def _header(self) -> JsonText:
-        tree = self.results.header.tree()
-        return canonical({key: value for key, value in tree.items() if key != "created"})
-
-    def _configurations(self) -> dict[str, JsonText]:
-        """By digest."""
-        return {record.digest: record.configuration for record in self.results.records()}
+        return canonical({**self.results.header.tree(), "created": ""})
 
 
 def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:

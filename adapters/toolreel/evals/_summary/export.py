@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import cast
 
 from toolreel.evals._runner.adaptive import required_runs
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.ties import TiesFound
-from toolreel.evals._store.results import Results, write_atomically
+from toolreel.evals._store.results import Results, write_json
 from toolreel.evals._summary.figures import (
     Findings,
     Total,
@@ -22,7 +22,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, parse
 from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
-from toolreel_core.evals._statistics.counts import CellMean, Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.reference_format import (
     BY_LANGUAGE,
     BY_SCENARIO,
@@ -65,14 +65,7 @@ def figure_tree(findings: Findings) -> dict[str, Json]:
 
 def interval_tree(interval: Interval | None) -> Json:
     """An interval, with the name of its formula."""
-    if interval is None:
-        return None
-    return {
-        "low": interval.low,
-        "high": interval.high,
-        "confidence": interval.confidence,
-        "method": interval.method,
-    }
+    return asdict(interval) if interval else None
 
 
 def _total_tree(total: Total) -> Tree:
@@ -80,8 +73,8 @@ def _total_tree(total: Total) -> Tree:
         **total.counts.tree(),
         "exercised_rate": total.exercised_rate,
         **_clustered(total.clustered),
-        "pass_at_1": _over(total.pass_at_1),
-        "pass_hat_k": _over(total.pass_hat_k),
+        "pass_at_1": asdict(total.pass_at_1),
+        "pass_hat_k": asdict(total.pass_hat_k),
         "last_attempt_ms_p50_nearest_rank": total.p50_ms,
         "last_attempt_ms_p95_nearest_rank": total.p95_ms,
         "usage": total.usage.tree(),
@@ -96,10 +89,6 @@ def _clustered(found: Clustered | None) -> dict[str, Json]:
         "clusters": found.clusters,
         "design_effect": found.design_effect,
     }
-
-
-def _over(found: CellMean) -> Tree:
-    return {"k": found.k, "rate": found.rate, "cells": found.cells, "left_out": found.left_out}
 
 
 def _ties(found: TiesFound) -> Tree:
@@ -139,7 +128,7 @@ def _with_clusters(table: Tree, cells: Sequence[CellSummary]) -> dict[str, Json]
     """A table by scenarios, with the interval of each over the models."""
     return {
         name: {
-            **_object(row),
+            **cast("Tree", row),
             **_clustered(over_clusters([cell for cell in cells if cell.cell.scenario == name])),
         }
         for name, row in table.items()
@@ -147,14 +136,11 @@ def _with_clusters(table: Tree, cells: Sequence[CellSummary]) -> dict[str, Json]
 
 
 def _by_axis(table: Tree, cells: Sequence[CellSummary], axis: str) -> Tree:
+    tables = cast("Mapping[str, Tree]", table)
     return {
-        value: _with_clusters(_object(rows), [cell for cell in cells if getattr(cell.cell, axis) == value])
-        for value, rows in table.items()
+        value: _with_clusters(rows, [cell for cell in cells if getattr(cell.cell, axis) == value])
+        for value, rows in tables.items()
     }
-
-
-def _object(tree: Json) -> Tree:
-    return cast("Tree", tree)
 
 
 def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
@@ -185,7 +171,7 @@ def write_summaries(results: Results, plan: EvalPlan) -> Summary:
     """
     summary = summary_of(results, plan)
     for name, tree in summary_trees(summary, results, plan).items():
-        write_atomically(results.path / name, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        write_json(results.path / name, tree)
     return summary
 
 
@@ -229,7 +215,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         "scenarios": [scenario.name for scenario in plan.scenarios],
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
-        "versions": _texts(results.header.versions),
+        "versions": dict(results.header.versions),
     }
 
 
@@ -237,7 +223,3 @@ def _reading_text(summary: Summary) -> list[Json]:
     """The models that had calls read from text under the profile ``best_effort``."""
     cells = (cell for cell in summary.cells if cell.cell.fallback == "best_effort")
     return [*dict.fromkeys(cell.cell.model for cell in cells if any(run.text_calls for run in cell.entries))]
-
-
-def _texts(values: Mapping[str, str]) -> dict[str, Json]:
-    return dict(values)
