@@ -2,8 +2,7 @@
 
 from toolreel.evals._replay.promote import Promoted, promote
 from toolreel.evals._replay.replay import Replayed, replays, rescored
-from toolreel.evals._report.content import ReportContent, report_content, report_pictures
-from toolreel.evals._report.page import report_page
+from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
 from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
 from toolreel.evals._store.plans import plan_of_header, planned

@@ -53,7 +53,7 @@ class _Flag:
 
     @property
     def _bare(self) -> str:
-        return self.name.partition("/")[0].removeprefix("--").replace("-", "_")
+        return self.name.removeprefix("--").replace("-", "_")
 
 
 _SWITCH: Final = click.BOOL
@@ -84,16 +84,11 @@ _FLAGS: Final = (
     _Flag("eval", "--strategies", "Which strategies: raw, baseline, production, or your own.", "WORDS"),
     _Flag("eval", "--scenarios", "Which scenarios: names and groups.", "WORDS"),
     _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", "WORDS"),
-    _Flag("eval", "--language-strict/--no-language-strict", "Fail answers in another language.", _SWITCH),
+    _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
     _Flag("eval", "--trials", "Runs of each cell.", int),
     _Flag("eval", "--jobs", "Maximum number of concurrent runs.", int),
     _Flag("eval", "--verbosity", "0 quiet, 1 events, 2 details.", int),
-    _Flag(
-        "eval",
-        "--enforce-applicability/--no-enforce-applicability",
-        "Skip sampling profiles that do not apply to a model.",
-        _SWITCH,
-    ),
+    _Flag("eval", "--enforce-applicability", "Skip sampling profiles that do not apply to a model.", _SWITCH),
     _Flag("eval", "--tool-use-mode", "enforced, relaxed or disabled.", "MODE"),
     _Flag(
         "eval",
@@ -107,28 +102,13 @@ _FLAGS: Final = (
         "Above 0: in relaxed mode, go on without tools if the server refuses them.",
         int,
     ),
-    _Flag(
-        "eval",
-        "--fix-empty-final/--no-fix-empty-final",
-        "Ask once more when the final text is empty.",
-        _SWITCH,
-    ),
+    _Flag("eval", "--fix-empty-final", "Ask once more when the final text is empty.", _SWITCH),
     _Flag("eval", "--tool-allowlist", "Tools that may be called.", "WORDS"),
-    _Flag(
-        "eval",
-        "--content-tag-fallback/--no-content-tag-fallback",
-        "Read calls from text with every model.",
-        _SWITCH,
-    ),
-    _Flag(
-        "eval",
-        "--fallback-matrix/--no-fallback-matrix",
-        "Run everything without and with reading calls from text.",
-        _SWITCH,
-    ),
+    _Flag("eval", "--content-tag-fallback", "Read calls from text with every model.", _SWITCH),
+    _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
     _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
     _Flag("eval", "--void-retries", "Retries after the provider failed.", int),
-    _Flag("eval", "--seeds/--no-seeds", "Send a different seed with each trial.", _SWITCH),
+    _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
     _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
     _Flag("endpoint", "--api-prefix", "Appended to a URL without a version.", "PATH"),
     _Flag("endpoint", "--api-key-env", "The variable that holds the API key.", "VAR"),
@@ -211,17 +191,17 @@ def _planned(
         plan_path,
         reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), given)),
         environ=os.environ,
-        flags={flag.place: flag.name.partition("/")[0] for flag in _FLAGS},
+        flags={flag.place: flag.name for flag in _FLAGS},
         catalogues=catalogues,
     )
 
 
 def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    names = (flag.name, flag.key)
     if flag.kind is _SWITCH:
-        return click.option(*names, default=None, help=flag.help)
+        switch = f"{flag.name}/--no-{flag.name.removeprefix('--')}"
+        return click.option(switch, flag.key, default=None, help=flag.help)
     typed = {"metavar": flag.kind} if isinstance(flag.kind, str) else {"type": flag.kind}
-    return click.option(*names, default=None, help=flag.help, multiple=flag.multiple, **typed)
+    return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=flag.multiple, **typed)
 
 
 def _of_flags(given: Mapping[str, Any]) -> Tree:

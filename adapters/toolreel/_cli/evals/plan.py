@@ -11,13 +11,10 @@ from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out, printable
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._errors import MissingExtra
-from toolreel.evals._store.plans import (
-    StrategyDifference,
-    configuration_under,
-    strategy_differences,
-)
+from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences
 from toolreel_core._internal.tables import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
+from toolreel_core._plan.presets.diff import Change
 from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost
 from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
 
@@ -104,9 +101,8 @@ def _show_difference(difference: StrategyDifference, plan: EvalPlan) -> None:
 
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
-    minutes = (
-        f"{estimate.minutes:.0f} minutes" if estimate.minutes < 120 else f"{estimate.minutes / 60:.1f} hours"
-    )
+    minutes = estimate.minutes
+    time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
     labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
     labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
@@ -144,7 +140,7 @@ def _cost(estimate: Estimate, models: int) -> str:
 def _power(plan: EvalPlan) -> str:
     """Which difference between two strategies the plan can show."""
     try:
-        from toolreel.evals._statistics.power import paired_detectable
+        from toolreel.evals._statistics.comparisons import paired_detectable
     except MissingExtra as missing:
         return f"unknown: {missing}"
     tools = sum(not scenario.control for scenario in plan.scenarios)
@@ -205,15 +201,10 @@ def _difference(found: StrategyDifference) -> dict[str, Json]:
         "from": found.before,
         "to": found.after,
         "models": [*found.models],
-        "changes": [
-            {
-                "key": change.key,
-                **{
-                    name: parse(value)
-                    for name, value in (("from", change.before), ("to", change.after))
-                    if value is not None
-                },
-            }
-            for change in found.changes
-        ],
+        "changes": [_change(change) for change in found.changes],
     }
+
+
+def _change(change: Change) -> dict[str, Json]:
+    values = (("from", change.before), ("to", change.after))
+    return {"key": change.key, **{name: parse(value) for name, value in values if value is not None}}

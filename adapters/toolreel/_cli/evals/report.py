@@ -49,8 +49,7 @@ def report_command(
     toolreel eval report results
     toolreel eval report results --out report.html --svg pictures --open
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel.evals._report.content import report_content, report_pictures
-    from toolreel.evals._report.page import report_page
+    from toolreel.evals._report.page import report_content, report_page, report_pictures
     from toolreel.evals._store.results import Results, write_atomically
 
     found = report_content(Results.open(folder))

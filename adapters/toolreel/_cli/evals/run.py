@@ -169,21 +169,14 @@ _KEY = 12
 )
 @click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
-    "--accept-changes",
-    is_flag=True,
-    help="Repeat runs whose configuration or scenario has changed.",
+    "--accept-changes", is_flag=True, help="Repeat runs whose configuration or scenario has changed."
 )
 @click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
 @reporting
 def run_command(
-    plan: EvalPlan,
-    folder: Path,
-    no_cassettes: bool,
-    accept_changes: bool,
-    verbose: bool,
-    as_machine: bool,
+    plan: EvalPlan, folder: Path, no_cassettes: bool, accept_changes: bool, verbose: bool, as_machine: bool
 ) -> int:
     """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
 

@@ -188,11 +188,7 @@ def compare_command(
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel.evals._summary.comparison import compare, read_sides
     from toolreel.evals._summary.gate_options import GateOption, check_gate_options
-    from toolreel.evals._tables.comparison_tables import (
-        comparison_lines,
-        comparison_tables,
-        comparison_tree,
-    )
+    from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
     from toolreel.evals._tables.junit import gate_cases, match_cases
     from toolreel.evals._tables.summary_tables import gate_table
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._errors import CassetteError, ResultsError
@@ -73,20 +72,16 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
         yield Replayed(record, now, _drift(record, now))
 
 
-def replay_record(
-    job: Job, record: Record, folder: Path, base_url: str, observe: Observer | None = None
-) -> Record:
+def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Record:
     """The record that a run's cassette comes to now; times, which no replay has, are those of the record.
 
     :param folder: the directory of the results
     :param base_url: where the run was recorded
-    :param observe: is shown every note of the run
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    with replay_context(folder, record.cassette, base_url, job, observe) as context:
-        rerun_of = replace(run_job(job, context), cassette=record.cassette)
-    return _timed(rerun_of, record)
+    with replay_context(folder, record.cassette, base_url, job) as context:
+        return _timed(replace(run_job(job, context), cassette=record.cassette), record)
 
 
 def _drift(record: Record, now: Record) -> str:

@@ -43,20 +43,12 @@ def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:
         except (CassetteError, ReplayMismatch) as error:
             conversation = str(error)
         tree = _run_tree(record, entries[record.key], name, plan, conversation)
-        path = results.path / "runs" / run_file_name(name, record)
+        cell = record.cell
+        stem = f"{name}__lang_{cell.language}__{cell.scenario}__trial_{record.trial:02}"
+        path = results.path / "runs" / f"{_UNFIT.sub('__', stem)}.json"
         write_json(path, tree)
         count += 1
     return count
-
-
-def run_file_name(name: str, record: Record) -> str:
-    """What the file of a run is called.
-
-    :param name: the label of its task
-    """
-    cell = record.cell
-    stem = f"{name}__lang_{cell.language}__{cell.scenario}__trial_{record.trial:02}"
-    return f"{_UNFIT.sub('__', stem)}.json"
 
 
 def _run_tree(
@@ -160,10 +152,7 @@ def _entry(request: Tree, reply: ReplyRead, turn: ObservedTurn) -> Tree:
             "has_tool_calls": bool(reply.calls),
             "tool_calls_count": reply.calls,
             "ignored_tool_calls_count": max(0, reply.calls - len(turn.calls)),
-            "usage": {
-                "prompt_tokens": reply.prompt_tokens,
-                "completion_tokens": reply.completion_tokens,
-            },
+            "usage": {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens},
             "finish_reason": reply.finish,
             "problem": reply.problem or None,
         },

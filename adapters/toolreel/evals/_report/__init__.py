@@ -3,8 +3,7 @@
 ===============  ===============================================================================
 module           contents
 ===============  ===============================================================================
-``page``         the HTML page: ``report_page``
-``content``      all figures, computed once for page and pictures; ``report_pictures``
+``page``         all figures, the HTML page and the pictures: ``report_page``, ``report_pictures``
 ``heat``         heat map of models by scenarios: ``heat_map``, ``heat_drawing``
 ``forest``       forest plot of the strategies and of the differences between them
 ``failures``     failure categories by strategy

@@ -1,7 +1,7 @@
-"""The report as one HTML page, which asks for nothing from outside.
+"""The report as one self-contained HTML page, and its pictures as files.
 
 Texts of models and servers are escaped. A content security policy in the page allows only its own script and
-style, by their digests, so injected markup would not run.
+style, by their digests, so injected markup would not run. Only the page needs Jinja2.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
-from toolreel.evals._report.content import ReportContent, drawings
-from toolreel.evals._report.heat import label_of, split_bar, split_words
+from toolreel.evals._report.costs import Costs, costs_drawing, costs_of
+from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
+from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
+from toolreel.evals._report.heat import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
 from toolreel.evals._report.selection import TRANSCRIPTS, Selection, select_runs
 from toolreel.evals._report.svg import (
     RESULTS,
+    Drawing,
     drawing_css,
     interval_words,
     percent,
@@ -30,10 +33,65 @@ from toolreel.evals._report.svg import (
     visible,
 )
 from toolreel.evals._report.transcripts import SideBySide, Transcript, side_by_side, transcript_of
-from toolreel.evals._store.plans import strategy_differences
+from toolreel.evals._store.plans import plan_of_header, strategy_differences
+from toolreel.evals._store.results import Results
+from toolreel.evals._summary.export import summary_of
+from toolreel.evals._summary.figures import Findings, findings_of
 from toolreel.evals._summary.run_pairs import Match
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """What an evaluation came to, in the forms that a report shows."""
+
+    results: Results
+    plan: EvalPlan
+    summary: Summary
+    findings: Findings
+    heat: HeatMap
+    compared: tuple[StrategyPair, ...]
+    breakdown: Breakdown
+    costs: Costs
+
+
+def report_content(results: Results) -> ReportContent:
+    """Work out what a report shows.
+
+    :raises ResultsError: if the results cannot be read
+    :raises ConfigError: if the plan names something that has gone
+    """
+    plan = plan_of_header(results.header)
+    summary = summary_of(results, plan)
+    findings = findings_of(summary, plan)
+    return ReportContent(
+        results,
+        plan,
+        summary,
+        findings,
+        heat_map(summary, plan),
+        compared_strategies(summary, findings),
+        breakdown(findings.taxonomy),
+        costs_of(summary, plan),
+    )
+
+
+def drawings(content: ReportContent) -> tuple[Drawing, ...]:
+    """All pictures: heat map, strategies, failures, cost."""
+    return (
+        heat_drawing(content.heat),
+        forest_drawing(content.findings.strategies, content.compared),
+        failures_drawing(content.breakdown),
+        costs_drawing(content.costs),
+    )
+
+
+def report_pictures(content: ReportContent) -> dict[str, str]:
+    """The text of each file, such as that of ``heatmap.svg``."""
+    return {f"{drawing.name}.svg": drawing.standalone for drawing in drawings(content)}
+
 
 if TYPE_CHECKING:
     from jinja2 import Environment

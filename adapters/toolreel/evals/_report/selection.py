@@ -13,18 +13,18 @@ from toolreel_core.evals._summary.summary import RunEntry, Summary
 _Item = TypeVar("_Item")
 
 TRANSCRIPTS: Final = 300
-"""Runs that a page tells, if nobody asks for more or fewer."""
+"""Default maximum of transcripts on a page."""
 
 PAIRS: Final = 24
-"""Pairs that it tells side by side."""
+"""Maximum of pairs that are shown side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is told of an evaluation."""
+    """The runs whose transcripts a page shows."""
 
     entries: tuple[RunEntry, ...]
-    """Runs that are told turn by turn, in the order of the plan."""
+    """In the order of the plan."""
     pairs: tuple[Match, ...]
     """Runs of one task under two strategies of which exactly one passed."""
     runs: int
@@ -32,11 +32,11 @@ class Selection:
     flips: int
     """All such pairs."""
     left_out: int
-    """Failures that are not told."""
+    """Failures without a transcript."""
 
     @property
     def note(self) -> str:
-        """What the reader has to know."""
+        """Which transcripts there are, for the reader."""
         if len(self.entries) == self.runs:
             return "All runs are told turn by turn."
         rest = f" {self.left_out:,} further failures are told in the list alone." if self.left_out else ""
@@ -55,13 +55,13 @@ def select_runs(summary: Summary, max_runs: int = TRANSCRIPTS, pairs: int = PAIR
     flips = _flips(summary)
     side_by_side = _spread(flips)[: min(pairs, max_runs // 2)]
     every = [entry for cell in summary.cells for entry in cell.entries]
-    wanted = {entry.key: entry for match in side_by_side for entry in (match.first, match.second)}
+    chosen_by_key = {entry.key: entry for match in side_by_side for entry in (match.first, match.second)}
     for entry in every if len(every) <= max_runs else _by_need(summary):
-        if len(wanted) >= max_runs:
+        if len(chosen_by_key) >= max_runs:
             break
-        wanted[entry.key] = entry
-    chosen = tuple(entry for entry in every if entry.key in wanted)
-    failures = sum(entry.result == "fail" and entry.key not in wanted for entry in every)
+        chosen_by_key[entry.key] = entry
+    chosen = tuple(entry for entry in every if entry.key in chosen_by_key)
+    failures = sum(entry.result == "fail" and entry.key not in chosen_by_key for entry in every)
     return Selection(chosen, tuple(side_by_side), len(every), len(flips), failures)
 
 

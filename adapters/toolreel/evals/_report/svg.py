@@ -117,10 +117,7 @@ _FILLS: Final[dict[str, Shade]] = {
     "series4": ("#6b5b00", "#d8c24a"),
     "series5": ("#55606b", "#a4afbb"),
 }
-_LINES: Final[dict[str, Shade]] = {
-    "grid": ("#d5dae0", "#39424c"),
-    "axis": ("#7a838c", "#8d969f"),
-}
+_LINES: Final[dict[str, Shade]] = {"grid": ("#d5dae0", "#39424c"), "axis": ("#7a838c", "#8d969f")}
 _LOW: Final[Shade] = ("#f4b183", "#74390f")
 _MIDDLE: Final[Shade] = ("#f4efe4", "#3c3f43")
 _HIGH: Final[Shade] = ("#a5cdea", "#194d74")

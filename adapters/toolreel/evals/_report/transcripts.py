@@ -125,15 +125,9 @@ def _turn_differs(one: TranscriptTurn, other: TranscriptTurn) -> str:
     for at, (call, opposite) in enumerate(zip_longest(one.calls, other.calls), 1):
         if call is None or opposite is None:
             return f"{len(one.calls)} calls, and {len(other.calls)}"
-        if what := _call_differs(call, opposite):
-            return f"the {what} of call {at}"
+        for what in ("name", "arguments", "result"):
+            if getattr(call, what) != getattr(opposite, what):
+                return f"the {what} of call {at}"
     if one.text != other.text:
         return "the text"
     return "why the reply ended" if one.finish != other.finish else ""
-
-
-def _call_differs(one: ObservedCall, other: ObservedCall) -> str:
-    for what in ("name", "arguments", "result"):
-        if getattr(one, what) != getattr(other, what):
-            return what
-    return ""

@@ -114,9 +114,7 @@ class RunRecorder:
 
 
 @contextmanager
-def replay_context(
-    folder: Path, name: str, base_url: str, job: Job, observe: Observer | None = None
-) -> Generator[RunContext]:
+def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generator[RunContext]:
     """The world of one run, out of its cassette; a scripted model needs none.
 
     :param name: the path of the cassette, relative to the folder
@@ -124,7 +122,7 @@ def replay_context(
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        yield offline_context(ScriptedEndpoint(kind, job.scenario.name), observe)
+        yield offline_context(ScriptedEndpoint(kind, job.scenario.name))
         return
     if not name:
         raise CassetteError(
@@ -132,11 +130,11 @@ def replay_context(
         )
     session = Session.of(folder / name, "replay")
     with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
-        yield offline_context(endpoint, observe)
+        yield offline_context(endpoint)
         session.finish()
 
 
-def offline_context(endpoint: Endpoint, observe: Observer | None = None) -> RunContext:
+def offline_context(endpoint: Endpoint, observe: Observer = lambda _: None) -> RunContext:
     """The world of a run for which no time passes."""
     return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe)
 

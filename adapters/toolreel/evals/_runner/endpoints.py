@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Condition
-from typing import Final, assert_never, cast
+from typing import Final, cast
 
 from toolreel._driver.ports import Endpoint
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read, read_tolerant
@@ -25,7 +25,7 @@ from toolreel_core.evals._verdicts.failure_taxonomy import provider_hint
 
 
 class ObservedEndpoint:
-    """Passes requests on, and keeps what there is to tell of each.
+    """Measures each request that it passes on.
 
     :param now: a clock that never goes back, in seconds
     """
@@ -39,7 +39,7 @@ class ObservedEndpoint:
         """The failure of the last request, if it failed."""
 
     def note(self, note: Note) -> None:
-        """Hear from the run which turn the next request is of."""
+        """Take the turn of the next request from the run's notes."""
         if isinstance(note, RequestSent):
             self._turn = note.turn
 
@@ -54,18 +54,11 @@ class ObservedEndpoint:
 
 def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed) -> SentRequest:
     """One request, from what answered it."""
-    match event:
-        case ReplyReceived():
-            return _answered(turn, ms, event)
-        case RequestFailed():
-            return SentRequest(turn, ms, event.status, failure=event.failure)
-        case _:
-            assert_never(event)
-
-
-def _answered(turn: int, ms: int, event: ReplyReceived) -> SentRequest:
+    if isinstance(event, RequestFailed):
+        return SentRequest(turn, ms, event.status, failure=event.failure)
     body = _tree(event.body)
     usage, served = usage_in(body), served_in(body)
+    reported = body.get("usage")
     return SentRequest(
         turn,
         ms,
@@ -74,7 +67,8 @@ def _answered(turn: int, ms: int, event: ReplyReceived) -> SentRequest:
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         reasoning_tokens=usage.reasoning_tokens,
-        cost=usage.cost if _tells_cost(body) else None,
+        # Without the key the cost is unknown, not 0.
+        cost=usage.cost if isinstance(reported, dict) and "cost" in reported else None,
         model=served.model,
         provider=served.provider,
         fingerprint=served.fingerprint,
@@ -96,11 +90,6 @@ def _finish_word(body: Tree) -> Json:
             return None
 
 
-def _tells_cost(body: Tree) -> bool:
-    usage = body.get("usage")
-    return isinstance(usage, dict) and "cost" in usage
-
-
 _KEPT: Final = 20_000
 """Characters of a body that are kept."""
 
@@ -120,12 +109,9 @@ def last_error(event: RequestFailed | None) -> LastError:
     """What there is to keep of a failure."""
     if event is None:
         return LastError()
-    body = _parsed(event.body) or None
+    text = event.body
+    body = (read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None
     return LastError(event.status, body, provider_hint(body), event.retry_after_ms)
-
-
-def _parsed(text: str) -> Json:
-    return read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]
 
 
 _RATE_LIMITED = 429
@@ -154,7 +140,7 @@ class SharedLimit:
             self._under_way += 1
 
     def leave(self, event: ReplyReceived | RequestFailed | None) -> None:
-        """Hear what came of it; ``None``: nobody knows."""
+        """Adapt the limit to an answer; ``None`` if there is none."""
         with self._free:
             self._under_way -= 1
             self._limit_now = _after(self._limit_now, event, self._ms())
@@ -182,14 +168,14 @@ class ModelLimits:
 
 
 class RateLimitedEndpoint:
-    """Passes requests on when their turn has come."""
+    """Passes requests on as the limit allows."""
 
     def __init__(self, endpoint: Endpoint, limit: SharedLimit) -> None:
         self._endpoint = endpoint
         self._limit = limit
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait, send the request, and tell the limiter what came of it."""
+        """Wait, send the request, and adapt the limit to its answer."""
         self._limit.enter()
         event: ReplyReceived | RequestFailed | None = None
         try:

@@ -77,7 +77,7 @@ class RunContext:
     pause: Callable[[float], None] = time.sleep
     """Waits that many seconds before a run is tried again."""
     now: Callable[[], float] = time.monotonic
-    observe: Observer | None = None
+    observe: Observer = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,12 @@ def _attempt(job: Job, context: RunContext) -> _Try:
     setting = job.setting
     plan = job.plan(setting)
     watched, host = ObservedEndpoint(context.endpoint, context.now), WorldHost(setting.world)
-    ended = run(plan, Ports(watched, host, clock=context.clock), observe=_both(watched.note, context.observe))
+
+    def observe(note: Note, /) -> None:
+        watched.note(note)
+        context.observe(note)
+
+    ended = run(plan, Ports(watched, host, clock=context.clock), observe=observe)
     evidence = evidence_of(
         plan,
         ended.state,
@@ -134,15 +139,6 @@ def _attempt(job: Job, context: RunContext) -> _Try:
         last_error(watched.failed),
         round((context.now() - since) * 1000),
     )
-
-
-def _both(first: Observer, second: Observer | None) -> Observer:
-    def observe(note: Note, /) -> None:
-        first(note)
-        if second is not None:
-            second(note)
-
-    return observe
 
 
 def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:

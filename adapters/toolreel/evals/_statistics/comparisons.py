@@ -2,6 +2,7 @@
 
 Pairs in which both passed or both failed say nothing about which is better; the tests are about the others.
 Where trials of one cell are alike, :func:`compare_clustered` takes each cell as a whole.
+:func:`paired_detectable` says which difference so many pairs can show.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from toolreel.evals._statistics.scipy import (
     fisher_p,
     flips_p,
     mcnemar_p,
+    mcnemar_power,
     newcombe_bounds,
     score_p,
     t_quantile,
     wilson_bounds,
 )
+from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count, Interval, Pairs, inside, total, total_pairs
 
 
@@ -165,3 +168,34 @@ def compare_unpaired(first: Count, second: Count, confidence: float = 0.95) -> U
     fewest = min(both.passed, both.runs - both.passed) * min(first.runs, second.runs) / both.runs
     test, p_value = ("score test", score_p) if fewest >= _ENOUGH else ("Fisher's exact test", fisher_p)
     return Unpaired(second.rate - first.rate, interval, p_value(*counts), test)
+
+
+def paired_power(discordance: float, difference: float, pairs: int, *, alpha: float = 0.05) -> float:
+    """The chance that the exact McNemar test finds a difference.
+
+    :param discordance: the share of tasks on which exactly one of the two passes
+    """
+    inside("alpha", alpha)
+    if pairs < 1:
+        raise ConfigError(f"pairs: expected at least 1, got {pairs!r}")
+    if abs(difference) > inside("discordance", discordance):
+        raise ConfigError(
+            f"difference: expected at most the discordance, {discordance!r}, got {difference!r}: "
+            "two that differ so much disagree on at least as many tasks"
+        )
+    return mcnemar_power(pairs, (discordance - difference) / 2, (discordance + difference) / 2, alpha)
+
+
+def paired_detectable(
+    discordance: float, pairs: int, *, power: float = 0.8, alpha: float = 0.05
+) -> float | None:
+    """The smallest difference that so many pairs show; ``None`` if not even all of the discordance."""
+    inside("power", power)
+    low, high = 0.0, inside("discordance", discordance) * (1 - 1e-9)
+    if paired_power(discordance, high, pairs, alpha=alpha) < power:
+        return None
+    while high - low > 1e-7:
+        middle = (low + high) / 2
+        enough = paired_power(discordance, middle, pairs, alpha=alpha) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high

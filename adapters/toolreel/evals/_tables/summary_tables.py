@@ -105,11 +105,7 @@ def _task(task: TaskSummary) -> tuple[str, ...]:
         interval_text(task_interval(task, control=True)),
         percent(task.counts().coverage),
         str(reference_percentile(times, 95)) if times else "-",
-        *(
-            (status, failed.category, alias, where(failed), shortened(failed.hint or failed.error))
-            if failed
-            else ("",) * 5
-        ),
+        *(_failure(failed) if failed else ("",) * 5),
     )
 
 
@@ -150,12 +146,8 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
     ]
     if len(totals) > 1:
         notes.append(f"{what} with a letter in common are not told apart (exact test, Holm, 5 %)")
-    return TextTable(
-        f"{what}, without controls",
-        head,
-        rows,
-        (*notes, *(note for note in findings.notes if note.startswith(what))),
-    )
+    notes += [note for note in findings.notes if note.startswith(what)]
+    return TextTable(f"{what}, without controls", head, rows, tuple(notes))
 
 
 def _taxonomy(findings: Findings) -> TextTable:

@@ -24,12 +24,7 @@ _STRATEGIES: Final = ("raw", "baseline", "production")
 SIZES: Final[Mapping[str, Tree]] = {
     "smoke": {"scenarios": ["smoke"], "trials": 1},
     "typical": {"scenarios": ["typical"], "trials": 5, "strategies": [*_STRATEGIES]},
-    "extreme": {
-        "models": ["all"],
-        "scenarios": ["extreme"],
-        "trials": 10,
-        "strategies": [*_STRATEGIES],
-    },
+    "extreme": {"models": ["all"], "scenarios": ["extreme"], "trials": 10, "strategies": [*_STRATEGIES]},
     "full": {
         "models": ["all"],
         "profiles": [*_PROFILES],

@@ -194,11 +194,7 @@ _ambiguity: Final = partial(
             "Set the heating of a room.",
             room=text("The room, in lower case."),
             celsius={"type": "number", "description": "The temperature in degrees Celsius."},
-            mode={
-                "type": "string",
-                "enum": ["eco", "comfort", "frost_guard"],
-                "description": "How to heat.",
-            },
+            mode={"type": "string", "enum": ["eco", "comfort", "frost_guard"], "description": "How to heat."},
         ),
     ),
 )

@@ -117,11 +117,7 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
 
 def _usage(asked: str, answered: str) -> Tree:
     prompt, completion = -(-len(asked.encode()) // 4), -(-len(answered.encode()) // 4)
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-    }
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tree:

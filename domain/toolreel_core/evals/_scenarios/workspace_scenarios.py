@@ -112,10 +112,7 @@ def _several_calls(scenario: str) -> Preset:
     """Several calls in a reply are asked for, and heard, whatever a strategy would rather have."""
     return Preset.of(
         scenario,
-        {
-            "config": {"max_tool_calls_per_turn": "off"},
-            "request_overrides": {"parallel_tool_calls": True},
-        },
+        {"config": {"max_tool_calls_per_turn": "off"}, "request_overrides": {"parallel_tool_calls": True}},
     )
 
 
@@ -265,8 +262,7 @@ CHAT_ONLY: Final = Scenario(
     _chat,
     (DONE,),
     Preset.of(
-        "chat_only",
-        {"config": {"tool_use_mode": "disabled"}, "request_overrides": {"max_tokens": 1024}},
+        "chat_only", {"config": {"tool_use_mode": "disabled"}, "request_overrides": {"max_tokens": 1024}}
     ),
     ScenarioScripts(script("Done."), script("I would rather talk about the weather.")),
 )
