@@ -42,9 +42,8 @@ gate
 """
 
 from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
-from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price
 from toolreel_core.evals._plan.eval_plan import AssumedRun, Estimate, EvalPlan, Task, estimate_cost
-from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.options import Budget, Endpoint, Options, Price
 from toolreel_core.evals._plan.strategies import STRATEGIES, Strategy
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line, record_of
 from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS, scenario, select_scenarios
@@ -77,8 +76,10 @@ from toolreel_core.evals._statistics.counts import (
     Count,
     Interval,
     Pairs,
+    Ties,
     pass_at,
     pass_hat,
+    tied,
     total,
     total_pairs,
 )
@@ -95,7 +96,6 @@ from toolreel_core.evals._statistics.gates import (
     overall_standing,
 )
 from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, PairsDecided, rule_sentence
-from toolreel_core.evals._statistics.tie_sets import Ties, tied
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category

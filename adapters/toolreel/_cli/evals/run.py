@@ -41,7 +41,6 @@ _KEPT: Final = 10
 class EvaluationProgress:
     """Watches an evaluation.
 
-    :param total: runs that the plan asks for
     :param lines: whether each run has a line, on a terminal too
     """
 

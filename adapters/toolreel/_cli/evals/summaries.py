@@ -1,4 +1,4 @@
-"""``toolreel eval summarize`` and ``compare``: tables on the console, files for a build, and exit codes."""
+"""``toolreel eval summarize``, ``compare`` and ``report``: tables, files for a build, pages and pictures."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Final, ParamSpec, TypeVar
 import click
 
 from toolreel._cli.output.console import err, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.output.errors import DRIFT, EPILOG, json_option, reporting, say
+from toolreel.evals._report.selection import TRANSCRIPTS
 from toolreel.evals._store.results import write_atomically
 from toolreel.evals._tables.junit import Case, as_junit
 from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._statistics.gates import GateResult, overall_standing
 
-EPILOG: Final = (
+_GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
@@ -95,7 +96,9 @@ def _print_row(row: Sequence[str], widths: Sequence[int]) -> None:
     out.print(connection.rstrip())
 
 
-@click.command("summarize", epilog=EPILOG, short_help="Sum an evaluation up, and judge the plan's gates.")
+@click.command(
+    "summarize", epilog=_GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
+)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
 @output_options
@@ -149,7 +152,9 @@ _SHOWN = 20
 """Flips of each kind that the console lists."""
 
 
-@click.command("compare", epilog=EPILOG, short_help="Compare two evaluations, or two strategies of one.")
+@click.command(
+    "compare", epilog=_GATES_EPILOG, short_help="Compare two evaluations, or two strategies of one."
+)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True)
 @click.option(
@@ -214,3 +219,62 @@ def compare_command(
         if lacking:
             err.print(lacking, style="yellow")
     return exit_code(results, complete=not comparison.lacking)
+
+
+@click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page, and as pictures.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: report.html in DIR]",
+)
+@click.option(
+    "--svg",
+    "pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write heatmap.svg, strategies.svg, failures.svg and cost.svg into this directory.",
+)
+@click.option(
+    "--transcripts",
+    type=click.IntRange(min=0),
+    default=TRANSCRIPTS,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of transcripts; failures and first passes are chosen first.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@json_option
+@reporting
+def report_command(
+    folder: Path, page: Path | None, pictures: Path | None, transcripts: int, opens: bool, as_machine: bool
+) -> int:
+    """Write the results in DIR as one self-contained HTML page.
+
+    Transcripts are replayed from the cassettes. The same results give the same page.
+
+    \b
+    toolreel eval report results
+    toolreel eval report results --out report.html --svg pictures --open
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._report.page import report_content, report_page, report_pictures
+    from toolreel.evals._store.results import Results, write_atomically
+
+    found = report_content(Results.open(folder))
+    target = page or folder / "report.html"
+    files = {target: report_page(found, transcripts)}
+    if pictures is not None:
+        files |= {pictures / name: text for name, text in report_pictures(found).items()}
+    for path, text in files.items():
+        write_atomically(path, text)
+    if opens:
+        click.launch(target.resolve().as_uri())
+    if as_machine:
+        return say({"files": [str(path) for path in files], "complete": found.summary.complete})
+    if not found.summary.complete:
+        err.print("The evaluation is incomplete, and the page says so.", style="yellow")
+    for path, text in files.items():
+        out.print(f"{path}  {len(text.encode()):,} bytes")
+    return 0

@@ -75,7 +75,6 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
 def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Record:
     """The record that a run's cassette comes to now; times, which no replay has, are those of the record.
 
-    :param folder: the directory of the results
     :param base_url: where the run was recorded
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
@@ -111,7 +110,6 @@ class Rerun:
 def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     """The last attempt of a run: out of its cassette, or by the script that spoke in it.
 
-    :param folder: the directory of the results
     :raises CassetteError: if it was not recorded, its cassette cannot be read or trusted, or the plan would
         run it otherwise now
     :raises toolreel.ReplayMismatch: if the run would ask something else now

@@ -122,7 +122,6 @@ def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
 def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequence[str]) -> Iterator[WhatIf]:
     """Each recorded run of one strategy under each of the others, in the order of the journal.
 
-    :param plan: of the results
     :raises ResultsError: if there are no runs of the strategy
     :raises ConfigError: if there is no such other strategy
     :raises CassetteError: if a cassette cannot be read or trusted

@@ -127,7 +127,6 @@ class _Pair:
 def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     """The whole page; the same results give the same page.
 
-    :param max_runs: maximum number of transcripts
     :raises ResultsError: if the results cannot be read
     """
     environment = _environment()

@@ -49,7 +49,6 @@ class Selection:
 def select_runs(summary: Summary, max_runs: int = TRANSCRIPTS, pairs: int = PAIRS) -> Selection:
     """Choose runs: all of them if they are few, else pairs, failures and the first pass of each cell.
 
-    :param max_runs: how many runs at most
     :param pairs: how many pairs at most; their runs come first
     """
     flips = _flips(summary)

@@ -50,10 +50,7 @@ class Transcript:
 
 
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
-    """A run turn by turn; if it cannot be made again, why.
-
-    :param folder: the directory of the results
-    """
+    """A run turn by turn; if it cannot be made again, why."""
     try:
         rerun_of = rerun(record, plan, folder)
     except ToolreelError as error:

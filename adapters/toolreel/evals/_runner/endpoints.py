@@ -25,10 +25,7 @@ from toolreel_core.evals._verdicts.failure_taxonomy import provider_hint
 
 
 class ObservedEndpoint:
-    """Measures each request that it passes on.
-
-    :param now: a clock that never goes back, in seconds
-    """
+    """Measures each request that it passes on."""
 
     def __init__(self, endpoint: Endpoint, now: Callable[[], float] = time.monotonic) -> None:
         self._endpoint = endpoint
@@ -122,7 +119,6 @@ class SharedLimit:
     """One limiter in use by many threads.
 
     :param max_requests: requests that may be under way at once
-    :param now: a clock that never goes back, in seconds
     """
 
     def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -202,7 +198,6 @@ class ScriptedEndpoint:
 
     It keeps nothing, so that runs at the same time can share it.
 
-    :param scenario: its name
     """
 
     def __init__(self, kind: Kind, scenario: str) -> None:

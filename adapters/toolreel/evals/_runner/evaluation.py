@@ -21,8 +21,8 @@ from toolreel.evals._runner.trial import Job, WorkerPool, run_job
 from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
-from toolreel_core.evals._plan.endpoint import Budget, Price
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.options import Budget, Price
 from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
@@ -138,7 +138,6 @@ def evaluate(
     :param out: the directory of the results, new or from an earlier call with the same plan
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
-    :param watcher: is notified of progress
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param accept_changes: whether to repeat runs whose configuration has changed
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration

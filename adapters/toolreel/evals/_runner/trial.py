@@ -92,10 +92,9 @@ class _Try:
     ms: int
 
 
-def run_job(job: Job, context: RunContext, cassette: str = "") -> Record:
+def run_job(job: Job, context: RunContext) -> Record:
     """Run a sample, again where that is allowed, and say what came of it.
 
-    :param cassette: the path of its recording, for the record
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
     retries, attempts, failures = job.retries, list[_Try](), 0
@@ -104,7 +103,7 @@ def run_job(job: Job, context: RunContext, cassette: str = "") -> Record:
         attempts.append(attempt)
         left = remaining_retries(attempt.verdict, attempt.evidence.final, retries)
         if left is None:
-            return _record(job, attempts, cassette)
+            return _record(job, attempts)
         if left.voids < retries.voids:
             failures += 1
             context.pause(retry_delay_ms(failures, attempt.error.retry_after_ms) / 1000)
@@ -141,7 +140,7 @@ def _attempt(job: Job, context: RunContext) -> _Try:
     )
 
 
-def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
+def _record(job: Job, attempts: Sequence[_Try]) -> Record:
     """The record, which tells of the last attempt."""
     sample, last = job.sample, attempts[-1]
     language = sample.cell.language
@@ -165,7 +164,6 @@ def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
         error_status=last.error.status,
         error_body=last.error.body,
         error_hint=last.error.hint,
-        cassette=cassette,
     )
 
 

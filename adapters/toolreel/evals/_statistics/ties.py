@@ -10,8 +10,7 @@ from typing import TypeVar
 from toolreel.evals._statistics.comparisons import compare_clustered, compare_paired
 from toolreel.evals._statistics.scipy import holm_adjusted
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count, Pairs, inside
-from toolreel_core.evals._statistics.tie_sets import Ties, tied
+from toolreel_core.evals._statistics.counts import Count, Pairs, Ties, inside, tied
 
 Task = TypeVar("Task", bound=Hashable)
 

@@ -51,10 +51,7 @@ class Total:
 
 
 def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
-    """The total of some cells.
-
-    :param trials: the ``k`` of pass^k
-    """
+    """The total of some cells."""
     taken = counted_cells(cells)
     each = [pass_count(cell.counts) for cell in taken]
     times = [entry.last_ms for cell in taken for entry in cell.entries if entry.result != "void"]

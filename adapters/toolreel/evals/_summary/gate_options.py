@@ -135,7 +135,6 @@ def check_gate_options(
 ) -> tuple[GateResult, ...]:
     """What comes of each gate.
 
-    :param figures: of the second side
     :raises ConfigError: if a gate is about what there is not
     """
     beside = {_group(row): row for row in comparison.rows}

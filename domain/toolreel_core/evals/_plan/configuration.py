@@ -148,7 +148,7 @@ class Configuration:
         return Plan(
             model,
             tuple(messages),
-            canonical({**_object(self.options), "seed": seed}) if self.seeded else self.options,
+            canonical({**object_of(self.options), "seed": seed}) if self.seeded else self.options,
             masked(tools, allow=self.allowed_tools or None) if tools.definitions else tools,
             self.config,
             seed,
@@ -158,6 +158,7 @@ class Configuration:
         )
 
 
-def _object(text: JsonText) -> Tree:
+def object_of(text: JsonText) -> Tree:
+    """A JSON object, parsed; anything else counts as an empty one."""
     tree = parse(text)
     return tree if isinstance(tree, Mapping) else {}

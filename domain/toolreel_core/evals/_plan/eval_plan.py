@@ -19,7 +19,6 @@ from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.sampling import SamplingProfile
 from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
-from toolreel_core.evals._plan.endpoint import Budget, Endpoint
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
@@ -29,7 +28,7 @@ from toolreel_core.evals._plan.filters import (
     select_models,
     select_profiles,
 )
-from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.options import Budget, Endpoint, Options
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
@@ -156,10 +155,7 @@ class EvalPlan:
                             yield Task(model, strategy.name, profile.name, fallback, language)
 
     def samples(self, model: str = "") -> Iterator[Sample]:
-        """The runs: task by task, in each of them trial by trial, in each of them all scenarios.
-
-        :param model: only the runs of this one
-        """
+        """The runs: task by task, in each of them trial by trial, in each of them all scenarios."""
         for task in self.tasks():
             if model and task.model != model:
                 continue
@@ -265,7 +261,6 @@ class EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
-        :param scenarios: all that there are
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])

@@ -78,7 +78,6 @@ class Filter:
         >>> Filter(("all", "!b")).select("letter", ["a", "b"], lambda item: [item])
         ('a',)
 
-        :param what: what the items are, for complaints
         :param candidates: by what an item can be named; the first is its name
         :raises ConfigError: if a word matches no item, or nothing is left
         """

@@ -67,8 +67,6 @@ def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
     >>> retry_delay_ms(1, None), retry_delay_ms(2, None), retry_delay_ms(1, 30_000)
     (1000, 2000, 30000)
 
-    :param failures: so far, from 1 on
-    :param retry_after_ms: milliseconds that the server asked for, with ``Retry-After``
     """
     return min(_CAP_MS, max(_BASE_MS << (failures - 1), retry_after_ms or 0))
 

@@ -145,7 +145,6 @@ def kind_of(model: str) -> Kind | None:
 def reply_of(kind: Kind, name: str, messages: Sequence[Tree]) -> Tree:
     """The body of the next reply of a scripted model.
 
-    :param name: of the scenario
     :param messages: the conversation so far, as a request tells it
     :raises ConfigError: if there is no such scenario, or nobody has written a script for it
     """

@@ -92,11 +92,7 @@ def evidence_of(
     """What a run came to.
 
     :param state: its last; one that has not ended counts as cancelled
-    :param notes: all of them, in order
-    :param world: as the run left it
-    :param begun: what the world told at the beginning
     :param language: of its language policy; ``off`` is none
-    :param strict: whether an answer in another language is a failure
     """
     outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
     all_notes = tuple(notes)
@@ -130,7 +126,12 @@ def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tu
             # Calls of a run that has not ended may still be without a result.
             pairs = zip(sent, contents, strict=False)
             calls = tuple(
-                _observed_call(plan, call, result, results[turn, call.id]) for call, result in pairs
+                ObservedCall(
+                    *(plan.tools.inner(call.name), call.arguments),
+                    *_result_of(results[turn, call.id]),
+                    result,
+                )
+                for call, result in pairs
             )
         elif reply.problem != "EMPTY_RESPONSE":
             text = next(texts, "")
@@ -147,11 +148,6 @@ def _calling(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], li
         elif isinstance(message, ToolMessage):
             found[-1][1].append(message.content)
     return found
-
-
-def _observed_call(plan: Plan, call: SentCall, result: str, note: _Result) -> ObservedCall:
-    ok, codes = _result_of(note)
-    return ObservedCall(plan.tools.inner(call.name), call.arguments, ok, codes, result)
 
 
 def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:

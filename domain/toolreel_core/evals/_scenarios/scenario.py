@@ -87,7 +87,6 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
     'Done.'
 
     :param messages: the conversation so far, as a request tells it
-    :param model: the name that the body gives
     """
     place = sum(message.get("role") == "assistant" for message in messages)
     line = said.lines[min(place, len(said.lines) - 1)]

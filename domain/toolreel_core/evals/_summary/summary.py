@@ -148,8 +148,6 @@ def summarise(
 
     :param records: one of each run, in any order
     :param order: the cells of the plan, in its order; what it does not ask for comes after, by name
-    :param controls: the names of the scenarios that are controls
-    :param planned_runs: how many runs the plan asks for
     """
     places = {cell: place for place, cell in enumerate(order)}
     gathered: dict[Cell, _Gathered] = {}

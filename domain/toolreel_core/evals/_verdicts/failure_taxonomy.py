@@ -123,7 +123,6 @@ def alias_of(name: str, status: int | None = None) -> str:
     >>> alias_of("transport.status", 418), alias_of("wire.history_refused", 400), alias_of("")
     ('HTTP_418', 'HTTP_400', '')
 
-    :param status: of the error response, where there was one
     """
     if not name:
         return ""
