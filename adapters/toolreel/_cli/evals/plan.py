@@ -22,7 +22,7 @@ _DISCORDANCE = 0.1
 """The share of tasks on which exactly one of two strategies is taken to pass."""
 _LONG = 4
 _SHOWN = 12
-"""Hexadecimal digits of a digest that people are shown."""
+"""Hexadecimal digits of a digest that are printed."""
 
 
 @click.command("plan", epilog=EPILOG, short_help="Show what an evaluation would run, and what it would cost.")

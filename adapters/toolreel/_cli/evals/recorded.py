@@ -262,7 +262,7 @@ def whatif_command(  # noqa: PLR0913, PLR0917 - options of a command
 def _followed(
     results: Results, plan: EvalPlan, recorded: str, target: Path, runs: tuple[WhatIf, ...]
 ) -> tuple[tuple[WhatIf, ...], bool]:
-    """The runs once the network was asked for what the recordings do not answer, and whether all ended."""
+    """The runs with verdicts from the network where recordings end, and whether all ended."""
     connection = replace(connect(plan), before_network=recorded_answers_first(results, recorded))
     progress = EvaluationProgress(plan.count, lines=False)
     with closing(connection), progress.watching() as stop:

@@ -64,7 +64,7 @@ class EvaluationProgress:
             self._task = self._bar.add_task("", total=total)
 
     def found(self, found: ExistingRuns, /) -> None:
-        """Say what there is already."""
+        """Print how many runs exist already."""
         self._before = len(found.ended)
         if found.ended or found.void or found.others:
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
@@ -74,7 +74,7 @@ class EvaluationProgress:
         self._show()
 
     def ended(self, record: Record, /) -> None:
-        """Count a run, and say how it went."""
+        """Count a run, and print its result."""
         self._results[record.verdict.result] += 1
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
@@ -108,7 +108,7 @@ class EvaluationProgress:
 
     @property
     def status_text(self) -> str:
-        """How far it is, in one line."""
+        """Counts, rate and remaining time in one line."""
         made = self._results.total()
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
         left = self._total - self._before - made
@@ -140,7 +140,7 @@ def _style(record: Record) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """A duration as people say it.
+    """A duration in words.
 
     >>> _duration(50), _duration(700), _duration(20_000)
     ('50 s', '12 min', '5.6 h')
@@ -152,9 +152,9 @@ def _duration(seconds: float) -> str:
 
 _EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
 _SHOWN = 3
-"""Failures that are told one by one."""
+"""Failures that are listed."""
 _KEY = 12
-"""Hexadecimal digits of a key that tell a run from the others."""
+"""Hexadecimal digits of a key that identify a run."""
 
 
 @click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 import click
 
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, EPILOG, json_option, reporting, say
-from toolreel.evals._report.selection import TRANSCRIPTS
+from toolreel.evals._report.transcripts import TRANSCRIPTS
 from toolreel.evals._store.results import write_atomically
-from toolreel.evals._tables.junit import Case, as_junit
 from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._statistics.gates import GateResult, overall_standing
+
+if TYPE_CHECKING:
+    from toolreel.evals._tables.junit import Case  # imports SciPy, which --help does not need
 
 _GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
@@ -66,11 +68,13 @@ def write_files(
     if markdown:
         write_atomically(markdown, as_markdown(title, lines, tables))
     if junit:
+        from toolreel.evals._tables.junit import as_junit
+
         write_atomically(junit, as_junit(suites))
 
 
 def judged_trees(results: Iterable[GateResult]) -> list[Json]:
-    """What the gates say."""
+    """The results of the gates."""
     return [{"standing": one.standing, "sentence": one.sentence} for one in results]
 
 

@@ -40,9 +40,9 @@ class Replayed:
     record: Record
     """As it stands in the journal."""
     now: Record | None = None
-    """What its cassette comes to; ``None`` if it could not be replayed."""
+    """Its record as replayed now; ``None`` if it could not be replayed."""
     drift: str = ""
-    """Why it could not, or what is another now; empty: nothing is."""
+    """Why it could not, or what differs now; empty if nothing does."""
 
 
 def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
@@ -101,7 +101,7 @@ def _timed(record: Record, measured: Record) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """One attempt, made again."""
+    """One attempt, replayed."""
 
     run: Run
     evidence: Evidence

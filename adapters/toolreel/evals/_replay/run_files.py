@@ -103,7 +103,7 @@ def _run_tree(
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said in the last attempt of a run."""
+    """The messages of the last attempt of a run."""
 
     history: tuple[Tree, ...]
     """All messages, as they go over the wire."""

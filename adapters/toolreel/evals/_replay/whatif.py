@@ -64,7 +64,7 @@ class RecordedAnswers(httpx.BaseTransport):
         """Where the recording ended to be of use, once it has."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The recorded answer, or that of whoever answers beyond the recording.
+        """The recorded answer, or that of the transport behind the recording.
 
         :raises Diverged: if nobody does
         """
@@ -104,7 +104,7 @@ class WhatIfRun:
     """How far recorded answers carry a run."""
 
     record: Record | None
-    """What the run came to; ``None`` if it asked for something else."""
+    """The record of the run; ``None`` if it diverged."""
     diverged: Divergence | None = None
     turn: int = 0
     """The turn in which it did."""

@@ -1,4 +1,4 @@
-"""What other strategies would make of recorded replies, told: as text, as Markdown, as JSON."""
+"""What-if results as text, Markdown and JSON."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ module           contents
 ``forest``       forest plot of the strategies and of the differences between them
 ``failures``     failure categories by strategy
 ``costs``        cost of a run against its pass rate
-``selection``    which runs get a transcript
-``transcripts``  transcripts, replayed from cassettes, and two of them side by side
+``transcripts``  transcripts, replayed from cassettes: selection, and two of them side by side
 ``svg``          SVG elements, the colours, numbers and texts for readers
 ===============  ===============================================================================
 

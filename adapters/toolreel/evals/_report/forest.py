@@ -32,7 +32,7 @@ class StrategyPair:
 
     @property
     def name(self) -> str:
-        """As one says it."""
+        """Its name in pictures and tables."""
         return f"{self.second} over {self.first}"
 
 

@@ -20,7 +20,6 @@ from toolreel.evals._report.costs import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
 from toolreel.evals._report.heat import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
-from toolreel.evals._report.selection import TRANSCRIPTS, Selection, select_runs
 from toolreel.evals._report.svg import (
     RESULTS,
     Drawing,
@@ -32,7 +31,15 @@ from toolreel.evals._report.svg import (
     truncated,
     visible,
 )
-from toolreel.evals._report.transcripts import SideBySide, Transcript, side_by_side, transcript_of
+from toolreel.evals._report.transcripts import (
+    TRANSCRIPTS,
+    Selection,
+    SideBySide,
+    Transcript,
+    select_runs,
+    side_by_side,
+    transcript_of,
+)
 from toolreel.evals._store.plans import plan_of_header, strategy_differences
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import summary_of
@@ -45,7 +52,7 @@ from toolreel_core.evals._summary.totals import ResultCounts, Usage
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
-    """What an evaluation came to, in the forms that a report shows."""
+    """All figures of a report."""
 
     results: Results
     plan: EvalPlan
@@ -231,7 +238,7 @@ def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
 
 
 def _transcripts(found: ReportContent, chosen: Selection) -> dict[str, Transcript]:
-    """The chosen runs by their keys, one made again after the other."""
+    """Transcripts of the selected runs by key."""
     keys = {entry.key for entry in chosen.entries}
     records = (record for record in found.results.records() if record.key in keys)
     return {record.key: transcript_of(record, found.plan, found.results.path) for record in records}

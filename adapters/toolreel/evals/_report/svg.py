@@ -68,7 +68,7 @@ def visible(text: str) -> str:
 
 
 def truncated(text: str, longest: int = LONGEST) -> str:
-    """The same, cut where it is too long to be read; says how much is left out.
+    """The same, truncated, with the number of omitted characters.
 
     >>> truncated("abcdef", 4)
     'abcd … 2 more characters are in the cassette'

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from toolreel.evals._statistics.stopping import Decided  # needs SciPy
 
 STOPPED: Final = "stopped.json"
-"""The file that tells which cells were stopped, and why."""
+"""The file that lists the stopped cells with reasons."""
 
 _VALID: Final = frozenset({"pass", "pass_unexercised", "fail"})
 

@@ -53,7 +53,7 @@ class Connection:
     pause: Callable[[float], None] = time.sleep
     """Waits that many seconds before a run is tried again."""
     before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
-    """What stands before the network for one run, such as answers that it need not be asked for."""
+    """Wraps the network for one run, such as with recorded answers."""
 
     def transport(self, job: Job) -> httpx.BaseTransport:
         """The transport of one run."""
@@ -88,7 +88,7 @@ class RunRecorder:
 
     @contextmanager
     def context(self, job: Job, name: str) -> Generator[tuple[RunContext, Callable[[], str]]]:
-        """The world for one run, and what saves its recording and says where that is.
+        """The context of one run, and a function that saves its recording and returns the path.
 
         :param name: the path of the cassette, relative to the folder
         """

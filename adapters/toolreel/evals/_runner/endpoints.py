@@ -205,7 +205,7 @@ class ScriptedEndpoint:
         self._scenario = scenario
 
     def send(self, effect: SendRequest) -> ReplyReceived:
-        """What the script says next."""
+        """Answer with the script's next reply."""
         # A request is an object with messages, whatever else it has.
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
         reply = reply_of(self._kind, self._scenario, body["messages"])

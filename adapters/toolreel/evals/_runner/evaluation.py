@@ -35,7 +35,7 @@ class Spent:
     tokens: int = 0
     """Of prompts and completions, as far as the provider counted them."""
     cost: float = 0.0
-    """In the provider's currency: what it told, or what the plan's prices come to."""
+    """In the provider's currency: as reported, or else by the plan's prices."""
 
     def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
         """With one more run."""
@@ -75,14 +75,14 @@ class ExistingRuns:
     """Runs of a plan that a directory already has."""
 
     ended: frozenset[str] = frozenset()
-    """Keys of the runs that need not be made again."""
+    """Keys of the runs that need not be repeated."""
     void: int = 0
-    """Runs that the provider or a budget ended; they are made again."""
+    """Runs that the provider or a budget ended; they are repeated."""
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
     results: Mapping[str, Result] = field(default_factory=dict)
-    """What the runs came to that have ended, by key."""
+    """Results of the finished runs, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class EvaluationOutcome:
     void: int
     """Runs that were made, and that the provider or a budget ended."""
     stopped: str = ""
-    """Why some were not made; empty: somebody wanted it so, or all were."""
+    """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
     spared: int = 0
-    """Runs of the plan that its adaptive rule does without; neither asked for nor left."""
+    """Runs of the plan that its adaptive rule does not need; not counted as left."""
 
     @property
     def complete(self) -> bool:

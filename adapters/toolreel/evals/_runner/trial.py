@@ -141,7 +141,7 @@ def _attempt(job: Job, context: RunContext) -> _Try:
 
 
 def _record(job: Job, attempts: Sequence[_Try]) -> Record:
-    """The record, which tells of the last attempt."""
+    """The record; all but its attempts is about the last one."""
     sample, last = job.sample, attempts[-1]
     language = sample.cell.language
     tally, configuration = last.run.state.tally, job.configuration.text

@@ -40,13 +40,13 @@ _NO_FLAGS: Final[Mapping[_Place, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """What one source says, and how a place in it is called."""
+    """The options of one source, and names for places in it."""
 
     tree: Tree
     called: Callable[[_Place], str]
 
     def has(self, place: _Place) -> bool:
-        """Whether it says anything there."""
+        """Whether it has a value at the place."""
         tree: object = self.tree
         for key in place:
             if not isinstance(tree, Mapping) or key not in tree:
@@ -105,7 +105,7 @@ def _check_rules(options: Options) -> None:
 
 
 def _found(key: str, find: Callable[[], _Built]) -> _Built:
-    """What is found; a complaint says which words it is about."""
+    """The result of ``find``; an error names the option."""
     try:
         return find()
     except ConfigError as error:
@@ -132,7 +132,7 @@ def _checked(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
-    """What is built; a complaint says which of the layers it is about, the uppermost that says anything."""
+    """The result of ``build``; an error names the uppermost layer with a value at the place."""
     try:
         return build()
     except PlaceError as error:
@@ -144,7 +144,7 @@ def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
 
 
 def _nearest(names: Mapping[_Place, str], place: _Place) -> str:
-    """What says a place, or else the table around it."""
+    """The name of a place, or else of the table around it."""
     for length in range(len(place), 0, -1):
         if place[:length] in names:
             return names[place[:length]]

@@ -41,7 +41,7 @@ class Header:
     """What an evaluation was begun with."""
 
     plan: Tree
-    """The plan, as :meth:`~toolreel_core.evals._plan.eval_plan.EvalPlan.tree` tells it."""
+    """The plan, in the form of :meth:`~toolreel_core.evals._plan.eval_plan.EvalPlan.tree`."""
     created: str = ""
     """When, as ``2026-11-22T08:30:00Z``."""
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -92,7 +92,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that a comparison says."""
+    """The comparison of two sides."""
 
     first: Side
     second: Side
@@ -102,7 +102,7 @@ class Comparison:
     """That of all tool runs first."""
     changes: tuple[Change, ...]
     taxonomy: Mapping[str, tuple[int, int]]
-    """How often each category stands for a run of a task that both have run."""
+    """Number of runs by failure category, of tasks that both have run."""
 
     @property
     def whole(self) -> Row:
@@ -258,7 +258,7 @@ class EvaluationSide:
 
 
 def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:
-    """The two sides that somebody has named.
+    """Read the two sides of a comparison.
 
     :param others: another directory; or, with an axis, two values on it
     :raises ResultsError: if a directory has no evaluation

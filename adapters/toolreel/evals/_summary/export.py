@@ -149,7 +149,7 @@ def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
 
 
 def summary_of(results: Results, plan: EvalPlan) -> Summary:
-    """What the runs of an evaluation come to.
+    """The summary of an evaluation.
 
     Runs that its rule for stopping early has spared are not missing.
     """
@@ -176,7 +176,7 @@ def write_summaries(results: Results, plan: EvalPlan) -> Summary:
 
 
 def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json]:
-    """What was asked for, by the reference's names and in its order."""
+    """The options of the evaluation, by the reference's names and in its order."""
     options, endpoint = plan.options, plan.endpoint
     profiles = dict.fromkeys(profile for _, profile in plan.pairs)
     return {

@@ -87,7 +87,7 @@ def over_clusters(cells: Sequence[CellSummary]) -> Clustered | None:
 
 
 def categories_of(cells: Iterable[CellSummary]) -> Mapping[str, int]:
-    """How often each category stands for a run, by its name."""
+    """Number of runs by failure category."""
     found = sum((Counter(cell.categories) for cell in cells), start=Counter[str]())
     return dict(sorted(found.items()))
 
@@ -98,7 +98,7 @@ _TOO_FEW = 6
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a summary comes to."""
+    """All figures of a summary."""
 
     trials: int
     whole: Total
@@ -108,7 +108,7 @@ class Findings:
     strategy_ties: TiesFound
     model_ties: TiesFound
     taxonomy: Mapping[str, Mapping[str, int]]
-    """By strategy, how often each category stands for a run, those of controls included."""
+    """Number of runs by strategy and failure category, controls included."""
     stops: Mapping[Cell, Stopped]
     """Cells that need no more trials by the plan's rule."""
     notes: tuple[str, ...]
@@ -116,7 +116,7 @@ class Findings:
 
 
 def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
-    """Work out what a summary comes to."""
+    """Compute the figures of a summary."""
     by_strategy = _grouped(summary.cells, lambda cell: cell.cell.strategy)
     by_model = _grouped(summary.cells, _candidate(summary))
     return Findings(

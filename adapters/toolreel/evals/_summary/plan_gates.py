@@ -39,7 +39,7 @@ def gates_of(plan: EvalPlan) -> tuple[Gate, ...]:
 
 
 def check_gates(gates: Sequence[Gate], summary: Summary, plan: EvalPlan) -> tuple[GateResult, ...]:
-    """What comes of each gate.
+    """Check each gate.
 
     :raises ConfigError: if a gate is about what the plan does not have
     """

@@ -86,7 +86,7 @@ def match_cases(comparison: Comparison) -> tuple[Case, ...]:
 
 
 def gate_cases(results: Iterable[GateResult]) -> tuple[Case, ...]:
-    """The gates; one that is undecided is in error, since nobody knows."""
+    """The gates; an undecided one is an error."""
     standings: dict[str, Standing] = {"passed": "passed", "failed": "failure", "undecided": "error"}
     return tuple(
         Case("gates", _gate_name(one.gate), standings[one.standing], one.sentence) for one in results

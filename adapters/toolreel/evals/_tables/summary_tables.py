@@ -21,7 +21,7 @@ _TASK_HEAD = (
 
 
 def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
-    """What was asked for, and how all of it went; the last line names the directory."""
+    """Options and totals of the evaluation; the last line names the directory."""
     tasks, counts = summary.tasks, summary.counts()
     tools, controls = summary.counts(control=False), summary.counts(control=True)
     how = f"runs={counts.runs}, ok={counts.ok}, fail={counts.failed}"
@@ -50,7 +50,7 @@ def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...
 
 
 def gate_table(results: Iterable[GateResult]) -> TextTable:
-    """What the gates say."""
+    """The results of the gates."""
     return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
 
 

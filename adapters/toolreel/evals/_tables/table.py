@@ -23,7 +23,7 @@ _USUAL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """One table, with what has to be said about it."""
+    """One table with notes."""
 
     title: str
     head: tuple[str, ...]

@@ -77,7 +77,7 @@ class _Variable:
     """Where its value goes in the shape of a plan file."""
     reader: _Reader
     blank: bool = False
-    """Whether an empty value says something: no filter."""
+    """Whether an empty value counts: it removes a filter."""
 
 
 _PREFIX: Final = "OPENROUTER_"
@@ -159,7 +159,7 @@ def environment(environ: Mapping[str, str]) -> Tree:
 
 
 def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:
-    """What the switches of the reference that stand for words come to."""
+    """The options of the reference's switches that expand to words."""
     found: dict[str, Json] = {}
     preset = environ.get(f"{_PREFIX}EVAL_PRESET", "").strip()
     if preset or _on(environ, "FULL"):

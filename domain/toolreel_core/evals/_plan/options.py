@@ -221,7 +221,7 @@ class Options:
     jobs: int = 1
     """Runs at the same time."""
     verbosity: int = 1
-    """0 is quiet, 1 tells of events, 2 of their details."""
+    """0: quiet, 1: events, 2: details."""
     tool_use_mode: ToolUseMode = "enforced"
     tool_failure_policy: ToolFailurePolicy = "fatal"
     fallback_retries: int = 0

@@ -125,7 +125,7 @@ class Layers:
     presets: Presets
     """The catalogue."""
     provider: str
-    """The provider's name; empty: nobody says, so nothing is known of it."""
+    """The provider's name; empty if unknown."""
     harness: Preset = field(default_factory=Preset)
     """What the evaluation asks for, whatever the strategy: modes, policies, overrides of the body."""
     sampling: JsonText = NOTHING

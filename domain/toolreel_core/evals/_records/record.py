@@ -63,7 +63,7 @@ class Record:
     version: int
     """Of the scenario."""
     configuration: JsonText
-    """The effective configuration, whole, as :mod:`toolreel_core.evals._plan.configuration` tells it."""
+    """The effective configuration, whole, in the form of :attr:`Configuration.text`."""
     digest: str
     """Of the effective configuration."""
     tools_sent: bool

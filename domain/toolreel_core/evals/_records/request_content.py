@@ -183,15 +183,15 @@ class WhatIf:
     strategy: str
     """The other one."""
     was: Verdict | None = None
-    """About the recorded run, by today's oracles."""
+    """Of the recorded run, by the present checks."""
     now: Verdict | None = None
-    """About the run under the other strategy; ``None`` if it has not come to an end."""
+    """Of the run under the other strategy; ``None`` if it did not finish."""
     diverged: Divergence | None = None
-    """Where the recorded replies ended to be of use."""
+    """The first request that the recording does not answer."""
     turn: int = 0
-    """The turn of the other run in which they did; 0: they did not."""
+    """The turn of that request; 0 if there is none."""
     why: str = ""
-    """Why nothing can be said, where that is neither of the two verdicts."""
+    """Why it is undecided, if neither of the two verdicts is the reason."""
 
     @property
     def fate(self) -> Fate:

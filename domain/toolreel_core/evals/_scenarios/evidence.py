@@ -25,7 +25,7 @@ from toolreel_core.evals._worlds.world import World
 
 @dataclass(frozen=True, slots=True)
 class ObservedCall:
-    """A tool call that the loop heard, and its result."""
+    """A tool call of a run, and its result."""
 
     name: str
     """As the model wrote it, or the tool's inner name where it means one."""
@@ -58,9 +58,9 @@ class Evidence:
     world: World
     """As the run left it."""
     begun: Json
-    """What :meth:`World.contents` said at the beginning."""
+    """The contents of the world at the beginning."""
     tools_sent: bool
-    """Whether the model was told of tools at all."""
+    """Whether the requests listed any tools."""
     language: str = ""
     """The language that the answer had to be in; empty: whichever."""
     strict: bool = False
@@ -89,7 +89,7 @@ def evidence_of(
     language: str = "",
     strict: bool = False,
 ) -> Evidence:
-    """What a run came to.
+    """The evidence of a run.
 
     :param state: its last; one that has not ended counts as cancelled
     :param language: of its language policy; ``off`` is none

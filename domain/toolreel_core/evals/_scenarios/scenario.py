@@ -42,7 +42,7 @@ Line: TypeAlias = str | tuple[ScriptedCall, ...]
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a model says, reply by reply; the last one is repeated for as long as it is asked."""
+    """The replies of a scripted model, in order; the last one is repeated."""
 
     lines: tuple[Line, ...]
 
@@ -202,5 +202,5 @@ class Scenario:
 
     @property
     def control(self) -> bool:
-        """Whether it is a plain conversation, which tells about a model but not about its tools."""
+        """Whether it is a plain conversation without tools."""
         return self.name in _CONTROLS

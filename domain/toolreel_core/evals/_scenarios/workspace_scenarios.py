@@ -109,7 +109,7 @@ def _failed_patch(seen: Evidence) -> str:
 
 
 def _several_calls(scenario: str) -> Preset:
-    """Several calls in a reply are asked for, and heard, whatever a strategy would rather have."""
+    """Request and accept several calls in a reply, whatever the strategy."""
     return Preset.of(
         scenario,
         {"config": {"max_tool_calls_per_turn": "off"}, "request_overrides": {"parallel_tool_calls": True}},

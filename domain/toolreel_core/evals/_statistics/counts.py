@@ -159,7 +159,7 @@ class Pairs:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[bool, bool]]) -> Pairs:
-        """The table of pairs of which each says whether the first and whether the second passed.
+        """The table of pairs (first passed, second passed).
 
         >>> Pairs.of([(True, True), (False, True), (False, True)])
         Pairs(both=1, lost=0, gained=2, neither=0)

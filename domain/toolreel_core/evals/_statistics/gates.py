@@ -190,7 +190,7 @@ def check_gate(gate: Gate, measured: Measurements) -> GateResult:
 
 
 def overall_standing(results: Iterable[GateResult]) -> Standing:
-    """What all gates together come to: failed if one failed, else undecided if one is.
+    """The standing of all gates: failed if one failed, else undecided if one is.
 
     >>> overall_standing([])
     'passed'

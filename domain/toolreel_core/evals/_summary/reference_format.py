@@ -72,7 +72,7 @@ class Axes:
 
 
 def label(task: TaskSummary, axes: Axes) -> str:
-    """What a task is called: its model, and what else tells it from the others."""
+    """The label of a task: its model, and the axes that vary."""
     cell = task.cell
     parts = [cell.model]
     parts += [cell.profile] if axes.profiles else []

@@ -28,7 +28,7 @@ class RunEntry:
     reason: str
     """The first reason; empty for a pass."""
     hint: str
-    """What a router said about the error."""
+    """A router's hint about the error."""
     status: int | None
     ms: int
     """Of all attempts."""
@@ -73,7 +73,7 @@ class CellSummary:
 
     @property
     def categories(self) -> Mapping[str, int]:
-        """How often each category stands for a run, by its name."""
+        """Number of runs by failure category."""
         found = Counter(entry.category for entry in self.entries if entry.category)
         return dict(sorted(found.items()))
 

@@ -102,9 +102,9 @@ class Usage:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     nanos: int = 0
-    """Billionths of the provider's currency, as far as it told the cost."""
+    """Known cost in billionths of the provider's currency."""
     unpriced: int = 0
-    """Requests that were answered, and whose cost it did not tell."""
+    """Answered requests without a reported cost."""
 
     @property
     def cost(self) -> float | None:

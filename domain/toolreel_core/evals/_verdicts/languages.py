@@ -90,7 +90,7 @@ def select_languages(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def completion_word(language: str) -> str:
-    """What a run says in that language when it is done."""
+    """The final text of a finished task in that language."""
     return _WORDS.get(language, _DONE)
 
 
@@ -104,7 +104,7 @@ def localised(text: str, language: str) -> str:
 
 
 def policy_text(language: str) -> str:
-    """What the system message says about the language."""
+    """The instruction about the language in the system message."""
     return (
         f"Language: write every answer to the user in {language}. Names of tools, arguments, paths and values"
         " are no prose; leave them as they are."
@@ -151,6 +151,6 @@ def shape(text: str, language: str) -> Shape:
 
 
 def _by(*rules: tuple[bool, Shape]) -> Shape:
-    """What the first rule says that applies."""
+    """The shape of the first rule that applies."""
     found: list[Shape] = [shape for applies, shape in rules if applies]
     return found[0] if found else "unknown"

@@ -34,7 +34,7 @@ class Mishaps:
     cut_reads: tuple[int, ...] = ()
     """Reads of which only the first half arrives."""
     huge_reads: tuple[int, ...] = ()
-    """Reads that bring :attr:`huge_bytes` of what nobody asked for."""
+    """Reads that also return :attr:`huge_bytes` of unrequested data."""
     huge_bytes: int = 50_000
 
 
@@ -153,7 +153,7 @@ def _pointers(select: Json) -> tuple[str, ...] | str:
 
 
 def _forbidden(operations: Json) -> str:
-    """Why the tool does not allow what is asked for; empty if it does."""
+    """Why the tool rejects the operations; empty if it accepts them."""
     items = _items(operations)
     if not items:
         return "ops must be a list of at least one operation."
