@@ -17,8 +17,7 @@ from toolreel.presets._catalogues import shipped
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._records.record import Record
-from toolreel_core.evals._scenarios.catalogue import select_scenarios
-from toolreel_core.evals._scenarios.scripted_models import reply_of
+from toolreel_core.evals._scenarios.catalogue import reply_of, select_scenarios
 
 __all__ = ["HOSTILE", "evaluated", "scripted"]
 

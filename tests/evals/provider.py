@@ -17,9 +17,8 @@ from typing import Any, Final, TypeAlias
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._scenarios.catalogue import SCENARIOS
-from toolreel_core.evals._scenarios.scripted_models import reply_of
-from toolreel_core.evals._scenarios.scripts import Kind
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of
+from toolreel_core.evals._scenarios.scenario import Kind
 
 __all__ = ["Provider", "provider"]
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.evals.trying import plan_of
 from toolreel._driver.clocks import InstantClock
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.evaluation import jobs_of
-from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import RunContext, run_job
 from toolreel.testing._scripted import calling
 from toolreel_core._jsontext.canonical import Json, canonical
@@ -19,7 +19,7 @@ from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._worlds.workspace_tools import FACTS_COMMIT
+from toolreel_core.evals._worlds.workspace import FACTS_COMMIT
 
 ARGUMENTS: Final[Mapping[str, Json]] = {
     "workspace_id": "w",

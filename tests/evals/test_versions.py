@@ -18,13 +18,11 @@ from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
 from toolreel._errors import ResultsError
 from toolreel._journal.migrations import Versions
-from toolreel.evals._store.files import HEADERS, read_header, schema_of
 from toolreel.evals._store.plans import plan_of_header
-from toolreel.evals._store.results import RECORDS, Results
+from toolreel.evals._store.results import HEADERS, RECORDS, Results, read_header, schema_of
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Tree
-from toolreel_core.evals._records.json_lines import record_line, record_of
-from toolreel_core.evals._records.record import VERSION
+from toolreel_core.evals._records.record import VERSION, record_line, record_of
 
 FROZEN: Final = Path(__file__).parents[1] / "versions"
 DIGESTS: Final = {

@@ -118,7 +118,7 @@ def echo(habit: Habit, place: int, name: str, arguments: dict[str, Any]) -> dict
         written = json.dumps(dict(reversed([*arguments.items()])), ensure_ascii=False)
     elif habit.echo == "object":
         written = arguments
-    again = {"id": f"call_{place}", "function": {"name": name, "arguments": written}}
+    again: dict[str, Any] = {"id": f"call_{place}", "function": {"name": name, "arguments": written}}
     if habit.echo != "no index" and habit.index != "none":
         again["index"] = place if habit.index == "own" else 0
     return {**again, "index": place + 1} if habit.echo == "next index" else again

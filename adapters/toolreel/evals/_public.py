@@ -1,23 +1,16 @@
 """The public names of ``toolreel.evals``."""
 
 from toolreel.evals._replay.promote import Promoted, promote
-from toolreel.evals._replay.replay import Replayed, replays
-from toolreel.evals._replay.rescore import rescored
-from toolreel.evals._report.content import ReportContent, report_content
-from toolreel.evals._report.page import report_page
-from toolreel.evals._report.pictures import report_pictures
-from toolreel.evals._runner.cassettes import Connection
-from toolreel.evals._runner.connection import connect, new_header
+from toolreel.evals._replay.replay import Replayed, replays, rescored
+from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
+from toolreel.evals._runner.connection import Connection, connect, new_header
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, Watcher, evaluate
-from toolreel.evals._store.files import Header
-from toolreel.evals._store.plan_file import planned
-from toolreel.evals._store.plans import plan_of_header
-from toolreel.evals._store.results import Results
-from toolreel.evals._summary.comparison import Comparison, Side, compare
+from toolreel.evals._store.plans import plan_of_header, planned
+from toolreel.evals._store.results import Header, Results
+from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
 from toolreel.evals._summary.export import summary_of, write_summaries
 from toolreel.evals._summary.figures import Findings, findings_of
 from toolreel.evals._summary.plan_gates import check_gates, gates_of
-from toolreel.evals._summary.sides import EvaluationSide, read_sides
 
 __all__ = [
     "Comparison",

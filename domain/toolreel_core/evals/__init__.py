@@ -41,15 +41,11 @@ gate
     A condition that the results have to meet, declared in the plan before the first run.
 """
 
-from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.cost_estimate import AssumedRun, Estimate, estimate_cost
-from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price
-from toolreel_core.evals._plan.eval_plan import EvalPlan, Task
-from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
+from toolreel_core.evals._plan.eval_plan import AssumedRun, Estimate, EvalPlan, Task, estimate_cost
+from toolreel_core.evals._plan.options import Budget, Endpoint, Options, Price
 from toolreel_core.evals._plan.strategies import STRATEGIES, Strategy
-from toolreel_core.evals._records.json_lines import record_line, record_of
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest
+from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line, record_of
 from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS, scenario, select_scenarios
 from toolreel_core.evals._scenarios.checks import (
     argument_omitted,
@@ -65,14 +61,25 @@ from toolreel_core.evals._scenarios.checks import (
     world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
-from toolreel_core.evals._scenarios.scripts import ScenarioScripts, Script, call, script, scripted_reply
+from toolreel_core.evals._scenarios.scenario import (
+    Check,
+    Scenario,
+    ScenarioScripts,
+    Script,
+    Setting,
+    call,
+    script,
+    scripted_reply,
+)
 from toolreel_core.evals._statistics.counts import (
     CellMean,
     Count,
+    Interval,
     Pairs,
+    Ties,
     pass_at,
     pass_hat,
+    tied,
     total,
     total_pairs,
 )
@@ -88,12 +95,9 @@ from toolreel_core.evals._statistics.gates import (
     check_gate,
     overall_standing,
 )
-from toolreel_core.evals._statistics.intervals import Interval
 from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, PairsDecided, rule_sentence
-from toolreel_core.evals._statistics.tie_sets import Ties, tied
-from toolreel_core.evals._summary.percentiles import nearest_rank
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
-from toolreel_core.evals._summary.totals import ResultCounts, Usage
+from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
 from toolreel_core.evals._verdicts.languages import select_languages
 from toolreel_core.evals._verdicts.verdict import Verdict, judge

@@ -1,3 +1,1 @@
 """``toolreel eval``: plan, run, summarise and compare evaluations."""
-
-__all__: list[str] = []

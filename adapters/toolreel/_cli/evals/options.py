@@ -1,4 +1,4 @@
-"""The options that say what is evaluated, for all commands that have a plan."""
+"""The options of a plan, shared by all commands that take one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce, wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 import click
 
@@ -22,6 +22,7 @@ from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._settings.config import ToolFailurePolicy
 from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import SIZES
 
 _Result = TypeVar("_Result")
@@ -29,159 +30,111 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class _Flag:
-    """One option, and where what it says stands in a plan file."""
+    """One option, and the place of its value in a plan file."""
 
+    section: str
     name: str
-    place: tuple[str, ...]
     help: str
-    kind: Any = None
-    """What click makes of it."""
-    metavar: str | None = None
+    kind: Any = "NAME"
+    """Its type; a text is the metavar of an option that takes any text."""
+    to: tuple[str, ...] | None = None
+    """The place within the section, unless it is the option's own name."""
     multiple: bool = False
 
     @property
     def key(self) -> str:
         """The name of its parameter."""
-        return "plan_" + self.name.partition("/")[0].removeprefix("--").replace("-", "_")
+        return f"plan_{self._bare}"
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Its place in a plan file."""
+        return (self.section, *((self._bare,) if self.to is None else self.to))
+
+    @property
+    def _bare(self) -> str:
+        return self.name.removeprefix("--").replace("-", "_")
 
 
 _SWITCH: Final = click.BOOL
 _OBJECT: Final = "JSON"
 
 _FLAGS: Final = (
+    _Flag("eval", "--preset", f"Defaults for options that you leave out: {', '.join(SIZES)}."),
     _Flag(
-        "--preset",
-        ("eval", "preset"),
-        f"Defaults for options that you leave out: {', '.join(SIZES)}.",
-        metavar="NAME",
-    ),
-    _Flag(
+        "eval",
         "--models",
-        ("eval", "models"),
         "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
         "!WORD excludes.",
-        metavar="WORDS",
+        "WORDS",
     ),
     _Flag(
+        "eval",
         "--model",
-        ("eval", "add_models"),
         "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
-        metavar="NAME",
+        to=("add_models",),
         multiple=True,
     ),
     _Flag(
+        "eval",
         "--profiles",
-        ("eval", "profiles"),
         "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
-        metavar="WORDS",
+        "WORDS",
     ),
+    _Flag("eval", "--strategies", "Which strategies: raw, baseline, production, or your own.", "WORDS"),
+    _Flag("eval", "--scenarios", "Which scenarios: names and groups.", "WORDS"),
+    _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", "WORDS"),
+    _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
+    _Flag("eval", "--trials", "Runs of each cell.", int),
+    _Flag("eval", "--jobs", "Maximum number of concurrent runs.", int),
+    _Flag("eval", "--verbosity", "0 quiet, 1 events, 2 details.", int),
+    _Flag("eval", "--enforce-applicability", "Skip sampling profiles that do not apply to a model.", _SWITCH),
+    _Flag("eval", "--tool-use-mode", "enforced, relaxed or disabled.", "MODE"),
     _Flag(
-        "--strategies",
-        ("eval", "strategies"),
-        "Which strategies: raw, baseline, production, or your own.",
-        metavar="WORDS",
-    ),
-    _Flag("--scenarios", ("eval", "scenarios"), "Which scenarios: names and groups.", metavar="WORDS"),
-    _Flag(
-        "--languages", ("eval", "languages"), "Language policies: off, tags such as ja-JP.", metavar="WORDS"
-    ),
-    _Flag(
-        "--language-strict/--no-language-strict",
-        ("eval", "language_strict"),
-        "Fail answers in another language.",
-        _SWITCH,
-    ),
-    _Flag("--trials", ("eval", "trials"), "Runs of each cell.", int),
-    _Flag("--jobs", ("eval", "jobs"), "Maximum number of concurrent runs.", int),
-    _Flag("--verbosity", ("eval", "verbosity"), "0 quiet, 1 events, 2 details.", int),
-    _Flag(
-        "--enforce-applicability/--no-enforce-applicability",
-        ("eval", "enforce_applicability"),
-        "Skip sampling profiles that do not apply to a model.",
-        _SWITCH,
-    ),
-    _Flag("--tool-use-mode", ("eval", "tool_use_mode"), "enforced, relaxed or disabled.", metavar="MODE"),
-    _Flag(
+        "eval",
         "--tool-failure-policy",
-        ("eval", "tool_failure_policy"),
         "Whether failed tool calls fail the run.",
         click.Choice(get_args(ToolFailurePolicy)),
     ),
     _Flag(
+        "eval",
         "--fallback-retries",
-        ("eval", "fallback_retries"),
         "Above 0: in relaxed mode, go on without tools if the server refuses them.",
         int,
     ),
-    _Flag(
-        "--fix-empty-final/--no-fix-empty-final",
-        ("eval", "fix_empty_final"),
-        "Ask once more when the final text is empty.",
-        _SWITCH,
+    _Flag("eval", "--fix-empty-final", "Ask once more when the final text is empty.", _SWITCH),
+    _Flag("eval", "--tool-allowlist", "Tools that may be called.", "WORDS"),
+    _Flag("eval", "--content-tag-fallback", "Read calls from text with every model.", _SWITCH),
+    _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
+    _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
+    _Flag("eval", "--void-retries", "Retries after the provider failed.", int),
+    _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
+    _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
+    _Flag("endpoint", "--api-prefix", "Appended to a URL without a version.", "PATH"),
+    _Flag("endpoint", "--api-key-env", "The variable that holds the API key.", "VAR"),
+    _Flag("endpoint", "--provider", "The provider whose presets apply."),
+    _Flag("endpoint", "--timeout", "Seconds for a whole exchange; 0: no limit.", float),
+    _Flag("endpoint", "--open-timeout", "Seconds until the connection is open.", float),
+    _Flag("endpoint", "--read-timeout", "Seconds until the next bytes arrive.", float),
+    _Flag("sampling", "--sampling-json", "Options that override every profile.", _OBJECT, ()),
+    _Flag("sampling", "--temperature", "Overrides --sampling-json, like the next three.", float),
+    _Flag("sampling", "--top-p", "The same.", float),
+    _Flag("sampling", "--top-k", "The same.", int),
+    _Flag("sampling", "--min-p", "The same.", float),
+    _Flag("request_overrides", "--route", "OpenRouter: the route."),
+    _Flag("request_overrides", "--transforms", "OpenRouter: none, or a list.", "WORDS"),
+    *(
+        _Flag("request_overrides", f"--provider-{key}", f"OpenRouter: {what}.", "WORDS", ("provider", key))
+        for key, what in (
+            ("only", "only these providers"),
+            ("order", "providers in this order"),
+            ("ignore", "none of these providers"),
+        )
     ),
-    _Flag("--tool-allowlist", ("eval", "tool_allowlist"), "Tools that may be called.", metavar="WORDS"),
-    _Flag(
-        "--content-tag-fallback/--no-content-tag-fallback",
-        ("eval", "content_tag_fallback"),
-        "Read calls from text with every model.",
-        _SWITCH,
-    ),
-    _Flag(
-        "--fallback-matrix/--no-fallback-matrix",
-        ("eval", "fallback_matrix"),
-        "Run everything without and with reading calls from text.",
-        _SWITCH,
-    ),
-    _Flag(
-        "--empty-response-retries",
-        ("eval", "empty_response_retries"),
-        "Retries after an empty response.",
-        int,
-    ),
-    _Flag("--void-retries", ("eval", "void_retries"), "Retries after the provider failed.", int),
-    _Flag("--seeds/--no-seeds", ("eval", "seeds"), "Send a different seed with each trial.", _SWITCH),
-    _Flag("--base-url", ("endpoint", "base_url"), "An OpenAI-compatible server.", metavar="URL"),
-    _Flag("--api-prefix", ("endpoint", "api_prefix"), "Appended to a URL without a version.", metavar="PATH"),
-    _Flag(
-        "--api-key-env", ("endpoint", "api_key_env"), "The variable that holds the API key.", metavar="VAR"
-    ),
-    _Flag("--provider", ("endpoint", "provider"), "The provider whose presets apply.", metavar="NAME"),
-    _Flag("--timeout", ("endpoint", "timeout"), "Seconds for a whole exchange; 0: no limit.", float),
-    _Flag("--open-timeout", ("endpoint", "open_timeout"), "Seconds until the connection is open.", float),
-    _Flag("--read-timeout", ("endpoint", "read_timeout"), "Seconds until the next bytes arrive.", float),
-    _Flag("--sampling-json", ("sampling",), "Options that override every profile.", metavar=_OBJECT),
-    _Flag(
-        "--temperature", ("sampling", "temperature"), "Overrides --sampling-json, like the next three.", float
-    ),
-    _Flag("--top-p", ("sampling", "top_p"), "The same.", float),
-    _Flag("--top-k", ("sampling", "top_k"), "The same.", int),
-    _Flag("--min-p", ("sampling", "min_p"), "The same.", float),
-    _Flag("--route", ("request_overrides", "route"), "OpenRouter: the route.", metavar="NAME"),
-    _Flag(
-        "--transforms", ("request_overrides", "transforms"), "OpenRouter: none, or a list.", metavar="WORDS"
-    ),
-    _Flag(
-        "--provider-only",
-        ("request_overrides", "provider", "only"),
-        "OpenRouter: only these providers.",
-        metavar="WORDS",
-    ),
-    _Flag(
-        "--provider-order",
-        ("request_overrides", "provider", "order"),
-        "OpenRouter: providers in this order.",
-        metavar="WORDS",
-    ),
-    _Flag(
-        "--provider-ignore",
-        ("request_overrides", "provider", "ignore"),
-        "OpenRouter: none of these providers.",
-        metavar="WORDS",
-    ),
-    _Flag("--request-overrides", ("request_overrides",), "Merged into every request body.", metavar=_OBJECT),
-    _Flag("--max-cost", ("budget", "max_cost"), "Maximum cost of all runs.", float),
-    _Flag("--max-total-tokens", ("budget", "max_tokens"), "Maximum tokens of all runs.", int),
-    _Flag("--max-minutes", ("budget", "max_minutes"), "Maximum minutes for all runs.", float),
+    _Flag("request_overrides", "--request-overrides", "Merged into every request body.", _OBJECT, ()),
+    _Flag("budget", "--max-cost", "Maximum cost of all runs.", float),
+    _Flag("budget", "--max-total-tokens", "Maximum tokens of all runs.", int, ("max_tokens",)),
+    _Flag("budget", "--max-minutes", "Maximum minutes for all runs.", float),
 )
 
 _OTHERS: Final = ("plan_path", "plan_settings", "plan_headers", "catalogues")
@@ -219,10 +172,10 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         ),
         catalogue_option,
     ]
-    done: Callable[..., _Result] = with_plan
+    decorated: Callable[..., _Result] = with_plan
     for decorate in reversed(decorators):  # so that help lists them in this order
-        done = decorate(done)
-    return done
+        decorated = decorate(decorated)
+    return decorated
 
 
 def _planned(
@@ -232,47 +185,50 @@ def _planned(
     plan_headers: tuple[str, ...],
     catalogues: tuple[Path, ...],
 ) -> EvalPlan:
-    from toolreel.evals._store.plan_file import planned
+    from toolreel.evals._store.plans import planned
 
     return planned(
         plan_path,
         reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), given)),
         environ=os.environ,
-        flags={flag.place: flag.name.partition("/")[0] for flag in _FLAGS},
+        flags={flag.place: flag.name for flag in _FLAGS},
         catalogues=catalogues,
     )
 
 
 def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    names = (flag.name, flag.key)
     if flag.kind is _SWITCH:
-        return click.option(*names, default=None, help=flag.help)
-    return click.option(
-        *names, type=flag.kind, default=None, metavar=flag.metavar, help=flag.help, multiple=flag.multiple
-    )
+        switch = f"{flag.name}/--no-{flag.name.removeprefix('--')}"
+        return click.option(switch, flag.key, default=None, help=flag.help)
+    typed = {"metavar": flag.kind} if isinstance(flag.kind, str) else {"type": flag.kind}
+    return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=flag.multiple, **typed)
 
 
 def _of_flags(given: Mapping[str, Any]) -> Tree:
     tree: Tree = {}
-    for flag in sorted(_FLAGS, key=lambda flag: flag.metavar != _OBJECT):
+    # Whole objects first, so that the options of single keys override them.
+    for flag in sorted(_FLAGS, key=lambda flag: flag.kind != _OBJECT):
         value = given[flag.key]
         if value is None or value == ():
             continue
-        tree = merged(tree, _placed(flag.place, _plain(flag, value)))
+        placed = _plain(flag, value)
+        for key in reversed(flag.place):
+            placed = {key: placed}
+        tree = merged(tree, cast("Tree", placed))
     return tree
 
 
 def _plain(flag: _Flag, value: Any) -> Json:  # noqa: ANN401 - what click hands over
     if flag.multiple:
         return [*value]
-    if flag.metavar == _OBJECT:
+    if flag.kind == _OBJECT:
         tree = read(str(value)).value_or(None)
         if not isinstance(tree, Mapping):
             raise EvalPlanError(f"{flag.name}: expected a JSON object, got {value!r}")
         return tree
-    if flag.place[0] == "request_overrides" and flag.metavar == "WORDS":
-        words = [word.strip() for word in str(value).split(",") if word.strip()]
-        return [] if flag.place[-1] == "transforms" and words == ["none"] else [*words]
+    if flag.section == "request_overrides" and flag.kind == "WORDS":
+        words = comma_separated(str(value))
+        return [] if flag.name == "--transforms" and words == ("none",) else [*words]
     plain: Json = value
     return plain
 
@@ -294,8 +250,3 @@ def _of_headers(items: tuple[str, ...]) -> Tree:
         raise EvalPlanError(f"--header {wrong[0]}: expected NAME=VALUE, for example X-Title=nightly")
     headers: Tree = {name: value for name, _, value in pairs}
     return {"endpoint": {"headers": headers}} if headers else {}
-
-
-def _placed(place: tuple[str, ...], value: Json) -> Tree:
-    first, *rest = place
-    return {first: _placed(tuple(rest), value)} if rest else {first: value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import click
 
@@ -11,23 +11,18 @@ from toolreel._cli.output.columns import show_columns
 from toolreel._cli.output.console import labelled, out, printable
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._errors import MissingExtra
-from toolreel.evals._store.plans import (
-    StrategyDifference,
-    configuration_under,
-    strategy_differences,
-)
+from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences
 from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change
-from toolreel_core.evals._plan.cost_estimate import CONTROL_RUN, TOOL_RUN, Estimate, estimate_cost
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost
 from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
 
 _DISCORDANCE = 0.1
 """The share of tasks on which exactly one of two strategies is taken to pass."""
 _LONG = 4
 _SHOWN = 12
-"""Hexadecimal digits of a digest that people are shown."""
+"""Hexadecimal digits of a digest that are printed."""
 
 
 @click.command("plan", epilog=EPILOG, short_help="Show what an evaluation would run, and what it would cost.")
@@ -106,8 +101,10 @@ def _show_difference(difference: StrategyDifference, plan: EvalPlan) -> None:
 
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
+    minutes = estimate.minutes
+    time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
-    labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {_time(estimate.minutes)}")
+    labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
     labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
     labelled(out, "cost", _cost(estimate, len(plan.models)))
     caps = [f"{key} {value:g}" for key, value in _caps(plan)]
@@ -118,14 +115,9 @@ def _show_rules(plan: EvalPlan) -> None:
     """The gates, and the rule by which cells stop early, as they stand before the first run."""
     gates, adaptive = parse(plan.options.gates), parse(plan.options.adaptive)
     for gate in gates if isinstance(gates, list) else []:
-        labelled(out, "gate", _words(gate))
+        labelled(out, "gate", ", ".join(f"{key} {value}" for key, value in Table.of(gate).values.items()))
     if adaptive:
         labelled(out, "adaptive", rule_sentence(rule_from(Table.of(adaptive, "adaptive"))))
-
-
-def _words(tree: Json) -> str:
-    pairs = tree.items() if isinstance(tree, Mapping) else ()
-    return ", ".join(f"{key} {value}" for key, value in pairs)
 
 
 def _caps(plan: EvalPlan) -> Iterator[tuple[str, float]]:
@@ -145,17 +137,14 @@ def _cost(estimate: Estimate, models: int) -> str:
     return f"{estimate.cost:,.2f} and more: {unknown}: {', '.join(estimate.unpriced)}"
 
 
-def _time(minutes: float) -> str:
-    return f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
-
-
 def _power(plan: EvalPlan) -> str:
     """Which difference between two strategies the plan can show."""
     try:
-        from toolreel.evals._statistics.power import paired_detectable
+        from toolreel.evals._statistics.comparisons import paired_detectable
     except MissingExtra as missing:
         return f"unknown: {missing}"
-    runs = _tool_runs(plan)
+    tools = sum(not scenario.control for scenario in plan.scenarios)
+    runs = plan.count // len(plan.strategies) // len(plan.scenarios) * tools
     if not runs:
         return "no tool scenario, so nothing to compare"
     seen = paired_detectable(_DISCORDANCE, runs)
@@ -166,12 +155,6 @@ def _power(plan: EvalPlan) -> str:
         f"with {runs:,} tool runs for each strategy {points} between two of them "
         f"(paired, power 80 %, level 5 %, if they disagree on {100 * _DISCORDANCE:.0f} % of the tasks)"
     )
-
-
-def _tool_runs(plan: EvalPlan) -> int:
-    """Runs of tool scenarios for each strategy."""
-    tools = sum(not scenario.control for scenario in plan.scenarios)
-    return plan.count // len(plan.strategies) // len(plan.scenarios) * tools
 
 
 def _shown(value: JsonText | None) -> str:

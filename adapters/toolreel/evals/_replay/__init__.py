@@ -1,3 +1,1 @@
 """Replay, rescore and promote the runs of an evaluation."""
-
-__all__: list[str] = []

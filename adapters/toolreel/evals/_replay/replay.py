@@ -1,32 +1,36 @@
-"""Replay recorded runs offline and judge them with the present checks.
+"""Replay recorded runs offline, judge them with the present checks, and rescore a whole evaluation.
 
 The journal and the cassettes are all that is stored of an evaluation. Since worlds are values, everything
 else can be recomputed from them.
+
+Rescoring may change only verdicts and language checks. If a run would send other requests or end differently
+now, its conversation is not the one that was measured, and a new verdict would say nothing about that model.
+In this case nothing is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import shutil
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from toolreel._driver.performer import Ports
-from toolreel._driver.ports import Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import CassetteError
-from toolreel.evals._runner.cassettes import replay_context
-from toolreel.evals._runner.evaluation import job_of, jobs_of
-from toolreel.evals._runner.trial import Job, RunContext, run_job
-from toolreel.evals._runner.world_host import WorldHost
+from toolreel._errors import CassetteError, ResultsError
+from toolreel.evals._runner.connection import replay_context
+from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
+from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Results
-from toolreel_core._errors import ReplayMismatch
-from toolreel_core.evals._plan.cells import Sample
+from toolreel.evals._store.results import Journal, Results
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core.evals._plan.configuration import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.json_lines import record_line
-from toolreel_core.evals._records.record import Attempt, Record, SentRequest
+from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
+from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,9 @@ class Replayed:
     record: Record
     """As it stands in the journal."""
     now: Record | None = None
-    """What its cassette comes to; ``None`` if it could not be replayed."""
+    """Its record as replayed now; ``None`` if it could not be replayed."""
     drift: str = ""
-    """Why it could not, or what is another now; empty: nothing is."""
+    """Why it could not, or what differs now; empty if nothing does."""
 
 
 def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
@@ -68,20 +72,15 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
         yield Replayed(record, now, _drift(record, now))
 
 
-def replay_record(
-    job: Job, record: Record, folder: Path, base_url: str, observe: Observer | None = None
-) -> Record:
+def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Record:
     """The record that a run's cassette comes to now; times, which no replay has, are those of the record.
 
-    :param folder: the directory of the results
     :param base_url: where the run was recorded
-    :param observe: is shown every note of the run
     :raises CassetteError: if there is no cassette, or it cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    with replay_context(folder, record.cassette, base_url, job, observe) as context:
-        rerun_of = replace(run_job(job, context), cassette=record.cassette)
-    return _timed(rerun_of, record)
+    with replay_context(folder, record.cassette, base_url, job) as context:
+        return _timed(replace(run_job(job, context), cassette=record.cassette), record)
 
 
 def _drift(record: Record, now: Record) -> str:
@@ -93,20 +92,16 @@ def _timed(record: Record, measured: Record) -> Record:
     """A record with the times of another, attempt by attempt and request by request."""
     attempts = [*record.attempts]
     for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
-        attempts[index] = replace(attempt, ms=then.ms, asked=_asked(attempt, then))
+        asked = [*attempt.asked]
+        for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
+            asked[place] = replace(request, ms=before.ms)
+        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked))
     return replace(record, attempts=tuple(attempts))
-
-
-def _asked(attempt: Attempt, then: Attempt) -> tuple[SentRequest, ...]:
-    asked = [*attempt.asked]
-    for index, (one, measured) in enumerate(zip(asked, then.asked, strict=False)):
-        asked[index] = replace(one, ms=measured.ms)
-    return tuple(asked)
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """One attempt, made again."""
+    """One attempt, replayed."""
 
     run: Run
     evidence: Evidence
@@ -115,7 +110,6 @@ class Rerun:
 def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     """The last attempt of a run: out of its cassette, or by the script that spoke in it.
 
-    :param folder: the directory of the results
     :raises CassetteError: if it was not recorded, its cassette cannot be read or trusted, or the plan would
         run it otherwise now
     :raises toolreel.ReplayMismatch: if the run would ask something else now
@@ -143,3 +137,65 @@ def _made(job: Job, context: RunContext) -> Rerun:
     plan, host = job.plan(setting), WorldHost(setting.world)
     ended = run(plan, Ports(context.endpoint, host, clock=context.clock))
     return Rerun(ended, evidence_of(plan, ended.state, ended.notes, host.world, setting.world.contents()))
+
+
+BEFORE = "journal.before-rescore.jsonl"
+"""The journal as it was before it was rescored in place."""
+
+
+def rescored(results: Results, plan: EvalPlan) -> Iterator[Replayed]:
+    """Each run, judged again; ``drift`` says why one cannot be."""
+    for record in results.records():
+        try:
+            yield _again(results.path, plan, record)
+        except (CassetteError, ConfigError, ReplayMismatch) as error:
+            yield Replayed(record, drift=str(error))
+
+
+def write_rescored(results: Results, runs: Iterable[Replayed], folder: Path) -> None:
+    """Write an evaluation with today's verdicts into a new directory, with the cassettes.
+
+    :raises ResultsError: if there is something already, or it cannot be written
+    """
+    if (folder / "header.json").exists():
+        raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
+    with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
+        for again in runs:
+            journal.append(again.now or again.record)
+            if cassette := again.record.cassette:
+                target = folder / cassette
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(results.path / cassette, target)
+
+
+def rescore_in_place(results: Results, runs: Iterable[Replayed]) -> None:
+    """Put today's verdicts into the journal itself; the old one stays beside it.
+
+    :raises ResultsError: if another process is writing it, or it cannot be written
+    """
+    folder, header = results.path, replace(results.header, taxonomy=TAXONOMY)
+    with Journal(folder, results.header), TemporaryDirectory(dir=folder, prefix=".rescored-") as draft:
+        with Journal(Path(draft), header) as journal:
+            for again in runs:
+                journal.append(again.now or again.record)
+        shutil.copyfile(folder / "journal.jsonl", folder / BEFORE)
+        (Path(draft) / "journal.jsonl").replace(folder / "journal.jsonl")
+        (Path(draft) / "header.json").replace(folder / "header.json")
+
+
+def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
+    job = recorded_job(plan, record)
+    if job.scenario.version != record.version:
+        versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
+        return Replayed(record, drift=f"was run as {versions}")
+    now = replay_record(job, record, folder, plan.endpoint.url)
+    return Replayed(record, now, _drift(record, _judged_as(now, record)))
+
+
+def _judged_as(now: Record, record: Record) -> Record:
+    """A record with the judgements of another."""
+    attempts = tuple(
+        replace(one, verdict=then.verdict) for one, then in zip(now.attempts, record.attempts, strict=False)
+    )
+    attempts += now.attempts[len(attempts) :]
+    return replace(now, verdict=record.verdict, language_shape=record.language_shape, attempts=attempts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Final
 
 from toolreel._errors import CassetteError
 from toolreel.evals._replay.replay import rerun
-from toolreel.evals._store.files import write_atomically
-from toolreel.evals._store.results import Results
+from toolreel.evals._store.results import Results, write_json
 from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, parse
@@ -21,7 +19,7 @@ from toolreel_core._protocol.notes import ReplyRead
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._scenarios.evidence import ObservedTurn
-from toolreel_core.evals._summary.reference_format import Axes, label
+from toolreel_core.evals._summary.reference_format import Axes, axis_fields, label
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
@@ -39,29 +37,18 @@ def write_run_files(results: Results, plan: EvalPlan, summary: Summary) -> int:
     count = 0
     for record in results.records():
         name = names[record.cell.task]
-        tree = _run_tree(record, entries[record.key], name, plan, _again(results, plan, record))
-        path = results.path / "runs" / run_file_name(name, record)
-        write_atomically(path, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        conversation: Conversation | str
+        try:
+            conversation = refold(plan, record, results.path)
+        except (CassetteError, ReplayMismatch) as error:
+            conversation = str(error)
+        tree = _run_tree(record, entries[record.key], name, plan, conversation)
+        cell = record.cell
+        stem = f"{name}__lang_{cell.language}__{cell.scenario}__trial_{record.trial:02}"
+        path = results.path / "runs" / f"{_UNFIT.sub('__', stem)}.json"
+        write_json(path, tree)
         count += 1
     return count
-
-
-def run_file_name(name: str, record: Record) -> str:
-    """What the file of a run is called.
-
-    :param name: the label of its task
-    """
-    cell = record.cell
-    stem = f"{name}__lang_{cell.language}__{cell.scenario}__trial_{record.trial:02}"
-    return f"{_UNFIT.sub('__', stem)}.json"
-
-
-def _again(results: Results, plan: EvalPlan, record: Record) -> Conversation | str:
-    """The run once more, offline; why there is none, if there is none."""
-    try:
-        return refold(plan, record, results.path)
-    except (CassetteError, ReplayMismatch) as error:
-        return str(error)
 
 
 def _run_tree(
@@ -74,11 +61,7 @@ def _run_tree(
     why: dict[str, Json] = {"history_error": rerun_of} if isinstance(rerun_of, str) else {}
     body = record.error_body
     return {
-        "model": name,
-        "model_base": cell.model,
-        "strategy": cell.strategy,
-        "fallback_profile": cell.fallback,
-        "sampling_profile": cell.profile,
+        **axis_fields(cell, name),
         "empty_response_retry": {"max_retries": plan.empty_response_retries, "attempts": entry.attempts},
         "language_policy": {
             "id": cell.language,
@@ -86,7 +69,7 @@ def _run_tree(
             "target_lang": cell.language if on else None,
             "strict": options.language_strict,
         },
-        "llm_options_defaults": _part(configuration, "options"),
+        "llm_options_defaults": configuration.get("options") if isinstance(configuration, Mapping) else None,
         "content_tag_tool_call_fallback": entry.text_calls,
         "scenario": cell.scenario,
         "trial": record.trial,
@@ -118,13 +101,9 @@ def _run_tree(
     }
 
 
-def _part(tree: Json, key: str) -> Json:
-    return tree.get(key) if isinstance(tree, Mapping) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said in the last attempt of a run."""
+    """The messages of the last attempt of a run."""
 
     history: tuple[Tree, ...]
     """All messages, as they go over the wire."""
@@ -135,7 +114,6 @@ class Conversation:
 def refold(plan: EvalPlan, record: Record, folder: Path) -> Conversation:
     """Run a record's sample once more, offline; all attempts, of which the last counts.
 
-    :param folder: the directory of the results
     :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
@@ -152,17 +130,16 @@ def refold(plan: EvalPlan, record: Record, folder: Path) -> Conversation:
 
 def _request(asked: Plan) -> Tree:
     config = asked.config
+    listed = (
+        *("message_transforms", "tool_transforms", "response_transforms", "tool_call_transforms"),
+        *("tool_result_transforms", "text_dialects"),
+    )
     return {
         "model": asked.model,
         "tools_count": len(asked.tools.names) if asked.sends_tools else 0,
         "tool_use_mode": config.tool_use_mode,
         "tool_failure_policy": config.tool_failure_policy,
-        "message_transforms": [*config.message_transforms],
-        "tool_transforms": [*config.tool_transforms],
-        "response_transforms": [*config.response_transforms],
-        "tool_call_transforms": [*config.tool_call_transforms],
-        "tool_result_transforms": [*config.tool_result_transforms],
-        "text_dialects": [*config.text_dialects],
+        **{key: [*getattr(config, key)] for key in listed},
     }
 
 
@@ -174,19 +151,14 @@ def _entry(request: Tree, reply: ReplyRead, turn: ObservedTurn) -> Tree:
             "has_tool_calls": bool(reply.calls),
             "tool_calls_count": reply.calls,
             "ignored_tool_calls_count": max(0, reply.calls - len(turn.calls)),
-            "usage": {
-                "prompt_tokens": reply.prompt_tokens,
-                "completion_tokens": reply.completion_tokens,
-            },
+            "usage": {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens},
             "finish_reason": reply.finish,
             "problem": reply.problem or None,
         },
-        "tool_calls": _calls(turn),
+        "tool_calls": [
+            {"name": call.name, "arguments_bytes": len(call.arguments.encode())} for call in turn.calls
+        ],
         "tool_results": [
             {"name": call.name, "ok": call.ok, "error_codes": [*call.codes]} for call in turn.calls
         ],
     }
-
-
-def _calls(turn: ObservedTurn) -> list[Json]:
-    return [{"name": call.name, "arguments_bytes": len(call.arguments.encode())} for call in turn.calls]

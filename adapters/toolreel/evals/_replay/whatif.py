@@ -8,9 +8,8 @@ differently, so here a recorded reply is used if the provider-neutral content of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import cast
 
 import httpx
@@ -19,7 +18,7 @@ from toolreel._errors import ResultsError
 from toolreel.cassette._responses import replayed
 from toolreel.cassette._tape import Exchange, Recording
 from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._runner.cassettes import offline_context
+from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._store.results import Results
@@ -28,13 +27,13 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree
 from toolreel_core._protocol.notes import Note, RequestSent
-from toolreel_core.evals._plan.cells import Sample
+from toolreel_core.evals._plan.configuration import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.counterfactuals import WhatIf
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.request_content import (
     Divergence,
     RequestContent,
+    WhatIf,
     first_divergence,
     request_content,
 )
@@ -65,7 +64,7 @@ class RecordedAnswers(httpx.BaseTransport):
         """Where the recording ended to be of use, once it has."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The recorded answer, or that of whoever answers beyond the recording.
+        """The recorded answer, or that of the transport behind the recording.
 
         :raises Diverged: if nobody does
         """
@@ -105,21 +104,10 @@ class WhatIfRun:
     """How far recorded answers carry a run."""
 
     record: Record | None
-    """What the run came to; ``None`` if it asked for something else."""
+    """The record of the run; ``None`` if it diverged."""
     diverged: Divergence | None = None
     turn: int = 0
     """The turn in which it did."""
-
-
-class _Turn:
-    """The turn that a run is in."""
-
-    def __init__(self) -> None:
-        self.now = 1
-
-    def note(self, note: Note) -> None:
-        if isinstance(note, RequestSent):
-            self.now = note.turn
 
 
 def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
@@ -128,13 +116,12 @@ def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
     :raises ConfigError: if there is no such strategy
     """
     options = replace(plan.options, strategies=tuple(strategies), adaptive=NOTHING)
-    return EvalPlan(options, plan.presets, plan.scenarios, plan.languages)
+    return replace(plan, options=options)
 
 
 def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequence[str]) -> Iterator[WhatIf]:
     """Each recorded run of one strategy under each of the others, in the order of the journal.
 
-    :param plan: of the results
     :raises ResultsError: if there are no runs of the strategy
     :raises ConfigError: if there is no such other strategy
     :raises CassetteError: if a cassette cannot be read or trusted
@@ -153,23 +140,33 @@ def what_ifs(results: Results, plan: EvalPlan, recorded: str, strategies: Sequen
 
 def run_with_recorded_answers(job: Job, recording: Recording, base_url: str) -> WhatIfRun:
     """How far the answers of a recording carry a run; whatever they do not answer ends it."""
-    turn, answers = _Turn(), RecordedAnswers(recording)
+    turn, answers = 1, RecordedAnswers(recording)
+
+    def observe(note: Note, /) -> None:
+        nonlocal turn
+        if isinstance(note, RequestSent):
+            turn = note.turn
+
     with HttpEndpoint(base_url, transport=answers) as endpoint:
         try:
-            return WhatIfRun(run_job(job, offline_context(endpoint, turn.note)))
+            return WhatIfRun(run_job(job, offline_context(endpoint, observe)))
         except Diverged as diverged:
-            return WhatIfRun(None, diverged.divergence, turn.now)
+            return WhatIfRun(None, diverged.divergence, turn)
 
 
 def recorded_answers_first(
     results: Results, recorded: str
 ) -> Callable[[Job, httpx.BaseTransport], httpx.BaseTransport]:
     """What asks the network only for what the recorded runs of a strategy do not answer."""
-    cassettes = _cassettes(results, recorded)
+    cassettes = {
+        (record.cell, record.trial): results.path / record.cassette
+        for record in results.records()
+        if record.cell.strategy == recorded and record.cassette
+    }
 
     def transport(job: Job, network: httpx.BaseTransport) -> httpx.BaseTransport:
         cell = replace(job.sample.cell, strategy=recorded)
-        cassette = cassettes.get((*cell.task, cell.scenario, str(job.sample.trial)))
+        cassette = cassettes.get((cell, job.sample.trial))
         return RecordedAnswers(Recording.load(cassette), network) if cassette else network
 
     return transport
@@ -184,14 +181,6 @@ def with_live_verdicts(ifs: Collection[WhatIf], records: Iterator[Record]) -> tu
         else one
         for one in ifs
     )
-
-
-def _cassettes(results: Results, recorded: str) -> Mapping[tuple[str, ...], Path]:
-    return {
-        (*record.cell.task, record.cell.scenario, str(record.trial)): results.path / record.cassette
-        for record in results.records()
-        if record.cell.strategy == recorded and record.cassette
-    }
 
 
 def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict | None, str]:

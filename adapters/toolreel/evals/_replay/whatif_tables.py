@@ -1,13 +1,13 @@
-"""What other strategies would make of recorded replies, told: as text, as Markdown, as JSON."""
+"""What-if results as text, Markdown and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from toolreel.evals._statistics.paired import Paired, compare_paired
+from toolreel.evals._statistics.comparisons import Paired, compare_paired
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._records.counterfactuals import Fate, WhatIf, WhatIfTally
+from toolreel_core.evals._records.request_content import Fate, WhatIf, WhatIfTally
 
 _COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
 _HEAD: Final = ("strategy", "recoveries", "losses", "unchanged", "diverged", "undecided", "exact p")
@@ -31,7 +31,8 @@ def whatif_lines(recorded: str, tallies: Mapping[str, WhatIfTally], *, every: bo
 def whatif_markdown(recorded: str, tallies: Mapping[str, WhatIfTally]) -> str:
     """The same as Markdown."""
     rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(name, tally) for name, tally in tallies.items())]
-    lines = [f"## Replies recorded under `{recorded}`, under other strategies", "", *map(_cells, rows)]
+    lines = [f"## Replies recorded under `{recorded}`, under other strategies", ""]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
     for strategy, tally in tallies.items():
         if tally.divergences:
             lines += ["", f"First divergence under `{strategy}`:", ""]
@@ -77,10 +78,6 @@ def _row(strategy: str, tally: WhatIfTally) -> tuple[str, ...]:
     paired = compare_paired(tally.pairs)
     counts = (str(len(tally.of(fate))) for fate in _COUNTED)
     return (strategy, *counts, f"{paired.exact_p:.4g}" if paired else "")
-
-
-def _cells(row: tuple[str, ...]) -> str:
-    return f"| {' | '.join(row)} |"
 
 
 def _tree(tally: WhatIfTally) -> Tree:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel.evals._report.palette import series_class
-from toolreel.evals._report.svg import Drawing, marker, rect, text, width_of
+from toolreel.evals._report.svg import Drawing, marker, rect, series_class, text, width_of
 from toolreel_core.evals._verdicts.failure_taxonomy import category
 
 _MOST: Final = 24

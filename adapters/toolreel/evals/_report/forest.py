@@ -8,13 +8,11 @@ from itertools import combinations
 from math import ceil, floor
 from typing import Final
 
-from toolreel.evals._report.palette import series_class
-from toolreel.evals._report.svg import Drawing, line, marker, text, width_of
-from toolreel.evals._report.words import percent, points
-from toolreel.evals._statistics.paired import Paired, compare_clustered
+from toolreel.evals._report.svg import Drawing, line, marker, percent, points, series_class, text, width_of
+from toolreel.evals._statistics.comparisons import Paired, compare_clustered
 from toolreel.evals._summary.figures import Findings, Total, counted_cells
 from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 _PLOT: Final = 380.0
@@ -34,7 +32,7 @@ class StrategyPair:
 
     @property
     def name(self) -> str:
-        """As one says it."""
+        """Its name in pictures and tables."""
         return f"{self.second} over {self.first}"
 
 
@@ -45,7 +43,9 @@ def compared_strategies(summary: Summary, findings: Findings) -> tuple[StrategyP
         matches = pair_runs(runs_of(summary, first), runs_of(summary, second), "strategy")
         paired = compare_clustered(clustered_pairs(matches.both, "strategy"))
         if paired is not None:
-            found.append(StrategyPair(first, second, paired, _adjusted(findings, first, second)))
+            known = findings.strategy_ties.p_values
+            holm = known.get((first, second), known.get((second, first), 1.0))
+            found.append(StrategyPair(first, second, paired, holm))
     return tuple(found)
 
 
@@ -65,14 +65,9 @@ def forest_drawing(totals: Sequence[Total], compared: Sequence[StrategyPair]) ->
         body.append(text(12, below + 8, "Difference on the same tasks, in points", "ink bold"))
         body.append(_differences(compared, left, below + 26))
     height = below + (len(compared) * _ROW + 60 if compared else 0)
-    about = "; ".join(_description(total) for total in totals)
+    about = "; ".join(f"{total.name}: {_figures(total)}" for total in totals)
     title = "Strategies with their 95 % intervals, cluster-robust over models and scenarios"
     return Drawing("strategies", left + _PLOT + 210, height, title, about, "".join(body))
-
-
-def _adjusted(findings: Findings, first: str, second: str) -> float:
-    known = findings.strategy_ties.p_values
-    return known.get((first, second), known.get((second, first), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +149,6 @@ def _interval(total: Total) -> Interval | None:
 def _figures(total: Total) -> str:
     interval = _interval(total)
     return f"{percent(total.rate)} ({interval}), n {total.counts.valid}" if interval else "n 0"
-
-
-def _description(total: Total) -> str:
-    return f"{total.name}: {_figures(total)}"
 
 
 def _plain_points(value: float) -> str:

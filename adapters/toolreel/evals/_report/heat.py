@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel.evals._report.palette import RESULTS, heat_class
-from toolreel.evals._report.svg import Drawing, group, rect, text, width_of
-from toolreel.evals._report.words import interval_words, percent
+from toolreel.evals._report.svg import (
+    RESULTS,
+    Drawing,
+    group,
+    heat_class,
+    interval_words,
+    percent,
+    rect,
+    text,
+    width_of,
+)
 from toolreel.evals._summary.figures import cell_interval
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import Interval
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 from toolreel_core.evals._summary.totals import ResultCounts
 
@@ -29,6 +37,12 @@ class HeatCell:
     interval: Interval | None
     key: str
     """Of the run that is worth reading first: the first that is no pass, or else the first."""
+
+    @classmethod
+    def of(cls, cell: CellSummary) -> HeatCell:
+        """The cell of a summary."""
+        bad = [entry.key for entry in cell.entries if entry.result != "pass"]
+        return cls(cell.cell, cell.counts, cell_interval(cell), (bad or [cell.entries[0].key])[0])
 
     @property
     def kind(self) -> str:
@@ -60,7 +74,7 @@ def heat_map(summary: Summary, plan: EvalPlan) -> HeatMap:
     scenarios = tuple(dict.fromkeys((*planned, *ran)))
     rows = []
     for task in summary.tasks:
-        known = {cell.cell.scenario: _cell(cell) for cell in task.cells}
+        known = {cell.cell.scenario: HeatCell.of(cell) for cell in task.cells}
         rows.append(HeatRow(label_of(task.cell, plan), tuple(known.get(name) for name in scenarios)))
     return HeatMap(scenarios, tuple(rows))
 
@@ -115,11 +129,6 @@ def split_words(counts: ResultCounts) -> str:
         for (_, count), words in zip(_split(counts).items(), RESULTS.values(), strict=True)
         if count
     )
-
-
-def _cell(cell: CellSummary) -> HeatCell:
-    bad = [entry.key for entry in cell.entries if entry.result != "pass"]
-    return HeatCell(cell.cell, cell.counts, cell_interval(cell), (bad or [cell.entries[0].key])[0])
 
 
 def _split(counts: ResultCounts) -> dict[str, int]:

@@ -1,7 +1,7 @@
-"""The report as one HTML page, which asks for nothing from outside.
+"""The report as one self-contained HTML page, and its pictures as files.
 
 Texts of models and servers are escaped. A content security policy in the page allows only its own script and
-style, by their digests, so injected markup would not run.
+style, by their digests, so injected markup would not run. Only the page needs Jinja2.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from toolreel._errors import MissingExtra
 from toolreel.evals import _report as report
-from toolreel.evals._report.content import ReportContent
-from toolreel.evals._report.heat import label_of, split_bar, split_words
-from toolreel.evals._report.palette import RESULTS, drawing_css
-from toolreel.evals._report.pictures import drawings
-from toolreel.evals._report.selection import TRANSCRIPTS, Selection, select_runs
-from toolreel.evals._report.side_by_side import SideBySide, side_by_side
-from toolreel.evals._report.transcripts import Transcript, transcript_of
-from toolreel.evals._report.words import (
+from toolreel.evals._report.costs import Costs, costs_drawing, costs_of
+from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
+from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
+from toolreel.evals._report.heat import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
+from toolreel.evals._report.svg import (
+    RESULTS,
+    Drawing,
+    drawing_css,
     interval_words,
     percent,
     points,
@@ -31,11 +31,74 @@ from toolreel.evals._report.words import (
     truncated,
     visible,
 )
-from toolreel.evals._store.plans import strategy_differences
+from toolreel.evals._report.transcripts import (
+    TRANSCRIPTS,
+    Selection,
+    SideBySide,
+    Transcript,
+    select_runs,
+    side_by_side,
+    transcript_of,
+)
+from toolreel.evals._store.plans import plan_of_header, strategy_differences
+from toolreel.evals._store.results import Results
+from toolreel.evals._summary.export import summary_of
+from toolreel.evals._summary.figures import Findings, findings_of
 from toolreel.evals._summary.run_pairs import Match
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """All figures of a report."""
+
+    results: Results
+    plan: EvalPlan
+    summary: Summary
+    findings: Findings
+    heat: HeatMap
+    compared: tuple[StrategyPair, ...]
+    breakdown: Breakdown
+    costs: Costs
+
+
+def report_content(results: Results) -> ReportContent:
+    """Work out what a report shows.
+
+    :raises ResultsError: if the results cannot be read
+    :raises ConfigError: if the plan names something that has gone
+    """
+    plan = plan_of_header(results.header)
+    summary = summary_of(results, plan)
+    findings = findings_of(summary, plan)
+    return ReportContent(
+        results,
+        plan,
+        summary,
+        findings,
+        heat_map(summary, plan),
+        compared_strategies(summary, findings),
+        breakdown(findings.taxonomy),
+        costs_of(summary, plan),
+    )
+
+
+def drawings(content: ReportContent) -> tuple[Drawing, ...]:
+    """All pictures: heat map, strategies, failures, cost."""
+    return (
+        heat_drawing(content.heat),
+        forest_drawing(content.findings.strategies, content.compared),
+        failures_drawing(content.breakdown),
+        costs_drawing(content.costs),
+    )
+
+
+def report_pictures(content: ReportContent) -> dict[str, str]:
+    """The text of each file, such as that of ``heatmap.svg``."""
+    return {f"{drawing.name}.svg": drawing.standalone for drawing in drawings(content)}
+
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -71,7 +134,6 @@ class _Pair:
 def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     """The whole page; the same results give the same page.
 
-    :param max_runs: how many runs are told turn by turn
     :raises ResultsError: if the results cannot be read
     """
     environment = _environment()
@@ -79,6 +141,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
     transcripts = _transcripts(found, chosen)
     css, js = drawing_css() + _asset("page.css"), _asset("page.js")
     page = environment.get_template(_PAGE)
+    bad = [entry for cell in found.summary.cells for entry in cell.entries if entry.result != "pass"]
     return page.render(
         title=_title(found.summary),
         css=_markup(css),
@@ -102,7 +165,7 @@ def report_page(found: ReportContent, max_runs: int = TRANSCRIPTS) -> str:
         differences=strategy_differences(found.plan),
         selection=chosen,
         anchors=frozenset(transcripts),
-        bad=[run for run in _runs(found, _entries(found.summary), transcripts) if run.entry.result != "pass"],
+        bad=_runs(found, bad, transcripts),
         told_runs=_runs(found, chosen.entries, transcripts),
         pairs=[_pair(found, match, transcripts) for match in chosen.pairs],
     )
@@ -123,7 +186,7 @@ def _environment() -> Environment:
         finalize=_finished,
     )
     filters: Mapping[str, Callable[..., object]] = {
-        "anchor": _anchor,
+        "anchor": lambda key: f"run-{key[:_NAME]}",
         "bar": _bar,
         "bounded": truncated,
         "breaking": _breaking,
@@ -152,33 +215,18 @@ def _markup(text: str) -> Markup:
 
 
 def _bar(counts: ResultCounts) -> Markup:
-    from markupsafe import Markup
-
-    body = split_bar(counts, 1, 1, 94, 5)
-    label = Markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">').format(
-        split_words(counts)
-    )
-    return label + _markup(f"{body}</svg>")
+    label = _markup('<svg width="96" height="7" viewBox="0 0 96 7" role="img" aria-label="{}">')
+    return label.format(split_words(counts)) + _markup(f"{split_bar(counts, 1, 1, 94, 5)}</svg>")
 
 
 def _breaking(name: str) -> Markup:
     """A name that may go on in the next line after each of its parts."""
-    from markupsafe import Markup
-
-    return Markup("_<wbr>").join(visible(name).split("_"))
-
-
-def _anchor(key: str) -> str:
-    return f"run-{key[:_NAME]}"
+    return _markup("_<wbr>").join(visible(name).split("_"))
 
 
 def _title(summary: Summary) -> str:
     models = [*dict.fromkeys(task.cell.model for task in summary.tasks)]
     return f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
-
-
-def _entries(summary: Summary) -> Iterable[RunEntry]:
-    return (entry for cell in summary.cells for entry in cell.entries)
 
 
 def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
@@ -190,14 +238,10 @@ def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
 
 
 def _transcripts(found: ReportContent, chosen: Selection) -> dict[str, Transcript]:
-    """The chosen runs by their keys, one made again after the other."""
-    wanted = {entry.key for entry in chosen.entries}
-    records: Iterable[Record] = found.results.records()
-    return {
-        record.key: transcript_of(record, found.plan, found.results.path)
-        for record in records
-        if record.key in wanted
-    }
+    """Transcripts of the selected runs by key."""
+    keys = {entry.key for entry in chosen.entries}
+    records = (record for record in found.results.records() if record.key in keys)
+    return {record.key: transcript_of(record, found.plan, found.results.path) for record in records}
 
 
 def _runs(

@@ -1,3 +1,1 @@
 """Run the trials of an evaluation."""
-
-__all__: list[str] = []

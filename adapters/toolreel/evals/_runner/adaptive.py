@@ -7,17 +7,17 @@ any interruption. A void run is no result: its cell waits until it is repeated.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
+from toolreel.evals._store.results import write_json
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.checks import Table
-from toolreel_core._jsontext.canonical import NOTHING, Json, Tree, parse
-from toolreel_core.evals._plan.cells import Cell, Sample
+from toolreel_core._jsontext.canonical import Tree, parse
+from toolreel_core.evals._plan.configuration import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import (
@@ -30,8 +30,11 @@ from toolreel_core.evals._statistics.stopping_rules import (
 from toolreel_core.evals._summary.summary import Summary
 from toolreel_core.evals._verdicts.verdict import Result
 
+if TYPE_CHECKING:
+    from toolreel.evals._statistics.stopping import Decided  # needs SciPy
+
 STOPPED: Final = "stopped.json"
-"""The file that tells which cells were stopped, and why."""
+"""The file that lists the stopped cells with reasons."""
 
 _VALID: Final = frozenset({"pass", "pass_unexercised", "fail"})
 
@@ -104,15 +107,15 @@ class Course:
             yield (sample for sample in samples() if sample.key in keys)
 
     def record_ended(self, record: Record) -> None:
-        """Hear of a run that has ended."""
+        """Take a finished run into account."""
         if record.verdict.result != "void":
             self._results[record.key] = record.verdict.result
 
     @property
     def stopped(self) -> tuple[Stopped, ...]:
         """What the rule has stopped, in the order of the plan."""
-        standings = (self._progress(cells) for cells in self._groups_compared)
-        return tuple(one.stopped for one in standings if one.stopped)
+        progress = (self._progress(cells) for cells in self._groups_compared)
+        return tuple(one.stopped for one in progress if one.stopped)
 
     @property
     def stops(self) -> dict[Cell, Stopped]:
@@ -145,9 +148,7 @@ class Course:
             "spared": self.spared,
             "stopped": [one.tree() for one in stopped],
         }
-        draft = folder / f".{STOPPED}.tmp"
-        draft.write_text(f"{json.dumps(tree, indent=2, ensure_ascii=False)}\n", encoding="utf-8")
-        draft.replace(folder / STOPPED)
+        write_json(folder / STOPPED, tree)
 
     def _required_keys(self) -> frozenset[str]:
         """The keys of the runs that are needed now; a run is made once, whatever comes of it."""
@@ -166,9 +167,8 @@ class Course:
         outcomes = [tuple(result != "fail" for result in ended[place - 1]) for place in places]
         decided = _decided(self._rule, outcomes)
         if decided:
-            runs, why, confidence = decided
-            trials = places[runs - 1]
-            return _Progress(trials, Stopped(cells, trials, why, confidence))
+            trials = places[decided.runs - 1]
+            return _Progress(trials, Stopped(cells, trials, decided.why, decided.confidence))
         last = self._looks[-1]
         if len(outcomes) >= last:
             trials = places[last - 1]
@@ -189,7 +189,8 @@ def rule_of(plan: EvalPlan) -> Rule | None:
 
     :raises PlaceError: if it is none
     """
-    return None if plan.options.adaptive == NOTHING else rule_from(_table(parse(plan.options.adaptive)))
+    tree = parse(plan.options.adaptive)
+    return rule_from(Table.of(tree, "adaptive")) if tree else None
 
 
 def course_of(plan: EvalPlan, records: Iterable[Record]) -> Course:
@@ -220,10 +221,6 @@ def _course(plan: EvalPlan, runs: Iterable[_Ended]) -> Course:
     )
 
 
-def _table(tree: Json) -> Table:
-    return Table.of(tree, "adaptive")
-
-
 def _groups_compared(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:
     """What is looked at: each cell, or each cell under one strategy and the next."""
     match rule:
@@ -244,17 +241,16 @@ def _groups_compared(rule: Rule | None, cells: Iterable[Cell]) -> Iterator[tuple
             assert_never(rule)
 
 
-def _decided(rule: Rule | None, outcomes: Sequence[tuple[bool, ...]]) -> tuple[int, str, float] | None:
-    """After how many valid runs it is decided, why, and with which confidence."""
+def _decided(rule: Rule | None, outcomes: Sequence[tuple[bool, ...]]) -> Decided | None:
+    """The decision of the rule about some valid runs, if it has come to one."""
     from toolreel.evals._statistics.stopping import cell_decided, pairs_decided
 
     match rule:
         case None:
             return None
         case NarrowEnough():
-            decided = cell_decided(rule, [one for (one,) in outcomes])
+            return cell_decided(rule, [one for (one,) in outcomes])
         case PairsDecided():
-            decided = pairs_decided(rule, [(first, second) for first, second in outcomes])
+            return pairs_decided(rule, [(first, second) for first, second in outcomes])
         case _:
             assert_never(rule)
-    return (decided.runs, decided.why, decided.confidence) if decided else None

@@ -1,37 +1,168 @@
-"""What an evaluation begins with: its header, and the way to the provider."""
+"""The connection of an evaluation, shared by all runs, its header, and the cassette of each run."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 
-import httpx
-
+from toolreel._driver.clocks import InstantClock, SystemClock
+from toolreel._driver.ports import Clock, Endpoint, Observer
+from toolreel._errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import known_secrets
-from toolreel.evals._runner.cassettes import Connection
-from toolreel.evals._runner.rate_limit import ModelLimits
-from toolreel.evals._store.files import Header
+from toolreel.cassette._session import Session
+from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
+from toolreel.evals._runner.trial import Job, RunContext
+from toolreel.evals._store.results import Header
+from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._exchange import request_headers
+from toolreel.http._httpx_exchange import TIMEOUT
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._plan.presets.collection import Presets
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import CATALOGUE
-from toolreel_core.evals._scenarios.scripted_models import kind_of
+from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY
+
+try:
+    import httpx
+except ImportError as error:
+    raise MissingExtra.of("http", "httpx") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How to reach the provider: URL, key, headers, timeouts and transport, shared by all threads."""
+
+    base_url: str
+    api_key_env: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with each request, and never recorded."""
+    timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values by name that must not be written."""
+    limits: ModelLimits = field(default_factory=lambda: ModelLimits(1))
+    network: httpx.BaseTransport = field(default_factory=httpx.HTTPTransport, repr=False)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """Holds the key."""
+    clock: Clock = field(default_factory=SystemClock)
+    pause: Callable[[float], None] = time.sleep
+    """Waits that many seconds before a run is tried again."""
+    before_network: Callable[[Job, httpx.BaseTransport], httpx.BaseTransport] | None = None
+    """Wraps the network for one run, such as with recorded answers."""
+
+    def transport(self, job: Job) -> httpx.BaseTransport:
+        """The transport of one run."""
+        return self.before_network(job, self.network) if self.before_network else self.network
+
+    def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
+        """What sends the requests of one run."""
+        return HttpEndpoint(
+            self.base_url,
+            api_key_env=self.api_key_env,
+            timeout=self.timeout,
+            transport=transport,
+            environ=self.environ,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.network.close()
+
+
+class RunRecorder:
+    """Gives each run what it needs from the world, and keeps its recording.
+
+    :param folder: where the cassettes go; ``None``: nothing is recorded
+    """
+
+    def __init__(self, connection: Connection, folder: Path | None) -> None:
+        self._connection = connection
+        self._folder = folder
+        self.refused: list[CassetteError] = []
+        """Why runs have no cassette that should have one, such as a secret in a reply."""
+
+    @contextmanager
+    def context(self, job: Job, name: str) -> Generator[tuple[RunContext, Callable[[], str]]]:
+        """The context of one run, and a function that saves its recording and returns the path.
+
+        :param name: the path of the cassette, relative to the folder
+        """
+        connection, model = self._connection, job.sample.cell.model
+        if kind := kind_of(model):
+            yield RunContext(ScriptedEndpoint(kind, job.scenario.name), connection.clock), lambda: ""
+            return
+        shared = _SharedTransport(connection.transport(job), connection.headers)
+        session = Session.of(self._folder / name, "record") if self._folder else None
+        transport = session.transport(shared) if session else shared
+        with connection.endpoint(transport) as endpoint:
+            limited = RateLimitedEndpoint(endpoint, connection.limits.of(model))
+            yield RunContext(limited, connection.clock, connection.pause), lambda: self._saved(session, name)
+
+    def _saved(self, session: Session | None, name: str) -> str:
+        if session is None:
+            return ""
+        try:
+            return name if session.save(self._connection.secrets) else ""
+        except CassetteError as error:
+            self.refused.append(error)
+            return ""
+
+
+@contextmanager
+def replay_context(folder: Path, name: str, base_url: str, job: Job) -> Generator[RunContext]:
+    """The world of one run, out of its cassette; a scripted model needs none.
+
+    :param name: the path of the cassette, relative to the folder
+    :raises CassetteError: if there is no cassette, or it cannot be read or trusted
+    :raises toolreel.ReplayMismatch: if the run is not the recorded one
+    """
+    if kind := kind_of(job.sample.cell.model):
+        yield offline_context(ScriptedEndpoint(kind, job.scenario.name))
+        return
+    if not name:
+        raise CassetteError(
+            f"{folder}: the run {job.sample.key[:12]} was not recorded, so it cannot be replayed"
+        )
+    session = Session.of(folder / name, "replay")
+    with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
+        yield offline_context(endpoint)
+        session.finish()
+
+
+def offline_context(endpoint: Endpoint, observe: Observer = lambda _: None) -> RunContext:
+    """The world of a run for which no time passes."""
+    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe)
+
+
+class _SharedTransport(httpx.BaseTransport):
+    """A transport of all runs, which outlives each of them."""
+
+    def __init__(self, inner: httpx.BaseTransport, headers: Mapping[str, str]) -> None:
+        self._inner = inner
+        self._headers = headers
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers.update(self._headers)
+        return self._inner.handle_request(request)
+
 
 _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
 
 
 def new_header(plan: EvalPlan, now: datetime) -> Header:
     """The header of an evaluation that begins now."""
+    presets = plan.presets
+    catalogue = (*presets.presets, *presets.models, *presets.profiles)
     return Header(
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        catalogue=_digest(plan.presets),
+        catalogue=chain("catalogue", CATALOGUE, *map(repr, catalogue)),
         taxonomy=TAXONOMY,
     )
 
@@ -61,9 +192,3 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Connecti
         ),
         environ,
     )
-
-
-def _digest(presets: Presets) -> str:
-    """SHA-256 of the scenarios, and of the catalogue of presets as its values are written."""
-    items = (*presets.presets, *presets.models, *presets.profiles)
-    return chain("catalogue", CATALOGUE, *map(repr, items))

@@ -1,11 +1,11 @@
-"""Execute a plan: all runs that have not ended yet, each with its record and cassette."""
+"""Execute a plan within its budget: all runs that have not ended yet, each with its record and cassette."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -16,19 +16,56 @@ from typing import Final, Protocol, cast
 
 from toolreel._errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
-from toolreel.evals._runner.cassettes import Connection, RunRecorder
-from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.spending import Spent
+from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.trial import Job, WorkerPool, run_job
-from toolreel.evals._store.files import Header
 from toolreel.evals._store.plans import configuration_differences
-from toolreel.evals._store.results import Journal, all_records
-from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.configuration import Configuration
+from toolreel.evals._store.results import Header, Journal, all_records
+from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._plan.options import Budget, Price
+from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._records.retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What all attempts of all runs have cost, void ones too."""
+
+    tokens: int = 0
+    """Of prompts and completions, as far as the provider counted them."""
+    cost: float = 0.0
+    """In the provider's currency: as reported, or else by the plan's prices."""
+
+    def after(self, record: Record, prices: Mapping[str, Price]) -> Spent:
+        """With one more run."""
+        asked = [each for attempt in record.attempts for each in attempt.asked]
+        return Spent(
+            self.tokens + sum(each.prompt_tokens + each.completion_tokens for each in asked),
+            self.cost + sum(_cost(each, prices.get(record.cell.model)) for each in asked),
+        )
+
+    def over(self, budget: Budget, minutes: float) -> str:
+        """Which cap has been reached, in words; empty if none has.
+
+        :param minutes: since the evaluation began
+        """
+        caps = (
+            ("tokens", self.tokens, budget.max_tokens),
+            ("cost", self.cost, budget.max_cost),
+            ("minutes", minutes, budget.max_minutes),
+        )
+        for name, used, cap in caps:
+            if cap is not None and used >= cap:
+                return f"the budget is used up: {used:.6g} of {cap:g} {name}"
+        return ""
+
+
+def _cost(asked: SentRequest, price: Price | None) -> float:
+    if asked.cost is not None:
+        return asked.cost
+    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else 0.0
+
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -38,14 +75,14 @@ class ExistingRuns:
     """Runs of a plan that a directory already has."""
 
     ended: frozenset[str] = frozenset()
-    """Keys of the runs that need not be made again."""
+    """Keys of the runs that need not be repeated."""
     void: int = 0
-    """Runs that the provider or a budget ended; they are made again."""
+    """Runs that the provider or a budget ended; they are repeated."""
     others: int = 0
     """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
     results: Mapping[str, Result] = field(default_factory=dict)
-    """What the runs came to that have ended, by key."""
+    """Results of the finished runs, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +98,11 @@ class EvaluationOutcome:
     void: int
     """Runs that were made, and that the provider or a budget ended."""
     stopped: str = ""
-    """Why some were not made; empty: somebody wanted it so, or all were."""
+    """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
     spared: int = 0
-    """Runs of the plan that its adaptive rule does without; neither asked for nor left."""
+    """Runs of the plan that its adaptive rule does not need; not counted as left."""
 
     @property
     def complete(self) -> bool:
@@ -77,11 +114,11 @@ class Watcher(Protocol):
     """Receives the progress of an evaluation; called from one thread."""
 
     def found(self, found: ExistingRuns, /) -> None:
-        """Hear what there is already."""
+        """Called once, before the first run."""
         ...
 
     def ended(self, record: Record, /) -> None:
-        """Hear of a run that has ended; its record is on the disk."""
+        """Called after each run, once its record is on the disk."""
         ...
 
 
@@ -101,34 +138,24 @@ def evaluate(
     :param out: the directory of the results, new or from an earlier call with the same plan
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
-    :param watcher: is notified of progress
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param accept_changes: whether to repeat runs whose configuration has changed
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
     """
-    if connection is None:
-        with closing(connect(plan)) as opened:
-            return evaluate(
-                plan,
-                out,
-                opened,
-                header,
-                watcher,
-                stop,
-                cassettes=cassettes,
-                accept_changes=accept_changes,
-            )
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
-    recorder, job_for = RunRecorder(connection, out if cassettes else None), jobs_of(plan)
-
-    def run_one(job: Job) -> Record:
-        with recorder.context(job, cassette_name(job.sample)) as (context, saved):
-            record = run_job(job, context)
-            return replace(record, cassette=saved())
-
+    job_for = jobs_of(plan)
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)
-    with Journal(out, known_secrets=connection.secrets) as journal:
+    with (
+        nullcontext(connection) if connection else closing(connect(plan)) as opened,
+        Journal(out, known_secrets=opened.secrets) as journal,
+    ):
+        recorder = RunRecorder(opened, out if cassettes else None)
+
+        def run_one(job: Job) -> Record:
+            with recorder.context(job, cassette_name(job.sample)) as (context, saved):
+                return replace(run_job(job, context), cassette=saved())
+
         found = existing_runs(out, plan, accept_changes=accept_changes)
         journal.begin(header)
         if watcher:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -13,19 +13,36 @@ from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
-from toolreel.evals._runner.world_host import WorldHost
+from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
+from toolreel_core._jsontext.canonical import parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.notes import Note
-from toolreel_core.evals._plan.cells import Sample
-from toolreel_core.evals._plan.configuration import Configuration
+from toolreel_core.evals._plan.configuration import Configuration, Sample
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._records.retries import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
 from toolreel_core.evals._scenarios.scenario import Scenario, Setting
 from toolreel_core.evals._verdicts.languages import OFF, shape, with_language_policy
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
+from toolreel_core.evals._worlds.world import World
+
+
+class WorldHost:
+    """Runs the tools of one world, call after call."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        """As the calls so far have left it."""
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Let the world answer, and keep its successor."""
+        arguments = parse(effect.arguments)
+        tree = arguments if isinstance(arguments, Mapping) else {}
+        self.world, output = self.world.call(effect.name, tree)
+        return ToolReturned(effect.ref, output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +77,7 @@ class RunContext:
     pause: Callable[[float], None] = time.sleep
     """Waits that many seconds before a run is tried again."""
     now: Callable[[], float] = time.monotonic
-    observe: Observer | None = None
+    observe: Observer = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +92,9 @@ class _Try:
     ms: int
 
 
-def run_job(job: Job, context: RunContext, cassette: str = "") -> Record:
+def run_job(job: Job, context: RunContext) -> Record:
     """Run a sample, again where that is allowed, and say what came of it.
 
-    :param cassette: the path of its recording, for the record
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
     retries, attempts, failures = job.retries, list[_Try](), 0
@@ -87,7 +103,7 @@ def run_job(job: Job, context: RunContext, cassette: str = "") -> Record:
         attempts.append(attempt)
         left = remaining_retries(attempt.verdict, attempt.evidence.final, retries)
         if left is None:
-            return _record(job, attempts, cassette)
+            return _record(job, attempts)
         if left.voids < retries.voids:
             failures += 1
             context.pause(retry_delay_ms(failures, attempt.error.retry_after_ms) / 1000)
@@ -99,7 +115,12 @@ def _attempt(job: Job, context: RunContext) -> _Try:
     setting = job.setting
     plan = job.plan(setting)
     watched, host = ObservedEndpoint(context.endpoint, context.now), WorldHost(setting.world)
-    ended = run(plan, Ports(watched, host, clock=context.clock), observe=_both(watched.note, context.observe))
+
+    def observe(note: Note, /) -> None:
+        watched.note(note)
+        context.observe(note)
+
+    ended = run(plan, Ports(watched, host, clock=context.clock), observe=observe)
     evidence = evidence_of(
         plan,
         ended.state,
@@ -119,17 +140,8 @@ def _attempt(job: Job, context: RunContext) -> _Try:
     )
 
 
-def _both(first: Observer, second: Observer | None) -> Observer:
-    def observe(note: Note, /) -> None:
-        first(note)
-        if second is not None:
-            second(note)
-
-    return observe
-
-
-def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
-    """The record, which tells of the last attempt."""
+def _record(job: Job, attempts: Sequence[_Try]) -> Record:
+    """The record; all but its attempts is about the last one."""
     sample, last = job.sample, attempts[-1]
     language = sample.cell.language
     tally, configuration = last.run.state.tally, job.configuration.text
@@ -152,7 +164,6 @@ def _record(job: Job, attempts: Sequence[_Try], cassette: str) -> Record:
         error_status=last.error.status,
         error_body=last.error.body,
         error_hint=last.error.hint,
-        cassette=cassette,
     )
 
 

@@ -97,20 +97,6 @@ def mcnemar_power(pairs: int, lost: float, gained: float, alpha: float) -> float
     return float(stats.binom.pmf(discordant, pairs, chance) @ rejects)
 
 
-def rates_power(first: float, second: float, runs: int, alpha: float) -> float:
-    """The power of the test of equal rates with ``runs`` runs on each side, by the normal approximation.
-
-    The variance is the pooled rate's where the test decides, and that of the two rates where they differ.
-    """
-    pooled = (first + second) / 2
-    null = sqrt(2 * pooled * (1 - pooled))
-    other = sqrt(first * (1 - first) + second * (1 - second))
-    critical = float(stats.norm.isf(alpha / 2)) * null / other
-    shift = (second - first) * sqrt(runs) / other
-    # Both tails: a difference in the wrong direction is rejected too.
-    return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
-
-
 def flips_p(differences: Sequence[int]) -> tuple[float, float]:
     """The exact test of the sum, if each sign were chance, two-sided: as it is, and with mid-p."""
     sizes = [abs(difference) for difference in differences if difference]
@@ -136,11 +122,6 @@ def holm_adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
         largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
         adjusted[at] = largest
     return tuple(adjusted)
-
-
-def normal_quantile(share: float) -> float:
-    """Where the standard normal distribution has so much below it."""
-    return float(stats.norm.ppf(share))
 
 
 def t_quantile(share: float, freedom: int) -> float:

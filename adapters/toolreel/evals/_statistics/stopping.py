@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolreel.evals._statistics.intervals import wilson
 from toolreel.evals._statistics.scipy import mcnemar_p
-from toolreel.evals._statistics.wilson import wilson
 from toolreel_core.evals._statistics.counts import Count, Pairs
 from toolreel_core.evals._statistics.stopping_rules import NarrowEnough, PairsDecided
 

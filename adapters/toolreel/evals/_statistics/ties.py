@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-from toolreel.evals._statistics.paired import compare_clustered, compare_paired
+from toolreel.evals._statistics.comparisons import compare_clustered
 from toolreel.evals._statistics.scipy import holm_adjusted
-from toolreel.evals._statistics.unpaired import compare_unpaired
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._statistics.probabilities import inside
-from toolreel_core.evals._statistics.tie_sets import Ties, tied
+from toolreel_core.evals._statistics.counts import Count, Pairs, Ties, inside, tied
 
 Task = TypeVar("Task", bound=Hashable)
 
@@ -47,29 +44,11 @@ def holm(p_values: Mapping[tuple[str, str], float]) -> Mapping[tuple[str, str], 
     return dict(zip(p_values, holm_adjusted([*p_values.values()]), strict=True))
 
 
-def unpaired_ties(counts: Mapping[str, Count], alpha: float = 0.05) -> TiesFound:
-    """Sets of ties of candidates that have not run the same tasks.
-
-    >>> found = unpaired_ties(
-    ...     {"raw": Count(60, 100), "baseline": Count(70, 100), "production": Count(85, 100)}
-    ... )
-    >>> found.ties.sets
-    (('production',), ('baseline', 'raw'))
-    """
-    rates = {name: count.rate for name, count in counts.items()}
-
-    def p_value(first: str, second: str) -> float:
-        compared = compare_unpaired(counts[first], counts[second])
-        return compared.p_value if compared else 1.0
-
-    return _found(rates, p_value, alpha)
-
-
 def paired_ties(
     outcomes: Mapping[str, Mapping[Task, bool]],
     alpha: float = 0.05,
     *,
-    cluster: Callable[[Task], Hashable] | None = None,
+    cluster: Callable[[Task], Hashable] = lambda task: task,
 ) -> TiesFound:
     """Sets of ties of candidates that have run the same tasks.
 
@@ -80,37 +59,21 @@ def paired_ties(
     {'baseline': 'a', 'production': 'a', 'raw': 'b'}
 
     :param outcomes: whether each valid run of a candidate passed, by its task: all but the candidate's name
-    :param cluster: what of a task the runs that are alike have in common, such as its scenario and model
+    :param cluster: the common part of similar tasks, such as scenario and model; by default each is its own
     """
+    inside("alpha", alpha)
     rates = {name: Count.of(runs.values()).rate for name, runs in outcomes.items()}
+    known = {name: rate for name, rate in rates.items() if rate is not None}
 
     def p_value(first: str, second: str) -> float:
         one, other = outcomes[first], outcomes[second]
-        shared = {task: (one[task], other[task]) for task in one if task in other}
-        compared = (
-            compare_paired(Pairs.of(shared.values()))
-            if cluster is None
-            else compare_clustered(_by_cluster(shared, cluster))
-        )
+        clusters: dict[Hashable, list[tuple[bool, bool]]] = {}
+        for task in one:
+            if task in other:
+                clusters.setdefault(cluster(task), []).append((one[task], other[task]))
+        compared = compare_clustered(map(Pairs.of, clusters.values()))
         return compared.exact_p if compared else 1.0
 
-    return _found(rates, p_value, alpha)
-
-
-def _found(
-    rates: Mapping[str, float | None], p_value: Callable[[str, str], float], alpha: float
-) -> TiesFound:
-    inside("alpha", alpha)
-    known = {name: rate for name, rate in rates.items() if rate is not None}
-    adjusted = holm({(first, second): p_value(first, second) for first, second in combinations(known, 2)})
+    adjusted = holm({pair: p_value(*pair) for pair in combinations(known, 2)})
     ties = tied(known, [pair for pair, value in adjusted.items() if value <= alpha])
     return TiesFound(ties, adjusted, alpha, tuple(name for name in rates if name not in known))
-
-
-def _by_cluster(
-    shared: Mapping[Task, tuple[bool, bool]], cluster: Callable[[Task], Hashable]
-) -> Iterable[Pairs]:
-    groups: dict[Hashable, list[tuple[bool, bool]]] = {}
-    for task, pair in shared.items():
-        groups.setdefault(cluster(task), []).append(pair)
-    return map(Pairs.of, groups.values())

@@ -1,3 +1,1 @@
 """The files of an evaluation."""
-
-__all__: list[str] = []

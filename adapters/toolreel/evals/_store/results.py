@@ -1,4 +1,4 @@
-"""The directory of an evaluation: what was asked for, and a line for each run that has ended.
+"""The directory of an evaluation: its plan, and a line for each run that has ended.
 
 ::
 
@@ -6,31 +6,140 @@
     journal.jsonl   one record a line, in the order in which the runs ended
     cassettes/      a recording a run
 
-A line is on the disk before the next run's is written, so a killed evaluation loses the runs that were
-under way and nothing else. Of several records of one run the last counts: the others were void, or made
-under a configuration that was changed since.
+A line is on the disk before the next run's is written, so a killed evaluation loses only the runs in flight.
+Of several records of one run the last counts: the others were void, or made under a configuration that was
+changed since.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Final, Self
+from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
 from toolreel._errors import ResultsError
 from toolreel._journal.file_lock import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.locations import leaks_at, line_texts
-from toolreel.evals._store.files import Header, read_header, write_header
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._records.json_lines import record_line, record_of
-from toolreel_core.evals._records.record import Record
+from toolreel_core.evals._records.record import VERSION, Record, record_line, record_of
 from toolreel_core.evals._verdicts.verdict import Verdict
+
+HEADERS: Final[Versions[Tree]] = Versions("header of an evaluation", ResultsError)
+"""One migration a version, from the header of the version before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an evaluation was begun with."""
+
+    plan: Tree
+    """The plan, in the form of :meth:`~toolreel_core.evals._plan.eval_plan.EvalPlan.tree`."""
+    created: str = ""
+    """When, as ``2026-11-22T08:30:00Z``."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of toolreel and of what it runs on, by name."""
+    catalogue: str = ""
+    """The digest of all scenarios, presets, models and sampling profiles."""
+    taxonomy: int = 1
+    """The version of the categories."""
+    version: int = VERSION
+    """Of the form of header and records."""
+
+    def tree(self) -> Tree:
+        """The header as it stands in its file."""
+        return {
+            "toolreel_evaluation": self.version,
+            "created": self.created,
+            "versions": dict(self.versions),
+            "catalogue": self.catalogue,
+            "taxonomy": self.taxonomy,
+            "plan": self.plan,
+        }
+
+
+def read_header(path: Path, versions: Versions[Tree] = HEADERS) -> Header:
+    """The header in a file, of any version that there has been.
+
+    :raises ResultsError: if there is none, or it cannot be read
+    """
+    try:
+        tree: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ResultsError(
+            f"{path}: there is no evaluation; name a directory that `toolreel eval run --out` has made"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(tree, dict):
+        raise ResultsError(f"{path}: expected an object; restore the file")
+    tree = versions.newest_of(tree, tree.get("toolreel_evaluation"), str(path))
+    try:
+        return Header(
+            plan=_object(tree, "plan"),
+            created=str(tree["created"]),
+            versions={str(name): str(version) for name, version in _object(tree, "versions").items()},
+            catalogue=str(tree["catalogue"]),
+            taxonomy=int(tree["taxonomy"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
+
+
+def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    value = tree[key]
+    if not isinstance(value, Mapping):
+        raise TypeError(key)
+    return value
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file atomically: write a draft, sync it to disk, rename it.
+
+    :raises ResultsError: if it cannot be written
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def write_json(path: Path, tree: Tree) -> None:
+    """Replace a file atomically by a JSON object.
+
+    :raises ResultsError: if it cannot be written
+    """
+    write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False)}\n")
+
+
+StoredFile: TypeAlias = Literal["header", "record"]
+"""``header`` is the whole of ``header.json``, ``record`` one line of ``journal.jsonl``."""
+
+
+def schema_of(what: StoredFile) -> dict[str, Any]:
+    """The schema of the newest version, in draft 2020-12.
+
+    >>> schema_of("record")["properties"]["tools_sent"]
+    {'type': 'boolean'}
+    """
+    text = files("toolreel.evals._store").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
+    return cast("dict[str, Any]", json.loads(text))
+
 
 RECORDS: Final[Versions[Tree]] = Versions("record", ResultsError)
 """One migration a version, from the record of the version before."""
@@ -117,8 +226,7 @@ class Journal:
         """Write what the evaluation goes on with; it keeps the time at which it was begun first."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else header
-        with _writing(path):
-            write_header(path, replace(header, created=before.created))
+        write_json(path, replace(header, created=before.created).tree())
 
     def append(self, record: Record) -> Record:
         """Write the record of a run that has ended; when this returns, it is on the disk.
@@ -143,7 +251,7 @@ class Journal:
         return found
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, and release its lock."""
         self._file.close()
 
     def _mend(self) -> None:
@@ -162,9 +270,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

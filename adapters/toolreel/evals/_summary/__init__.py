@@ -1,3 +1,1 @@
 """Totals, comparisons and gates of an evaluation."""
-
-__all__: list[str] = []

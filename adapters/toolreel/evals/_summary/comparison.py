@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
 
-from toolreel.evals._statistics.paired import Paired, compare_clustered, compare_paired
+from toolreel.evals._statistics.comparisons import (
+    Paired,
+    Unpaired,
+    compare_clustered,
+    compare_paired,
+    compare_unpaired,
+)
 from toolreel.evals._statistics.ties import holm
-from toolreel.evals._statistics.unpaired import Unpaired, compare_unpaired
-from toolreel.evals._store.plans import configuration_differences
+from toolreel.evals._store.plans import configuration_differences, plan_of_header
+from toolreel.evals._store.results import Results
+from toolreel.evals._summary.export import cells_of, summary_of
+from toolreel.evals._summary.plan_gates import lacking, measured_figures
 from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, pair_runs, valid
-from toolreel_core._jsontext.canonical import JsonText
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.names import unknown_name
+from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Count, Pairs
-from toolreel_core.evals._summary.summary import CellSummary, RunEntry
+from toolreel_core.evals._statistics.gates import Figures
+from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +92,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that a comparison says."""
+    """The comparison of two sides."""
 
     first: Side
     second: Side
@@ -88,7 +102,7 @@ class Comparison:
     """That of all tool runs first."""
     changes: tuple[Change, ...]
     taxonomy: Mapping[str, tuple[int, int]]
-    """How often each category stands for a run of a task that both have run."""
+    """Number of runs by failure category, of tasks that both have run."""
 
     @property
     def whole(self) -> Row:
@@ -198,3 +212,73 @@ def _shifts(matches: Matches) -> dict[str, tuple[int, int]]:
     after = [match.second.category for match in matches.both]
     names = sorted({name for name in (*before, *after) if name})
     return {name: (before.count(name), after.count(name)) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSide:
+    """An evaluation, or what it has of a value on an axis."""
+
+    results: Results
+    plan: EvalPlan
+    summary: Summary
+    axis: Axis = ""
+    value: str = ""
+
+    @property
+    def side(self) -> Side:
+        """Its runs, to be compared.
+
+        :raises ConfigError: if it has nothing of the value
+        """
+        cells = [cell for cell in cells_of(self.plan) if not self.axis or self._at(cell) == self.value]
+        if not cells:
+            known = dict.fromkeys(map(self._at, cells_of(self.plan)))
+            raise ConfigError(f"{self.results.path}: {unknown_name(self.axis, self.value, known)}")
+        return Side(
+            self.value or str(self.results.path),
+            tuple(cell for cell in self.summary.cells if not self.axis or self._at(cell.cell) == self.value),
+            {record.digest: record.configuration for record in self.results.records()},
+            lacking(cells, self.summary, self.plan),
+        )
+
+    @property
+    def figures(self) -> tuple[Figures, ...]:
+        """What gates can ask of it."""
+        return measured_figures(self.summary, self.plan, self.axis, self.value)
+
+    def headers_beside(self, other: EvaluationSide) -> tuple[str, ...]:
+        """How the plans and versions of two evaluations differ, a line each."""
+        return configuration_differences(self._header(), other._header())
+
+    def _at(self, cell: object) -> str:
+        return cast("str", getattr(cell, self.axis))
+
+    def _header(self) -> JsonText:
+        return canonical({**self.results.header.tree(), "created": ""})
+
+
+def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:
+    """Read the two sides of a comparison.
+
+    :param others: another directory; or, with an axis, two values on it
+    :raises ResultsError: if a directory has no evaluation
+    :raises ConfigError: if these are not two sides
+    """
+    first = _read(folder)
+    if not axis:
+        if len(others) != 1:
+            raise ConfigError("name two directories, or one with --by and two values")
+        return first, _read(Path(others[0]))
+    if len(others) != 2:
+        raise ConfigError(f"--by {axis}: name a directory and two values, such as raw production")
+    compared = cast("Axis", axis)
+    one, other = (
+        EvaluationSide(first.results, first.plan, first.summary, compared, value) for value in others
+    )
+    return one, other
+
+
+def _read(folder: Path) -> EvaluationSide:
+    results = Results.open(folder)
+    plan = plan_of_header(results.header)
+    return EvaluationSide(results, plan, summary_of(results, plan))

@@ -1,21 +1,146 @@
-"""Write the summary files of an evaluation."""
+"""Write the summary files of an evaluation: the reference's fields, and our figures beside them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import cast
 
 from toolreel.evals._runner.adaptive import required_runs
-from toolreel.evals._store.files import write_atomically
-from toolreel.evals._store.results import Results
-from toolreel.evals._summary.figures import findings_of
-from toolreel.evals._summary.figures_json import with_figures
+from toolreel.evals._statistics.intervals import Clustered
+from toolreel.evals._statistics.ties import TiesFound
+from toolreel.evals._store.results import Results, write_json
+from toolreel.evals._summary.figures import (
+    Findings,
+    Total,
+    cell_interval,
+    findings_of,
+    over_clusters,
+    task_interval,
+)
 from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
-from toolreel_core.evals._summary.reference_format import summary_files
-from toolreel_core.evals._summary.summary import Summary, summarise
+from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._summary.reference_format import (
+    BY_LANGUAGE,
+    BY_SCENARIO,
+    BY_STRATEGY,
+    SUMMARY,
+    summary_files,
+)
+from toolreel_core.evals._summary.summary import CellSummary, Summary, TaskSummary, summarise
+
+
+def with_figures(files: Mapping[str, Tree], summary: Summary, findings: Findings) -> dict[str, Tree]:
+    """The files of a summary with intervals in them, and all other figures in ``summary.json``."""
+    whole = dict(files[SUMMARY])
+    tasks = zip(cast("list[Tree]", whole.pop("models")), summary.tasks, strict=True)
+    cells = summary.cells
+    return {
+        SUMMARY: {
+            **whole,
+            "figures": figure_tree(findings),
+            "models": [{**row, **_of_task(task, findings)} for row, task in tasks],
+        },
+        BY_SCENARIO: _with_clusters(files[BY_SCENARIO], cells),
+        BY_STRATEGY: _by_axis(files[BY_STRATEGY], cells, "strategy"),
+        BY_LANGUAGE: _by_axis(files[BY_LANGUAGE], cells, "language"),
+    }
+
+
+def figure_tree(findings: Findings) -> dict[str, Json]:
+    """All that is worked out from a summary."""
+    return {
+        "whole": _total_tree(findings.whole),
+        "strategies": {total.name: _total_tree(total) for total in findings.strategies},
+        "models": {total.name: _total_tree(total) for total in findings.models},
+        "strategy_ties": _ties(findings.strategy_ties),
+        "model_ties": _ties(findings.model_ties),
+        "taxonomy": {name: dict(found) for name, found in findings.taxonomy.items()},
+        "notes": list(findings.notes),
+    }
+
+
+def interval_tree(interval: Interval | None) -> Json:
+    """An interval, with the name of its formula."""
+    return asdict(interval) if interval else None
+
+
+def _total_tree(total: Total) -> Tree:
+    return {
+        **total.counts.tree(),
+        "exercised_rate": total.exercised_rate,
+        **_clustered(total.clustered),
+        "pass_at_1": asdict(total.pass_at_1),
+        "pass_hat_k": asdict(total.pass_hat_k),
+        "last_attempt_ms_p50_nearest_rank": total.p50_ms,
+        "last_attempt_ms_p95_nearest_rank": total.p95_ms,
+        "usage": total.usage.tree(),
+    }
+
+
+def _clustered(found: Clustered | None) -> dict[str, Json]:
+    if found is None:
+        return {"interval": None}
+    return {
+        "interval": interval_tree(found.interval),
+        "clusters": found.clusters,
+        "design_effect": found.design_effect,
+    }
+
+
+def _ties(found: TiesFound) -> Tree:
+    return {
+        "sets": [list(names) for names in found.ties.sets],
+        "letters": dict(found.ties.letters),
+        "alpha": found.alpha,
+        "p_values": [
+            {"first": first, "second": second, "p_holm": value}
+            for (first, second), value in found.p_values.items()
+        ],
+        "left_out": list(found.left_out),
+    }
+
+
+def _of_task(task: TaskSummary, findings: Findings) -> Tree:
+    return {
+        "tool_interval": interval_tree(task_interval(task, control=False)),
+        "control_interval": interval_tree(task_interval(task, control=True)),
+        "cells": {cell.cell.scenario: _of_cell(cell, findings) for cell in task.cells},
+    }
+
+
+def _of_cell(cell: CellSummary, findings: Findings) -> Tree:
+    stop = findings.stops.get(cell.cell)
+    decided: Tree = {"stopped": {"runs": stop.trials, "why": stop.why}} if stop else {}
+    return {
+        **cell.counts.tree(),
+        "interval": interval_tree(cell_interval(cell)),
+        "categories": dict(cell.categories),
+        "served": list(cell.served),
+        **decided,
+    }
+
+
+def _with_clusters(table: Tree, cells: Sequence[CellSummary]) -> dict[str, Json]:
+    """A table by scenarios, with the interval of each over the models."""
+    return {
+        name: {
+            **cast("Tree", row),
+            **_clustered(over_clusters([cell for cell in cells if cell.cell.scenario == name])),
+        }
+        for name, row in table.items()
+    }
+
+
+def _by_axis(table: Tree, cells: Sequence[CellSummary], axis: str) -> Tree:
+    tables = cast("Mapping[str, Tree]", table)
+    return {
+        value: _with_clusters(rows, [cell for cell in cells if getattr(cell.cell, axis) == value])
+        for value, rows in tables.items()
+    }
 
 
 def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
@@ -24,7 +149,7 @@ def cells_of(plan: EvalPlan) -> tuple[Cell, ...]:
 
 
 def summary_of(results: Results, plan: EvalPlan) -> Summary:
-    """What the runs of an evaluation come to.
+    """The summary of an evaluation.
 
     Runs that its rule for stopping early has spared are not missing.
     """
@@ -46,12 +171,12 @@ def write_summaries(results: Results, plan: EvalPlan) -> Summary:
     """
     summary = summary_of(results, plan)
     for name, tree in summary_trees(summary, results, plan).items():
-        write_atomically(results.path / name, json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        write_json(results.path / name, tree)
     return summary
 
 
 def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json]:
-    """What was asked for, by the reference's names and in its order."""
+    """The options of the evaluation, by the reference's names and in its order."""
     options, endpoint = plan.options, plan.endpoint
     profiles = dict.fromkeys(profile for _, profile in plan.pairs)
     return {
@@ -90,7 +215,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
         "scenarios": [scenario.name for scenario in plan.scenarios],
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
-        "versions": _texts(results.header.versions),
+        "versions": dict(results.header.versions),
     }
 
 
@@ -98,7 +223,3 @@ def _reading_text(summary: Summary) -> list[Json]:
     """The models that had calls read from text under the profile ``best_effort``."""
     cells = (cell for cell in summary.cells if cell.cell.fallback == "best_effort")
     return [*dict.fromkeys(cell.cell.model for cell in cells if any(run.text_calls for run in cell.entries))]
-
-
-def _texts(values: Mapping[str, str]) -> dict[str, Json]:
-    return dict(values)

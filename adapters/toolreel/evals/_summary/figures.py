@@ -11,17 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolreel.evals._runner.adaptive import Stopped, stops_of
-from toolreel.evals._statistics.clustered import Clustered, clustered_rate
+from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
 from toolreel.evals._statistics.ties import TiesFound, paired_ties
-from toolreel.evals._statistics.wilson import wilson
 from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import CellMean, Count, pass_at, pass_hat, total
-from toolreel_core.evals._statistics.intervals import Interval
-from toolreel_core.evals._summary.percentiles import nearest_rank
+from toolreel_core.evals._statistics.counts import CellMean, Count, Interval, pass_at, pass_hat, total
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts, Usage
+from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +51,7 @@ class Total:
 
 
 def total_of(name: str, cells: Iterable[CellSummary], trials: int) -> Total:
-    """The total of some cells.
-
-    :param trials: the ``k`` of pass^k
-    """
+    """The total of some cells."""
     taken = counted_cells(cells)
     each = [pass_count(cell.counts) for cell in taken]
     times = [entry.last_ms for cell in taken for entry in cell.entries if entry.result != "void"]
@@ -93,7 +87,7 @@ def over_clusters(cells: Sequence[CellSummary]) -> Clustered | None:
 
 
 def categories_of(cells: Iterable[CellSummary]) -> Mapping[str, int]:
-    """How often each category stands for a run, by its name."""
+    """Number of runs by failure category."""
     found = sum((Counter(cell.categories) for cell in cells), start=Counter[str]())
     return dict(sorted(found.items()))
 
@@ -104,7 +98,7 @@ _TOO_FEW = 6
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a summary comes to."""
+    """All figures of a summary."""
 
     trials: int
     whole: Total
@@ -114,7 +108,7 @@ class Findings:
     strategy_ties: TiesFound
     model_ties: TiesFound
     taxonomy: Mapping[str, Mapping[str, int]]
-    """By strategy, how often each category stands for a run, those of controls included."""
+    """Number of runs by strategy and failure category, controls included."""
     stops: Mapping[Cell, Stopped]
     """Cells that need no more trials by the plan's rule."""
     notes: tuple[str, ...]
@@ -122,7 +116,7 @@ class Findings:
 
 
 def findings_of(summary: Summary, plan: EvalPlan) -> Findings:
-    """Work out what a summary comes to."""
+    """Compute the figures of a summary."""
     by_strategy = _grouped(summary.cells, lambda cell: cell.cell.strategy)
     by_model = _grouped(summary.cells, _candidate(summary))
     return Findings(

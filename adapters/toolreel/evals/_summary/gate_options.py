@@ -42,7 +42,7 @@ _TESTS: Final = ("no-regression", "margin")
 
 @dataclass(frozen=True, slots=True)
 class GateOption:
-    """A gate that somebody has written in words, checked as far as that goes without results."""
+    """A parsed gate option."""
 
     text: str
     name: str
@@ -133,9 +133,8 @@ def _number(text: str | None, whole: str) -> float | None:
 def check_gate_options(
     words: Iterable[GateOption], comparison: Comparison, figures: Iterable[Figures]
 ) -> tuple[GateResult, ...]:
-    """What comes of each gate.
+    """Check each gate.
 
-    :param figures: of the second side
     :raises ConfigError: if a gate is about what there is not
     """
     beside = {_group(row): row for row in comparison.rows}

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from toolreel.evals._runner.adaptive import stops_of
-from toolreel.evals._statistics.paired import Paired, compare_clustered
+from toolreel.evals._statistics.comparisons import Paired, compare_clustered
 from toolreel.evals._statistics.ties import holm
 from toolreel.evals._summary.figures import Total, total_of
 from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs
 from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import parse
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import (
     Figures,
@@ -39,7 +39,7 @@ def gates_of(plan: EvalPlan) -> tuple[Gate, ...]:
 
 
 def check_gates(gates: Sequence[Gate], summary: Summary, plan: EvalPlan) -> tuple[GateResult, ...]:
-    """What comes of each gate.
+    """Check each gate.
 
     :raises ConfigError: if a gate is about what the plan does not have
     """

@@ -66,7 +66,7 @@ def task_of(entry: RunEntry, axis: Axis) -> tuple[str | int, ...]:
 
 
 def cluster_of(axis: Axis) -> Callable[[RunEntry], Hashable]:
-    """What runs that are alike have in common: model and scenario, or what is left of it."""
+    """The key of similar runs: model and scenario, without the compared axis."""
     other = "strategy" if axis == "model" else "model"
     return lambda entry: (getattr(entry.cell, other), entry.cell.scenario)
 

@@ -1,3 +1,1 @@
 """Tables of an evaluation: Markdown, JUnit, plain text."""
-
-__all__: list[str] = []

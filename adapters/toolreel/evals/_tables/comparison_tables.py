@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from toolreel.evals._summary.comparison import Comparison, Row
-from toolreel.evals._summary.figures_json import interval_tree
+from toolreel.evals._summary.export import interval_tree
 from toolreel.evals._summary.run_pairs import Match
-from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened
+from toolreel.evals._tables.table import TextTable, out_of, p_text, percent, points, shortened, where
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._summary.summary import RunEntry
@@ -104,16 +105,8 @@ def _rate(count: Count) -> str:
 
 def _flips(found: Comparison, most: int | None) -> Iterable[TextTable]:
     head = (
-        "model",
-        "profile",
-        "strategy",
-        "lang",
-        "scenario",
-        "trial",
-        "category",
-        "first",
-        "second",
-        "error",
+        *("model", "profile", "strategy", "lang", "scenario", "trial", "category"),
+        *("first", "second", "error"),
     )
     for flip, title in (
         ("lost", "lost: only the first passed"),
@@ -135,14 +128,10 @@ def _flip(match: Match, found: Comparison) -> tuple[str, ...]:
         cell.scenario,
         str(match.first.trial),
         failed.category,
-        _where(match.first),
-        _where(match.second),
+        where(match.first),
+        where(match.second),
         shortened(failed.hint or failed.error),
     )
-
-
-def _where(entry: RunEntry) -> str:
-    return entry.cassette or entry.key[:12]
 
 
 def _shifts(found: Comparison) -> TextTable:
@@ -167,12 +156,7 @@ def _row_tree(row: Row) -> Tree:
         "value": row.value or None,
         "first": {"ok": row.first.passed, "valid": row.first.runs, "rate": row.first.rate},
         "second": {"ok": row.second.passed, "valid": row.second.runs, "rate": row.second.rate},
-        "pairs": {
-            "both": pairs.both,
-            "lost": pairs.lost,
-            "gained": pairs.gained,
-            "neither": pairs.neither,
-        },
+        "pairs": asdict(pairs),
         "difference": row.difference,
         "interval": interval_tree(tested.interval if tested else None),
         "p": row.p_value,
@@ -189,7 +173,7 @@ def _row_tree(row: Row) -> Tree:
 def _flip_tree(match: Match) -> Tree:
     cell = match.first.cell
     return {
-        **{axis: getattr(cell, axis) for axis in cell.__dataclass_fields__},
+        **asdict(cell),
         "trial": match.first.trial,
         "first": _run_tree(match.first),
         "second": _run_tree(match.second),

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel.evals._summary.comparison import Comparison
 from toolreel.evals._summary.run_pairs import Match
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._statistics.gates import Gate, GateResult, NoRegression, NoWorseThan, Threshold
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 
@@ -86,7 +86,7 @@ def match_cases(comparison: Comparison) -> tuple[Case, ...]:
 
 
 def gate_cases(results: Iterable[GateResult]) -> tuple[Case, ...]:
-    """The gates; one that is undecided is in error, since nobody knows."""
+    """The gates; an undecided one is an error."""
     standings: dict[str, Standing] = {"passed": "passed", "failed": "failure", "undecided": "error"}
     return tuple(
         Case("gates", _gate_name(one.gate), standings[one.standing], one.sentence) for one in results

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from toolreel.evals._statistics.ties import TiesFound
 from toolreel.evals._summary.figures import Findings, Total, task_interval
-from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened
+from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import GateResult
-from toolreel_core.evals._summary.percentiles import reference_percentile
 from toolreel_core.evals._summary.summary import RunEntry, Summary, TaskSummary
+from toolreel_core.evals._summary.totals import reference_percentile
 from toolreel_core.evals._verdicts.failure_taxonomy import alias_of
 
 _TASK_HEAD = (
@@ -21,7 +21,7 @@ _TASK_HEAD = (
 
 
 def head_lines(summary: Summary, plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
-    """What was asked for, and how all of it went; the last line names the directory."""
+    """Options and totals of the evaluation; the last line names the directory."""
     tasks, counts = summary.tasks, summary.counts()
     tools, controls = summary.counts(control=False), summary.counts(control=True)
     how = f"runs={counts.runs}, ok={counts.ok}, fail={counts.failed}"
@@ -50,7 +50,7 @@ def summary_tables(summary: Summary, findings: Findings) -> tuple[TextTable, ...
 
 
 def gate_table(results: Iterable[GateResult]) -> TextTable:
-    """What the gates say."""
+    """The results of the gates."""
     return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
 
 
@@ -92,6 +92,8 @@ def _tasks(summary: Summary) -> TextTable:
 
 def _task(task: TaskSummary) -> tuple[str, ...]:
     cell = task.cell
+    times = [entry.ms for entry in task.entries(control=False)]
+    failed = next((entry for entry in task.entries() if not entry.ok), None)
     tools, controls = task.counts(control=False), task.counts(control=True)
     return (
         *(cell.model, cell.profile, cell.strategy, cell.language, cell.fallback),
@@ -102,28 +104,16 @@ def _task(task: TaskSummary) -> tuple[str, ...]:
         percent(controls.rate),
         interval_text(task_interval(task, control=True)),
         percent(task.counts().coverage),
-        _p95(task),
-        *_first_failure(task),
+        str(reference_percentile(times, 95)) if times else "-",
+        *(_failure(failed) if failed else ("",) * 5),
     )
 
 
-def _p95(task: TaskSummary) -> str:
-    times = [entry.ms for entry in task.entries(control=False)]
-    return str(reference_percentile(times, 95)) if times else "-"
-
-
-def _first_failure(task: TaskSummary) -> tuple[str, str, str, str, str]:
-    """Of the first run that is no pass: status, category, the reference's name of it, recording and error."""
-    failed = next((entry for entry in task.entries() if not entry.ok), None)
-    if failed is None:
-        return ("", "", "", "", "")
-    status = "" if failed.status is None else str(failed.status)
-    alias = alias_of(failed.category, failed.status)
-    return status, failed.category, alias, _sample(failed), shortened(failed.hint or failed.error)
-
-
-def _sample(entry: RunEntry) -> str:
-    return entry.cassette or entry.key[:12]
+def _failure(entry: RunEntry) -> tuple[str, ...]:
+    """Of a run that is no pass: status, category, the reference's name of it, recording and error."""
+    status = "" if entry.status is None else str(entry.status)
+    alias = alias_of(entry.category, entry.status)
+    return status, entry.category, alias, where(entry), shortened(entry.hint or entry.error)
 
 
 def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findings) -> TextTable:
@@ -144,7 +134,7 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
             percent(total.exercised_rate),
             percent(total.pass_at_1.rate),
             percent(total.pass_hat_k.rate),
-            _denominator(total),
+            out_of(total.pass_hat_k.cells, total.pass_hat_k.cells + total.pass_hat_k.left_out),
             "-" if total.p95_ms is None else str(total.p95_ms),
             letters.get(total.name, "-") if len(totals) > 1 else "-",
         )
@@ -156,16 +146,8 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
     ]
     if len(totals) > 1:
         notes.append(f"{what} with a letter in common are not told apart (exact test, Holm, 5 %)")
-    return TextTable(f"{what}, without controls", head, rows, (*notes, *_about(what, findings)))
-
-
-def _denominator(total: Total) -> str:
-    hat = total.pass_hat_k
-    return out_of(hat.cells, hat.cells + hat.left_out)
-
-
-def _about(what: str, findings: Findings) -> tuple[str, ...]:
-    return tuple(note for note in findings.notes if note.startswith(what))
+    notes += [note for note in findings.notes if note.startswith(what)]
+    return TextTable(f"{what}, without controls", head, rows, tuple(notes))
 
 
 def _taxonomy(findings: Findings) -> TextTable:

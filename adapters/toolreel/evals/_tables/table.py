@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core.evals._statistics.intervals import Interval
+from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._summary.summary import RunEntry
 
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {
@@ -17,12 +18,12 @@ _USUAL: Final = {
     "coverage": "100%",
     "ties": "-",
 }
-"""By the head of a column, what people need not be told in each row."""
+"""Usual values by column; a column that has only these is left out on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """One table, with what has to be said about it."""
+    """One table with notes."""
 
     title: str
     head: tuple[str, ...]
@@ -93,6 +94,11 @@ def p_text(value: float | None) -> str:
 def out_of(some: int, every: int) -> str:
     """Such as ``3/5``."""
     return f"{some}/{every}"
+
+
+def where(entry: RunEntry) -> str:
+    """The recording of a run, or else the beginning of its key."""
+    return entry.cassette or entry.key[:12]
 
 
 def shortened(text: str) -> str:

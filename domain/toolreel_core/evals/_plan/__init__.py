@@ -1,3 +1,1 @@
 """Plans of evaluations: which cells are run, how often, and what that costs."""
-
-__all__: list[str] = []

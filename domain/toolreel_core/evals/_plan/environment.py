@@ -28,18 +28,18 @@ def _switch(text: str) -> bool:
     return text.lower() in _ON
 
 
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(f"expected a whole number, got {text!r}") from None
-
-
 def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise ConfigError(f"expected a number, got {text!r}") from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ConfigError(f"expected a whole number, got {text!r}") from None
 
 
 def _seconds(text: str) -> float:
@@ -63,10 +63,6 @@ def _tools(text: str) -> Json:
     return [] if {"all", "full", "*"} & set(words) else [*words]
 
 
-def _text(text: str) -> Json:
-    return text
-
-
 def _transforms(text: str) -> Json:
     return [] if text.lower() in {"none", "off", "0", "false"} else _words(text)
 
@@ -81,7 +77,7 @@ class _Variable:
     """Where its value goes in the shape of a plan file."""
     reader: _Reader
     blank: bool = False
-    """Whether an empty value says something: no filter."""
+    """Whether an empty value counts: it removes a filter."""
 
 
 _PREFIX: Final = "OPENROUTER_"
@@ -91,13 +87,13 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
     **{
         f"{_PREFIX}{name}": variable
         for name, variable in {
-            "BASE_URL": _Variable(("endpoint", "base_url"), _text),
-            "API_PREFIX": _Variable(("endpoint", "api_prefix"), _text),
+            "BASE_URL": _Variable(("endpoint", "base_url"), str),
+            "API_PREFIX": _Variable(("endpoint", "api_prefix"), str),
             "CLIENT_TIMEOUT": _Variable(("endpoint", "timeout"), _seconds),
             "OPEN_TIMEOUT": _Variable(("endpoint", "open_timeout"), _seconds),
             "READ_TIMEOUT": _Variable(("endpoint", "read_timeout"), _seconds),
-            "HTTP_REFERER": _Variable(("endpoint", "headers", "HTTP-Referer"), _text),
-            "X_TITLE": _Variable(("endpoint", "headers", "X-Title"), _text),
+            "HTTP_REFERER": _Variable(("endpoint", "headers", "HTTP-Referer"), str),
+            "X_TITLE": _Variable(("endpoint", "headers", "X-Title"), str),
             "TRIALS": _Variable(("eval", "trials"), _whole),
             "JOBS": _Variable(("eval", "jobs"), _whole),
             "MODEL_FILTER": _Variable(("eval", "models"), _words, blank=True),
@@ -105,8 +101,8 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
             "SAMPLING_PROFILE_ENFORCE_APPLICABILITY": _Variable(("eval", "enforce_applicability"), _switch),
             "STRATEGY_FILTER": _Variable(("eval", "strategies"), _words),
             "SCENARIOS": _Variable(("eval", "scenarios"), _words),
-            "TOOL_USE_MODE": _Variable(("eval", "tool_use_mode"), _text),
-            "TOOL_FAILURE_POLICY": _Variable(("eval", "tool_failure_policy"), _text),
+            "TOOL_USE_MODE": _Variable(("eval", "tool_use_mode"), str),
+            "TOOL_FAILURE_POLICY": _Variable(("eval", "tool_failure_policy"), str),
             "TOOL_CALLING_FALLBACK_RETRY_COUNT": _Variable(("eval", "fallback_retries"), _whole),
             "FIX_EMPTY_FINAL": _Variable(("eval", "fix_empty_final"), _switch),
             "TOOL_ALLOWLIST": _Variable(("eval", "tool_allowlist"), _tools),
@@ -120,7 +116,7 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
             "TOP_P": _Variable(("sampling", "top_p"), _number),
             "TOP_K": _Variable(("sampling", "top_k"), _whole),
             "MIN_P": _Variable(("sampling", "min_p"), _number),
-            "ROUTE": _Variable(("request_overrides", "route"), _text),
+            "ROUTE": _Variable(("request_overrides", "route"), str),
             "TRANSFORMS": _Variable(("request_overrides", "transforms"), _transforms),
             "PROVIDER_ONLY": _Variable(("request_overrides", "provider", "only"), _words),
             "PROVIDER_ORDER": _Variable(("request_overrides", "provider", "order"), _words),
@@ -142,29 +138,28 @@ def environment(environ: Mapping[str, str]) -> Tree:
     """
     tree: Tree = {}
     for name, variable in VARIABLES.items():
-        text = environ.get(name)
-        if text is None or not (text.strip() or variable.blank):
+        if name == f"{_PREFIX}TRANSFORMS" and environ.get(name, "").strip().lower() == "auto":
             continue
-        if name == f"{_PREFIX}TRANSFORMS" and text.strip().lower() == "auto":
+        value = _value_of(environ, name, variable.reader)
+        if value is None:
             continue
-        value = _said(environ, name, variable.reader)
         for key in reversed(variable.place):
             value = {key: value}
         tree = merged(tree, value if isinstance(value, Mapping) else {})
-    overrides = _said(environ, f"{_PREFIX}REQUEST_OVERRIDES_JSON", _object)
+    overrides = _value_of(environ, f"{_PREFIX}REQUEST_OVERRIDES_JSON", _object)
     if isinstance(overrides, Mapping):
         before = tree.get("request_overrides", {})
         tree = {**tree, "request_overrides": {**(before if isinstance(before, Mapping) else {}), **overrides}}
     axes = tree.get("eval", {})
     words = _words_for(environ, axes if isinstance(axes, Mapping) else {})
-    _said(environ, f"{_PREFIX}HTTP_ADAPTER", _client)
-    if _given(environ, f"{_PREFIX}BASE_URL") and _given(environ, f"{_PREFIX}API_KEY"):
+    _value_of(environ, f"{_PREFIX}HTTP_ADAPTER", _client)
+    if all(environ.get(f"{_PREFIX}{name}", "").strip() for name in ("BASE_URL", "API_KEY")):
         tree = merged(tree, {"endpoint": {"api_key_env": f"{_PREFIX}API_KEY"}})
     return merged(tree, {"eval": words}) if words else tree
 
 
 def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:
-    """What the switches of the reference that stand for words come to."""
+    """The options of the reference's switches that expand to words."""
     found: dict[str, Json] = {}
     preset = environ.get(f"{_PREFIX}EVAL_PRESET", "").strip()
     if preset or _on(environ, "FULL"):
@@ -181,11 +176,7 @@ def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:
 
 
 def _on(environ: Mapping[str, str], name: str) -> bool:
-    return _said(environ, f"{_PREFIX}{name}", _switch) is True
-
-
-def _given(environ: Mapping[str, str], name: str) -> bool:
-    return bool(environ.get(name, "").strip())
+    return _value_of(environ, f"{_PREFIX}{name}", _switch) is True
 
 
 def _client(text: str) -> Json:
@@ -195,7 +186,7 @@ def _client(text: str) -> Json:
     return "httpx"
 
 
-def _said(environ: Mapping[str, str], name: str, reader: _Reader) -> Json:
+def _value_of(environ: Mapping[str, str], name: str, reader: _Reader) -> Json:
     """The value of a variable; nothing if it is not set."""
     text = environ.get(name)
     if text is None or not (text.strip() or (name in VARIABLES and VARIABLES[name].blank)):

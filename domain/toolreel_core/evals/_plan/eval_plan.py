@@ -1,4 +1,4 @@
-"""Plans of evaluations: which runs there are, in which order, each under which configuration.
+"""Plans of evaluations: which runs there are, in which order and configuration, and what they would cost.
 
 A plan is made of options, a catalogue of presets and models, and the scenarios and languages that were
 chosen; the same parts always give the same plan. Runs are generated one by one, since a plan may have too
@@ -17,19 +17,17 @@ from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core.evals._plan.cells import Cell, Sample
-from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.endpoint import Budget, Endpoint
-from toolreel_core.evals._plan.filters import Filter
-from toolreel_core.evals._plan.model_profiles import (
+from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
+from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
+    Filter,
     auto_profile,
     profiles_for,
     select_models,
     select_profiles,
 )
-from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.options import Budget, Endpoint, Options
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,
@@ -156,10 +154,7 @@ class EvalPlan:
                             yield Task(model, strategy.name, profile.name, fallback, language)
 
     def samples(self, model: str = "") -> Iterator[Sample]:
-        """The runs: task by task, in each of them trial by trial, in each of them all scenarios.
-
-        :param model: only the runs of this one
-        """
+        """The runs: task by task, in each of them trial by trial, in each of them all scenarios."""
         for task in self.tasks():
             if model and task.model != model:
                 continue
@@ -265,7 +260,6 @@ class EvalPlan:
         """The plan stored in a header.
 
         :param presets: the catalogue, without the plan's own
-        :param scenarios: all that there are
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
@@ -305,3 +299,67 @@ def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedRun:
+    """Assumed size of one run."""
+
+    requests: float
+    prompt_tokens: float
+    """Of all its requests together."""
+    completion_tokens: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """The assumption in words."""
+        tokens = f"{self.prompt_tokens:,.0f} tokens in and {self.completion_tokens:,.0f} out"
+        return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
+
+
+TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
+"""A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
+CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated requests, tokens, time and cost of a plan."""
+
+    runs: int
+    requests: float
+    prompt_tokens: float
+    completion_tokens: float
+    minutes: float
+    """With as many jobs as the plan has."""
+    cost: float | None
+    """Of the models that have a price, in its currency; ``None`` if none has."""
+    unpriced: tuple[str, ...]
+    """Models without a price; they are unknown, not free."""
+
+    @property
+    def tokens(self) -> float:
+        """Prompts and completions together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+def estimate_cost(plan: EvalPlan) -> Estimate:
+    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
+    controls = sum(scenario.control for scenario in plan.scenarios)
+    kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
+    shares = plan.task_count // len(plan.pairs) * plan.trials
+    requests, prompt, completion, seconds = (
+        sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
+        for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
+    )
+    pairs, prices = len(plan.pairs), dict(plan.options.prices)
+    costs = [prices[model].cost(prompt, completion) for model, _ in plan.pairs if model in prices]
+    return Estimate(
+        plan.count,
+        requests * pairs,
+        prompt * pairs,
+        completion * pairs,
+        seconds * pairs / 60 / plan.jobs,
+        sum(costs) if costs else None,
+        tuple(model for model in plan.models if model not in prices),
+    )

@@ -1,4 +1,4 @@
-"""Filters that select models, profiles and strategies by name, tag or pattern.
+"""Select models, sampling profiles and strategies by name, tag or pattern.
 
 A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, ``[…]`` one of a set.
 Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them. ``!word`` excludes,
@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
+from toolreel_core._plan.presets.collection import Model, Presets, SamplingProfile
 
 EVERYTHING: Final = ("all", "full", "*")
 
@@ -75,7 +76,6 @@ class Filter:
         >>> Filter(("all", "!b")).select("letter", ["a", "b"], lambda item: [item])
         ('a',)
 
-        :param what: what the items are, for complaints
         :param candidates: by what an item can be named; the first is its name
         :raises ConfigError: if a word matches no item, or nothing is left
         """
@@ -86,14 +86,16 @@ class Filter:
                 raise ConfigError(unknown_name(what, word, known))
         within = self.inclusions or EVERYTHING
         left = tuple(
-            item for item, names in named if _any(within, names) and not _any(self.exclusions, names)
+            item
+            for item, names in named
+            if _matches_any(within, names) and not _matches_any(self.exclusions, names)
         )
         if not left:
             raise ConfigError(f"no {what} is left by {', '.join(self.words) or 'an empty catalogue'}")
         return left
 
 
-def _any(words: Iterable[str], names: tuple[str, ...]) -> bool:
+def _matches_any(words: Iterable[str], names: tuple[str, ...]) -> bool:
     return any(word in EVERYTHING or _matches(word, names) for word in words)
 
 
@@ -113,3 +115,83 @@ def _expression(part: str) -> str:
         letters = (f"{re.escape(a)}-{re.escape(b)}" if b else re.escape(letter) for a, b, letter in found)
         return f"[{'^' if negated else ''}{''.join(letters)}]"
     return re.escape(part)
+
+
+AUTO = "auto"
+"""Stands for the first profile recommended for a model, or the default profile."""
+DEFAULT = "default"
+
+
+def select_models(
+    presets: Presets, words: tuple[str, ...] | None, further: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The names of the models that a filter leaves, in catalogue order, and then the further ones.
+
+    :param words: ``None`` where nobody gave a filter: the further ones are all then, or else the stable ones
+    :raises ConfigError: if a word means no model, or nothing is left
+    """
+    known = [model for model in presets.models if not model.family]
+    words = ("stable",) if words is None and not further else words
+    select = () if words is None else Filter(words).select("model", known, _of_model)
+    return tuple(dict.fromkeys((*(model.name for model in select), *further)))
+
+
+def select_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingProfile, ...]:
+    """The profiles that a filter leaves; ``auto`` is none of them.
+
+    :raises ConfigError: if a word means no profile, or nothing is left
+    """
+    named = tuple(word for word in words if word.lower() != AUTO)
+    if AUTO in Filter(words).inclusions and not Filter(named).inclusions:
+        if named:
+            raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
+        return ()
+    return Filter(named).select("sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
+
+
+def profiles_for(
+    presets: Presets,
+    model: str,
+    select: tuple[SamplingProfile, ...],
+    *,
+    auto: bool = False,
+    enforce: bool = True,
+) -> tuple[SamplingProfile, ...]:
+    """The profiles that a model is run with, in catalogue order.
+
+    :param select: those that the filter leaves
+    :param auto: whether what ``auto`` chooses is among them
+    :param enforce: whether those are left out that are not for the model; if nothing is left then, the
+        default is taken
+    """
+    fit = [profile for profile in select if not enforce or applies(profile, model)]
+    wanted = [*fit, *([auto_profile(presets, model)] if auto else [])]
+    names = {profile.name for profile in wanted} or {DEFAULT}
+    return tuple(profile for profile in presets.profiles if profile.name in names)
+
+
+def auto_profile(presets: Presets, model: str) -> SamplingProfile:
+    """The profile that ``auto`` selects for a model: the first one in the catalogue recommended for it."""
+    for profile in presets.profiles:
+        if "recommended" in profile.tags and applies(profile, model):
+            return profile
+    return presets.profile(DEFAULT)
+
+
+def applies(profile: SamplingProfile, model: str) -> bool:
+    """Whether a profile applies to a model; patterns match its full name, route included.
+
+    >>> from toolreel_core._jsontext.canonical import NOTHING
+    >>> glm = SamplingProfile("glm", NOTHING, ("z-ai/glm-4.7:nitro",))
+    >>> applies(glm, "z-ai/glm-4.7:nitro"), applies(glm, "z-ai/glm-4.7")
+    (True, False)
+    """
+    return not profile.applies_to or any(glob_matches(pattern, model) for pattern in profile.applies_to)
+
+
+def _of_model(model: Model) -> Iterable[str]:
+    """Name, name without its route, vendor, tags."""
+    vendor, slash, _ = model.name.partition("/")
+    return dict.fromkeys(
+        (model.name, model.name.partition(":")[0], *([vendor] if slash else []), *model.tags)
+    )

@@ -1,13 +1,14 @@
-"""The options of an evaluation, from plan file, command line and environment.
+"""The options of an evaluation (endpoint, budget and prices among them), in the structure of a plan file.
 
-All three use the structure of the plan file; :func:`layered` merges them.
+Plan file, command line and environment share this structure; :func:`layered` merges them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, cast, get_args
 
 from toolreel_core._internal.checks import PlaceError, Table
 from toolreel_core._internal.names import unknown_name
@@ -16,8 +17,149 @@ from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._plan.request import reserved_keys
 from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core.evals._plan.endpoint import Budget, Endpoint, Price, prices_of
 from toolreel_core.evals._plan.filters import comma_separated
+
+_OPENROUTER: Final = "https://openrouter.ai/api"
+# Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
+_HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
+_CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
+_VERSION: Final = re.compile(r"v\d[\w.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The server that requests go to. It is not part of a run's key."""
+
+    base_url: str = _OPENROUTER
+    api_prefix: str = "/v1"
+    """Appended to a base URL that has no version yet."""
+    api_key_env: str = ""
+    """Name of the environment variable with the key; the key itself is never stored."""
+    provider: str = ""
+    """The provider whose presets apply; empty if unknown."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers of each request, never a credential."""
+    timeout: float = 120.0
+    """Seconds for a whole exchange; 0 for no limit. The same holds for the other two."""
+    open_timeout: float = 10.0
+    """Seconds until the connection is open."""
+    read_timeout: float = 120.0
+    """Seconds until the next chunk of a reply."""
+
+    @classmethod
+    def of(cls, table: Table) -> Endpoint:
+        """An endpoint as a plan's table has it.
+
+        At OpenRouter, provider and key are known; anywhere else they have to be named, so that no key goes
+        to a server that it is not for.
+
+        :raises PlaceError: at the first thing that is wrong
+        """
+        table.only(*cls.__dataclass_fields__)
+        base_url = table.text("base_url", _OPENROUTER).strip()
+        if not re.match(r"https?://[^/@\s]+(?:/|$)", base_url):
+            what = "expected http:// or https:// and a host, without user and password"
+            raise table.complaint(f"{what}, got {base_url!r}", "base_url")
+        known = bool(_HOST.match(base_url))
+        timeout = cast("float", table.amount("timeout", 120.0))
+        return cls(
+            base_url.rstrip("/"),
+            table.text("api_prefix", "/v1"),
+            table.text("api_key_env", "OPENROUTER_API_KEY" if known else ""),
+            table.text("provider", "openrouter" if known else ""),
+            _headers(table.table("headers")),
+            timeout,
+            cast("float", table.amount("open_timeout", 10.0)),
+            table.amount("read_timeout") or timeout,
+        )
+
+    @property
+    def url(self) -> str:
+        """The base URL, with the version appended unless it has one.
+
+        >>> Endpoint("https://openrouter.ai/api").url, Endpoint("http://127.0.0.1:8080/v1").url
+        ('https://openrouter.ai/api/v1', 'http://127.0.0.1:8080/v1')
+        """
+        prefix = self.api_prefix.strip("/")
+        versioned = any(_VERSION.fullmatch(part) for part in self.base_url.split("/")[3:])
+        return self.base_url if versioned or not prefix else f"{self.base_url}/{prefix}"
+
+    def tree(self) -> dict[str, Json]:
+        """The table that it is read from."""
+        return {**asdict(self), "headers": dict(self.headers)}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Spending limits; ``None`` for no limit. Runs that hit one are void, not failed."""
+
+    max_cost: float | None = None
+    """Of the whole plan, in the provider's currency."""
+    max_tokens: float | None = None
+    max_minutes: float | None = None
+    """From the first request on."""
+    run_max_cost: float | None = None
+    """Of one run, like the next two. These are limits of its loop, so they are part of its configuration."""
+    run_max_tokens: float | None = None
+    run_max_minutes: float | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> Budget:
+        """A budget as a plan's table has it, the caps of one run in its table ``run``.
+
+        :raises PlaceError: at the first thing that is wrong
+        """
+        keys = ("max_cost", "max_tokens", "max_minutes")
+        table.only(*keys, "run")
+        run = table.table("run").only(*keys)
+        for key in keys:
+            if run.amount(key) == 0:
+                raise run.complaint("expected more than 0; leave it out for no cap", key)
+        return cls(*map(table.amount, keys), *map(run.amount, keys))
+
+    def tree(self) -> dict[str, Json]:
+        """The table that it is read from."""
+        caps = {key: value for key, value in asdict(self).items() if value is not None}
+        run = {key.removeprefix("run_"): value for key, value in caps.items() if key.startswith("run_")}
+        return {**{key: value for key, value in caps.items() if not key.startswith("run_")}, "run": run}
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Price of a model per million tokens."""
+
+    prompt: float
+    completion: float
+
+    def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """The cost of this many tokens.
+
+        >>> Price(0.3, 1.2).cost(1_000_000, 500_000)
+        0.9
+        """
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1_000_000
+
+
+def prices_of(table: Table) -> tuple[tuple[str, Price], ...]:
+    """Prices by model, as a plan's table ``[prices."MODEL"]`` has them.
+
+    :raises PlaceError: if one is half a price, or none
+    """
+    found = []
+    for model, price in table.tables():
+        parts = [price.only("prompt", "completion").amount(key) for key in ("prompt", "completion")]
+        if None in parts:
+            raise price.complaint("expected prompt and completion, for a million tokens each")
+        found.append((model, Price(*cast("list[float]", parts))))
+    return tuple(found)
+
+
+def _headers(table: Table) -> tuple[tuple[str, str], ...]:
+    for name in table.values:
+        if _CREDENTIAL.search(name):
+            raise table.complaint("leave credentials out; api_key_env names the key's variable", name)
+    return tuple((name, table.text(name)) for name in table.values)
+
 
 _PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
 _STRATEGIES: Final = ("raw", "baseline", "production")
@@ -25,12 +167,7 @@ _STRATEGIES: Final = ("raw", "baseline", "production")
 SIZES: Final[Mapping[str, Tree]] = {
     "smoke": {"scenarios": ["smoke"], "trials": 1},
     "typical": {"scenarios": ["typical"], "trials": 5, "strategies": [*_STRATEGIES]},
-    "extreme": {
-        "models": ["all"],
-        "scenarios": ["extreme"],
-        "trials": 10,
-        "strategies": [*_STRATEGIES],
-    },
+    "extreme": {"models": ["all"], "scenarios": ["extreme"], "trials": 10, "strategies": [*_STRATEGIES]},
     "full": {
         "models": ["all"],
         "profiles": [*_PROFILES],
@@ -48,7 +185,7 @@ _MODES: Final[Mapping[str, ToolUseMode]] = {
     **dict.fromkeys(("off", "none", "0", "false"), "disabled"),
 }
 _OF_SERVER: Final = ("api_prefix", "api_key_env", "provider", "headers")
-"""What holds for one server and no other."""
+"""Settings that must not be sent to another server."""
 _TABLES: Final = (
     *("eval", "endpoint", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "adaptive", "strategy", "catalogue"),
@@ -85,7 +222,7 @@ class Options:
     jobs: int = 1
     """Runs at the same time."""
     verbosity: int = 1
-    """0 is quiet, 1 tells of events, 2 of their details."""
+    """0: quiet, 1: events, 2: details."""
     tool_use_mode: ToolUseMode = "enforced"
     tool_failure_policy: ToolFailurePolicy = "fatal"
     fallback_retries: int = 0
@@ -137,7 +274,7 @@ class Options:
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
             request_overrides=_overrides(table.table("request_overrides")),
-            gates=canonical([_json(Table.of(gate, "gate")) for gate in _list(table, "gate")]),
+            gates=canonical([parse(Table.of(gate, "gate").json()) for gate in _list(table, "gate")]),
             adaptive=table.table("adaptive").json(),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
@@ -148,7 +285,9 @@ class Options:
         """All options in the structure of a plan file."""
         return {
             "eval": {
-                key: _plain(value) for key in ("preset", *_KEYS) if (value := getattr(self, key)) is not None
+                key: [*value] if isinstance(value, tuple) else value
+                for key in ("preset", *_KEYS)
+                if (value := getattr(self, key)) is not None
             },
             "endpoint": self.endpoint.tree(),
             "loop": parse(self.loop),
@@ -192,13 +331,10 @@ _SWITCHES: Final = (
     *("fix_empty_final", "seeds"),
 )
 _COUNTS: Final[Mapping[str, int]] = {
-    "trials": 1,
-    "jobs": 1,
-    "verbosity": 0,
-    "fallback_retries": 0,
-    "empty_response_retries": 0,
-    "void_retries": 0,
+    **dict.fromkeys(("trials", "jobs"), 1),
+    **dict.fromkeys(("verbosity", "fallback_retries", "empty_response_retries", "void_retries"), 0),
 }
+"""Options that are counts, and the least value of each."""
 _KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy")
 
 
@@ -245,11 +381,3 @@ def _list(table: Table, key: str) -> list[object]:
     if not isinstance(value, list):
         raise PlaceError((key,), f"expected tables [[{key}]], got {value!r}")
     return value
-
-
-def _json(table: Table) -> Json:
-    return parse(table.json())
-
-
-def _plain(value: Json | tuple[str, ...]) -> Json:
-    return [*value] if isinstance(value, tuple) else value

@@ -7,22 +7,21 @@ hidden help, and the recorded configuration is the one that was run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core.evals._plan.configuration import Configuration
-from toolreel_core.evals._plan.endpoint import Budget
-from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.configuration import Configuration, object_of
+from toolreel_core.evals._plan.options import Budget, Options
 
 Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
 """Whether calls are read from text: ``best_effort``, where the model or the user asks for it;
@@ -125,7 +124,7 @@ class Layers:
     presets: Presets
     """The catalogue."""
     provider: str
-    """The provider's name; empty: nobody says, so nothing is known of it."""
+    """The provider's name; empty if unknown."""
     harness: Preset = field(default_factory=Preset)
     """What the evaluation asks for, whatever the strategy: modes, policies, overrides of the body."""
     sampling: JsonText = NOTHING
@@ -145,17 +144,16 @@ def configuration_for(
     evaluation, text calls, the model's workarounds, the strategy's own settings, sampling, scenario.
 
     :param fallback: one of :data:`Fallback`
-    :param changes: what the scenario changes
     """
     known = reduce(Preset.merged, _help(layers, strategy, model, fallback), Preset())
     whole = known.merged(profile.preset).merged(changes)
     sections = whole.changes()
     provider = Provider.of(sections["provider"])
-    asked = reduce(merged, map(_options, (profile.options, layers.sampling, changes.request)))
+    asked = map(object_of, (profile.options, layers.sampling, changes.request))
     return Configuration(
         LoopConfig.of(sections["config"]),
         provider,
-        canonical(merged(known.options(provider), asked)),
+        canonical(reduce(merged, asked, known.options(provider))),
         whole.request_overrides,
         whole.names,
         layers.allowed_tools,
@@ -174,11 +172,6 @@ def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iter
     yield collection.workaround(layers.provider, model) if strategy.workarounds else Preset()
     yield _NO_TEXT_CALLS if fallback == "fallback_off" else Preset()
     yield strategy.own
-
-
-def _options(text: JsonText) -> Tree:
-    tree = parse(text)
-    return tree if isinstance(tree, Mapping) else {}
 
 
 _MS_A_MINUTE = 60_000

@@ -1,3 +1,1 @@
 """Records of single trials."""
-
-__all__: list[str] = []

@@ -1,18 +1,25 @@
-"""Provider-neutral content of a request, and the first divergence between two requests.
+"""Provider-neutral content of a request, and recorded replies under another strategy (what-if).
 
 Strategies encode the same conversation differently: other options, other call ids, reasoning sent back or
 not, other text next to a call. None of this is compared. Compared are the tools, and the messages in their
 order: role, text, calls, and the call that a result belongs to.
+
+A run is *decided* if its recorded replies suffice to finish it under the other strategy too, or if a live
+model answered the rest. It is then a pair of two verdicts about the same replies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
+from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._statistics.counts import Pairs
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "again"]
 """``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
@@ -62,11 +69,12 @@ def request_content(body: Tree) -> RequestContent:
     """
     messages, latest = list[ContentMessage](), tuple[str, ...]()
     for message in _trees(body.get("messages")):
-        one = _said(message)
+        one = _content_message(message)
         if one.role == "assistant":
             latest = tuple(_text(call.get("id")) for call in _trees(message.get("tool_calls")))
         if one.role == "tool":
-            one = replace(one, answers=_place(latest, _text(message.get("tool_call_id"))))
+            called = _text(message.get("tool_call_id"))
+            one = replace(one, answers=latest.index(called) + 1 if called in latest else 0)
         if one != ContentMessage("assistant"):
             messages.append(one)
     tools = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
@@ -84,7 +92,12 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
     before = recorded.messages if recorded else ()
     for place, (old, new) in enumerate(zip_longest(before, asked.messages)):
         if old != new and new is not None:
-            return _of_message(old, new, asked.messages[place + 1 :], opening=_opens(asked.messages[:place]))
+            return _of_message(
+                old,
+                new,
+                asked.messages[place + 1 :],
+                opening=all(one.role in {"system", "user"} for one in asked.messages[:place]),
+            )
     if recorded and len(before) == len(asked.messages) and recorded.tools != asked.tools:
         return Divergence("tools", f"is told of {_names(asked.tools)}, and was of {_names(recorded.tools)}")
     return Divergence("again", "asks once more for what has been answered")
@@ -101,10 +114,6 @@ def _of_message(
         return Divergence("opening", f"begins with {_short(new.text)}, and began with {_was(old)}")
     nudge = next((one for one in rest if one.role != "assistant"), new) if new.role == "assistant" else new
     return Divergence("nudge", f"tells the model {_short(nudge.text)}, where there was {_was(old)}")
-
-
-def _opens(before: Sequence[ContentMessage]) -> bool:
-    return all(one.role in {"system", "user"} for one in before)
 
 
 def _was(old: ContentMessage | None) -> str:
@@ -129,7 +138,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
-def _said(message: Tree) -> ContentMessage:
+def _content_message(message: Tree) -> ContentMessage:
     role = {"developer": "system"}.get(role := _text(message.get("role")), role)
     calls = tuple(_call(_function(call)) for call in _trees(message.get("tool_calls")))
     return ContentMessage(role, "" if calls else _text(message.get("content")).strip(), calls)
@@ -138,10 +147,6 @@ def _said(message: Tree) -> ContentMessage:
 def _call(function: Tree) -> tuple[str, str]:
     arguments = _text(function.get("arguments"))
     return _text(function.get("name")), read(arguments).map(canonical).value_or(arguments)
-
-
-def _place(ids: Sequence[str], wanted: str) -> int:
-    return ids.index(wanted) + 1 if wanted in ids else 0
 
 
 def _function(tree: Tree) -> Tree:
@@ -159,3 +164,83 @@ def _text(value: Json) -> str:
 def _trees(value: Json) -> list[Tree]:
     items = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
     return [item for item in items if isinstance(item, Mapping)]
+
+
+Fate: TypeAlias = Literal["recovery", "loss", "unchanged", "diverged", "undecided"]
+"""``diverged``: it sent a request that was not recorded; ``undecided``: one of the two runs is void or
+unsupported, or could not be replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """One recorded run under another strategy."""
+
+    key: str
+    """Of the recorded run."""
+    cell: Cell
+    """Of the recorded run."""
+    trial: int
+    strategy: str
+    """The other one."""
+    was: Verdict | None = None
+    """Of the recorded run, by the present checks."""
+    now: Verdict | None = None
+    """Of the run under the other strategy; ``None`` if it did not finish."""
+    diverged: Divergence | None = None
+    """The first request that the recording does not answer."""
+    turn: int = 0
+    """The turn of that request; 0 if there is none."""
+    why: str = ""
+    """Why it is undecided, if neither of the two verdicts is the reason."""
+
+    @property
+    def fate(self) -> Fate:
+        """What becomes of the run."""
+        if self.now is None and self.diverged:
+            return "diverged"
+        if self.was is None or self.now is None or not (self.was.valid and self.now.valid):
+            return "undecided"
+        before, after = self.was.result != "fail", self.now.result != "fail"
+        if before == after:
+            return "unchanged"
+        return "recovery" if after else "loss"
+
+    @property
+    def reason(self) -> str:
+        """Why it is undecided, in words."""
+        if self.why:
+            return self.why
+        for whose, verdict in (("the recorded run", self.was), (f"under {self.strategy} it", self.now)):
+            if verdict and not verdict.valid:
+                return f"{whose} is {verdict.result}: {verdict.category}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfTally:
+    """All runs of one comparison."""
+
+    runs: tuple[WhatIf, ...]
+
+    def of(self, fate: Fate) -> tuple[WhatIf, ...]:
+        """The runs of which this became."""
+        return tuple(run for run in self.runs if run.fate == fate)
+
+    @property
+    def pairs(self) -> Pairs:
+        """The decided runs: whether they pass as recorded, and under the other strategy."""
+        return Pairs.of(_passes(self.runs))
+
+    @property
+    def divergences(self) -> Mapping[tuple[int, DivergenceKind], int]:
+        """How many runs diverge in each turn by each kind of difference, in the order of the turns."""
+        found: Counter[tuple[int, DivergenceKind]] = Counter(
+            (run.turn, run.diverged.kind) for run in self.runs if run.diverged
+        )
+        return dict(sorted(found.items()))
+
+
+def _passes(runs: Iterable[WhatIf]) -> Iterable[tuple[bool, bool]]:
+    for run in runs:
+        if run.was and run.now and run.was.valid and run.now.valid:
+            yield run.was.result != "fail", run.now.result != "fail"

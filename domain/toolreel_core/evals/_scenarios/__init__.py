@@ -1,3 +1,1 @@
 """Scenarios: a task, a world, what counts as success, and scripted models that show the checks work."""
-
-__all__: list[str] = []

@@ -1,25 +1,26 @@
-"""The catalogue of scenarios, and their groups."""
+"""The catalogue of scenarios, their groups, and the scripted models that run them without a network."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, get_args
 
 from toolreel_core._conversation.message import wire
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core.evals._scenarios.packs.ambiguity import AMBIGUITY
-from toolreel_core.evals._scenarios.packs.basics import BASICS
-from toolreel_core.evals._scenarios.packs.chains import CHAINS
-from toolreel_core.evals._scenarios.packs.choice import CHOICE
-from toolreel_core.evals._scenarios.packs.injection import INJECTION
-from toolreel_core.evals._scenarios.packs.locales import LOCALES
-from toolreel_core.evals._scenarios.packs.restraint import RESTRAINT
-from toolreel_core.evals._scenarios.packs.tool_failures import FAULTS
-from toolreel_core.evals._scenarios.reference import CAPPED, REFERENCE
-from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.desk_scenarios import (
+    AMBIGUITY,
+    BASICS,
+    CHAINS,
+    CHOICE,
+    INJECTION,
+    LOCALES,
+    RESTRAINT,
+)
+from toolreel_core.evals._scenarios.scenario import Kind, Scenario, scripted_reply
+from toolreel_core.evals._scenarios.workspace_scenarios import CAPPED, FAULTS, REFERENCE
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     *REFERENCE,
@@ -115,3 +116,39 @@ def fingerprint(one: Scenario) -> str:
 
 CATALOGUE: Final = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
 """SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
+
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""The kinds that there are."""
+
+PREFIX: Final = "scripted:"
+"""How the names of such models begin."""
+
+
+def kind_of(model: str) -> Kind | None:
+    """The kind of script that a model's name asks for; ``None`` for a model that is none.
+
+    >>> kind_of("scripted:good"), kind_of("openai/gpt-5.2")
+    ('good', None)
+
+    :raises ConfigError: if there is no such kind
+    """
+    if not model.startswith(PREFIX):
+        return None
+    word = model.removeprefix(PREFIX)
+    for kind in KINDS:
+        if kind == word:
+            return kind
+    raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
+
+
+def reply_of(kind: Kind, name: str, messages: Sequence[Tree]) -> Tree:
+    """The body of the next reply of a scripted model.
+
+    :param messages: the conversation so far, as a request tells it
+    :raises ConfigError: if there is no such scenario, or nobody has written a script for it
+    """
+    scripts = scenario(name).scripts
+    if scripts is None:
+        raise ConfigError(f"scenario {name!r} has no scripts; run it with a model")
+    return scripted_reply(scripts.of(kind), messages, model=f"{PREFIX}{kind}")

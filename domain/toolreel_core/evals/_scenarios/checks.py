@@ -6,8 +6,9 @@ Their messages are stored as reasons in records, so they must not change.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
@@ -17,6 +18,9 @@ from toolreel_core.evals._worlds.json_pointer import at
 _DONE: Final = re.compile(r"done[.!]?", re.IGNORECASE)
 _QUOTES: Final = "\"'`"
 _Finding = Callable[[Evidence], str]
+
+Order: TypeAlias = tuple[str, Tree]
+"""A tool that a scenario expects to be called, and its arguments."""
 
 
 def outcome(name: str, finding: _Finding) -> Check:
@@ -91,6 +95,34 @@ def called(name: str) -> _Finding:
         return "" if fine else f"{name} was never called with success"
 
     return finding
+
+
+def ordered(*orders: Order) -> Check:
+    """The check that exactly these orders were given, in this order, whatever was read in between."""
+    expected: Json = [{"tool": tool, "arguments": dict(arguments)} for tool, arguments in orders]
+    return outcome("orders", partial(_other_orders, canonical(_plain(expected))))
+
+
+def _other_orders(expected: str, seen: Evidence) -> str:
+    given = canonical(_plain(at(seen.world.contents(), "/orders")))
+    return "" if given == expected else f"expected the orders {expected}, got {given}"
+
+
+def _plain(value: Json) -> Json:
+    """A value in which 2.0 is 2, and the order of keys and blanks around texts make no difference."""
+    match value:
+        case str():
+            return value.strip()
+        case float():
+            return int(value) if value.is_integer() else value
+        case None | bool() | int():
+            return value
+        case Mapping():
+            return {key: _plain(value[key]) for key in sorted(value)}
+        case Sequence():
+            return [_plain(item) for item in value]
+        case _:
+            assert_never(value)
 
 
 def no_calls(seen: Evidence) -> str:

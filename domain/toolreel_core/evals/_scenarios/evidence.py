@@ -25,7 +25,7 @@ from toolreel_core.evals._worlds.world import World
 
 @dataclass(frozen=True, slots=True)
 class ObservedCall:
-    """A tool call that the loop heard, and its result."""
+    """A tool call of a run, and its result."""
 
     name: str
     """As the model wrote it, or the tool's inner name where it means one."""
@@ -58,9 +58,9 @@ class Evidence:
     world: World
     """As the run left it."""
     begun: Json
-    """What :meth:`World.contents` said at the beginning."""
+    """The contents of the world at the beginning."""
     tools_sent: bool
-    """Whether the model was told of tools at all."""
+    """Whether the requests listed any tools."""
     language: str = ""
     """The language that the answer had to be in; empty: whichever."""
     strict: bool = False
@@ -89,21 +89,17 @@ def evidence_of(
     language: str = "",
     strict: bool = False,
 ) -> Evidence:
-    """What a run came to.
+    """The evidence of a run.
 
     :param state: its last; one that has not ended counts as cancelled
-    :param notes: all of them, in order
-    :param world: as the run left it
-    :param begun: what the world told at the beginning
     :param language: of its language policy; ``off`` is none
-    :param strict: whether an answer in another language is a failure
     """
     outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
     all_notes = tuple(notes)
     dropped = state.memory.tools_dropped
     return Evidence(
         outcome,
-        _final(outcome),
+        outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else "",
         _turns(plan, state.messages.messages[len(plan.messages) :], all_notes),
         world,
         begun,
@@ -114,17 +110,14 @@ def evidence_of(
     )
 
 
-def _final(outcome: Outcome) -> str:
-    return outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else ""
-
-
 def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tuple[ObservedTurn, ...]:
     """The replies that counted, the last of each turn; those before it were asked for again."""
     replies = {note.turn: note for note in notes if isinstance(note, ReplyRead)}
     results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
     stripped_text = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
     turns_with_results = {turn for turn, _ in results}
-    calling, texts = iter(_calling(messages)), iter(_texts(messages))
+    calling = iter(_calling(messages))
+    texts = (one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls)
     turns = list[ObservedTurn]()
     for turn, reply in replies.items():
         calls, text = tuple[ObservedCall, ...](), stripped_text.get(turn, "")
@@ -133,7 +126,12 @@ def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tu
             # Calls of a run that has not ended may still be without a result.
             pairs = zip(sent, contents, strict=False)
             calls = tuple(
-                _observed_call(plan, call, result, results[turn, call.id]) for call, result in pairs
+                ObservedCall(
+                    *(plan.tools.inner(call.name), call.arguments),
+                    *_result_of(results[turn, call.id]),
+                    result,
+                )
+                for call, result in pairs
             )
         elif reply.problem != "EMPTY_RESPONSE":
             text = next(texts, "")
@@ -150,15 +148,6 @@ def _calling(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], li
         elif isinstance(message, ToolMessage):
             found[-1][1].append(message.content)
     return found
-
-
-def _texts(messages: Sequence[Message]) -> list[str]:
-    return [one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls]
-
-
-def _observed_call(plan: Plan, call: SentCall, result: str, note: _Result) -> ObservedCall:
-    ok, codes = _result_of(note)
-    return ObservedCall(plan.tools.inner(call.name), call.arguments, ok, codes, result)
 
 
 def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:

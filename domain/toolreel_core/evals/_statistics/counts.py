@@ -1,18 +1,99 @@
-"""Counts of passed runs, paired counts of two candidates, and pass@k over cells.
+"""Counts of passed runs, paired counts of two candidates, intervals, pass@k over cells, and ties.
 
 pass@k is the unbiased estimator of Chen et al. 2021 (Evaluating Large Language Models Trained on Code);
 pass^k, where all trials have to pass, is that of Yao et al. 2024 (tau-bench). Both are means over cells, so
 that each cell counts once. Cells with fewer than ``k`` valid trials are left out, and counted.
+
+Ties are not transitive: the first may be tied with the second and the second with the third, while the first
+is better than the third. So a candidate can be in several sets, and each set has a letter, as in the compact
+letter display of multiple comparisons (insert-and-absorb, Piepho 2004): two candidates are tied if they share
+a letter.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import comb, fsum
+from string import ascii_letters
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal.checks import Table
+from toolreel_core._internal.names import unknown_name
+
+
+def inside(what: str, value: float) -> float:
+    """The same number, if it lies between 0 and 1, and is neither of them.
+
+    >>> inside("confidence", 95)
+    Traceback (most recent call last):
+    ...
+    toolreel_core.ConfigError: confidence: expected a number between 0 and 1, got 95
+    """
+    if not 0 < value < 1:
+        raise ConfigError(f"{what}: expected a number between 0 and 1, got {value!r}")
+    return value
+
+
+def number(table: Table, key: str, default: float | None = None) -> float:
+    """The number under a key of a plan.
+
+    :raises PlaceError: if it is none, or is not there and has no default
+    """
+    value = table.values.get(key, default)
+    # Infinity and nan are numbers to TOML, and there is no limit that they could be.
+    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+        raise table.complaint(f"expected a number, got {value!r}", key)
+    return value
+
+
+def share(table: Table, key: str, default: float | None = None) -> float:
+    """The number between 0 and 1 under a key of a plan.
+
+    :raises PlaceError: if it is none, or is not there and has no default
+    """
+    value = number(table, key, default)
+    try:
+        return inside(key, value)
+    except ConfigError as error:
+        raise table.complaint(str(error).removeprefix(f"{key}: "), key) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed confidence interval.
+
+    >>> print(Interval(0.8241935, 0.8814775, 0.95, "Wilson"))
+    82.4 to 88.1 %
+    >>> print(Interval(0.8388748, 1.0, 0.95, "Wilson"))
+    83.9 to 100 %
+    """
+
+    low: float
+    high: float
+    confidence: float
+    """The share of such intervals that hold the true value, such as 0.95."""
+    method: str
+    """The name of the formula; if it replaces another one, also why."""
+
+    @property
+    def width(self) -> float:
+        """From the lower to the upper end."""
+        return self.high - self.low
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies in it."""
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        """The ends in percent, with one digit behind the point."""
+        return f"{_percent(self.low)} to {_percent(self.high)} %"
+
+
+def _percent(share: float) -> str:
+    shown = f"{100 * share:.1f}".removesuffix(".0")
+    return "0" if shown == "-0" else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +159,7 @@ class Pairs:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[bool, bool]]) -> Pairs:
-        """The table of pairs of which each says whether the first and whether the second passed.
+        """The table of pairs (first passed, second passed).
 
         >>> Pairs.of([(True, True), (False, True), (False, True)])
         Pairs(both=1, lost=0, gained=2, neither=0)
@@ -134,12 +215,7 @@ def total_pairs(tables: Iterable[Pairs]) -> Pairs:
     Pairs(both=1, lost=1, gained=3, neither=3)
     """
     groups = list(tables)
-    return Pairs(
-        sum(group.both for group in groups),
-        sum(group.lost for group in groups),
-        sum(group.gained for group in groups),
-        sum(group.neither for group in groups),
-    )
+    return Pairs(*(sum(getattr(one, key) for one in groups) for key in Pairs.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +257,60 @@ def _over(cells: Iterable[Count], k: int, chance: Callable[[Count], float]) -> C
     enough = [cell for cell in given if cell.runs >= k]
     rate = fsum(map(chance, enough)) / len(enough) if enough else None
     return CellMean(k, rate, len(enough), len(given) - len(enough))
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Candidates, best first, and their sets of ties."""
+
+    names: tuple[str, ...]
+    """All candidates by falling rate."""
+    sets: tuple[tuple[str, ...], ...]
+    """The largest sets inside of which no two are separated, the set with the best first."""
+
+    @property
+    def letters(self) -> Mapping[str, str]:
+        """The letters of each candidate's sets, such as ``ab``.
+
+        >>> tied({"raw": 0.8, "baseline": 0.85, "production": 0.9}, [("raw", "production")]).letters
+        {'production': 'a', 'baseline': 'ab', 'raw': 'b'}
+        """
+        inside = [(names, _mark(at)) for at, names in enumerate(self.sets)]
+        return {name: "".join(mark for names, mark in inside if name in names) for name in self.names}
+
+
+def tied(rates: Mapping[str, float], separated: Iterable[tuple[str, str]]) -> Ties:
+    """The sets of candidates that are left when the pairs are known that a test has separated.
+
+    >>> tied({"raw": 0.8, "baseline": 0.85, "production": 0.9}, [("raw", "production")]).sets
+    (('production', 'baseline'), ('baseline', 'raw'))
+
+    :param rates: of each candidate; only the order of the names comes from them
+    :param separated: pairs of names, in whatever order
+    """
+    names = sorted(rates, key=lambda name: (-rates[name], name))
+    place = {name: at for at, name in enumerate(names)}
+    sets = [tuple(range(len(names)))] if names else []
+    for pair in separated:
+        apart = [place[name] for name in pair if _known(name, place)]
+        split = [part for one in sets for part in _parts(one, *apart)]
+        # Absorb: a subset of another set adds no information.
+        sets = [one for one in dict.fromkeys(split) if not any(set(one) < set(other) for other in split)]
+    return Ties(tuple(names), tuple(tuple(names[at] for at in one) for one in sorted(sets)))
+
+
+def _mark(at: int) -> str:
+    return ascii_letters[at] if at < len(ascii_letters) else f"({at + 1})"
+
+
+def _known(name: str, place: Mapping[str, int]) -> bool:
+    if name not in place:
+        raise ConfigError(unknown_name("candidate", name, place))
+    return True
+
+
+def _parts(one: tuple[int, ...], first: int, second: int) -> tuple[tuple[int, ...], ...]:
+    """A set as it is, or without the one and without the other if both are in it."""
+    if first not in one or second not in one:
+        return (one,)
+    return tuple(at for at in one if at != first), tuple(at for at in one if at != second)

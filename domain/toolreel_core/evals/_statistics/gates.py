@@ -30,7 +30,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.checks import Table
 from toolreel_core._internal.names import unknown_name
-from toolreel_core.evals._statistics.probabilities import inside, number, share
+from toolreel_core.evals._statistics.counts import inside, number, share
 
 Side: TypeAlias = Literal["at_least", "at_most"]
 
@@ -190,7 +190,7 @@ def check_gate(gate: Gate, measured: Measurements) -> GateResult:
 
 
 def overall_standing(results: Iterable[GateResult]) -> Standing:
-    """What all gates together come to: failed if one failed, else undecided if one is.
+    """The standing of all gates: failed if one failed, else undecided if one is.
 
     >>> overall_standing([])
     'passed'

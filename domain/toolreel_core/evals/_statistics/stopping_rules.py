@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.checks import Table
-from toolreel_core.evals._statistics.probabilities import inside, share
+from toolreel_core.evals._statistics.counts import inside, share
 
 Spending: TypeAlias = Literal["even", "late"]
 """How the level is shared among the looks."""
@@ -108,7 +108,7 @@ def rule_from(table: Table) -> Rule:
 
 
 def rule_sentence(rule: Rule) -> str:
-    """What a rule does, as one sentence for whoever reads the plan.
+    """A rule in one sentence.
 
     >>> print(rule_sentence(NarrowEnough(0.2, Looks((10, 20, 40)))))
     Stop a cell after 10, 20 or 40 runs, as soon as the interval of its rate is no wider than 0.2; \

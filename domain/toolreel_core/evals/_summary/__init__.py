@@ -1,3 +1,1 @@
 """Summaries of an evaluation, folded from its records."""
-
-__all__: list[str] = []

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._summary.percentiles import nearest_rank, reference_percentile
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
-from toolreel_core.evals._summary.totals import ResultCounts
+from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of
 
 SUMMARY: Final = "summary.json"
@@ -72,7 +72,7 @@ class Axes:
 
 
 def label(task: TaskSummary, axes: Axes) -> str:
-    """What a task is called: its model, and what else tells it from the others."""
+    """The label of a task: its model, and the axes that vary."""
     cell = task.cell
     parts = [cell.model]
     parts += [cell.profile] if axes.profiles else []
@@ -81,17 +81,27 @@ def label(task: TaskSummary, axes: Axes) -> str:
     return ":".join(parts)
 
 
-def _row(task: TaskSummary, axes: Axes) -> Tree:
-    cell, name, counts = task.cell, label(task, axes), task.counts()
-    entries = task.entries()
-    first = entries[0]
-    on = cell.language != _OFF
+def axis_fields(cell: Cell, name: str) -> dict[str, Json]:
+    """The fields that say which axes a row is about.
+
+    :param name: the label of its task
+    """
     return {
         "model": name,
         "model_base": cell.model,
         "strategy": cell.strategy,
         "fallback_profile": cell.fallback,
         "sampling_profile": cell.profile,
+    }
+
+
+def _row(task: TaskSummary, axes: Axes) -> Tree:
+    cell, name, counts = task.cell, label(task, axes), task.counts()
+    entries = task.entries()
+    first = entries[0]
+    on = cell.language != _OFF
+    return {
+        **axis_fields(cell, name),
         "language_policy": cell.language,
         "language_enabled": on,
         "content_tag_tool_call_fallback": first.text_calls,
@@ -108,12 +118,8 @@ def _row(task: TaskSummary, axes: Axes) -> Tree:
         "usage": task.usage.tree(),
         "scenarios": [cell.cell.scenario for cell in task.cells],
         "run_results": [_run(entry, name) for entry in entries],
-        "failure_samples": [_run(entry, name) for entry in _failures(entries)],
+        "failure_samples": [_run(entry, name) for entry in entries if not entry.ok][:_FAILURES],
     }
-
-
-def _failures(entries: Sequence[RunEntry]) -> Sequence[RunEntry]:
-    return [entry for entry in entries if not entry.ok][:_FAILURES]
 
 
 def _part(prefix: str, task: TaskSummary, *, control: bool) -> dict[str, Json]:
@@ -150,11 +156,7 @@ def _run(entry: RunEntry, name: str) -> Tree:
     cell = entry.cell
     language_ok = {"ok": True, "drift": False}.get(entry.language_shape)
     return {
-        "model": name,
-        "model_base": cell.model,
-        "strategy": cell.strategy,
-        "fallback_profile": cell.fallback,
-        "sampling_profile": cell.profile,
+        **axis_fields(cell, name),
         "empty_response_retry_attempts": entry.attempts,
         "language_policy": cell.language,
         "assistant_text_language_shape": entry.language_shape or None,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.configuration import Cell
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 from toolreel_core.evals._verdicts.verdict import Result
@@ -28,7 +28,7 @@ class RunEntry:
     reason: str
     """The first reason; empty for a pass."""
     hint: str
-    """What a router said about the error."""
+    """A router's hint about the error."""
     status: int | None
     ms: int
     """Of all attempts."""
@@ -73,7 +73,7 @@ class CellSummary:
 
     @property
     def categories(self) -> Mapping[str, int]:
-        """How often each category stands for a run, by its name."""
+        """Number of runs by failure category."""
         found = Counter(entry.category for entry in self.entries if entry.category)
         return dict(sorted(found.items()))
 
@@ -148,8 +148,6 @@ def summarise(
 
     :param records: one of each run, in any order
     :param order: the cells of the plan, in its order; what it does not ask for comes after, by name
-    :param controls: the names of the scenarios that are controls
-    :param planned_runs: how many runs the plan asks for
     """
     places = {cell: place for place, cell in enumerate(order)}
     gathered: dict[Cell, _Gathered] = {}

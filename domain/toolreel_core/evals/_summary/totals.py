@@ -1,11 +1,19 @@
-"""Counts of results with their rates, and the usage of runs; both can be added up."""
+"""Counts of results, usage of runs (both can be added up), and percentiles.
+
+Percentiles are not interpolated: each is a measured value. The two functions differ where ``percent`` of the
+values is a whole number: of twenty values, the 95th percentile by nearest rank is the 19th, while the
+reference takes the 20th, which is the maximum.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import astuple, dataclass
+from operator import add
+from typing import Final, TypeVar, get_args
 
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core.evals._records.record import Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result
@@ -33,14 +41,8 @@ class ResultCounts:
         >>> ResultCounts.of(["pass", "fail", "void"]).rate
         0.5
         """
-        found = [*results]
-        return cls(
-            found.count("pass"),
-            found.count("pass_unexercised"),
-            found.count("fail"),
-            found.count("unsupported"),
-            found.count("void"),
-        )
+        found = Counter(results)
+        return cls(*(found[result] for result in get_args(Result)))
 
     @property
     def runs(self) -> int:
@@ -68,13 +70,7 @@ class ResultCounts:
         return self.valid / self.runs if self.runs else None
 
     def __add__(self, other: ResultCounts) -> ResultCounts:
-        return ResultCounts(
-            self.passed + other.passed,
-            self.unexercised + other.unexercised,
-            self.failed + other.failed,
-            self.unsupported + other.unsupported,
-            self.void + other.void,
-        )
+        return ResultCounts(*map(add, astuple(self), astuple(other)))
 
     def tree(self) -> dict[str, Json]:
         """All of it, for a summary."""
@@ -106,9 +102,9 @@ class Usage:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     nanos: int = 0
-    """Billionths of the provider's currency, as far as it told the cost."""
+    """Known cost in billionths of the provider's currency."""
     unpriced: int = 0
-    """Requests that were answered, and whose cost it did not tell."""
+    """Answered requests without a reported cost."""
 
     @property
     def cost(self) -> float | None:
@@ -116,16 +112,7 @@ class Usage:
         return None if self.unpriced else self.nanos / _NANO
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.requests + other.requests,
-            self.turns + other.turns,
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.nanos + other.nanos,
-            self.unpriced + other.unpriced,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     def tree(self) -> dict[str, Json]:
         """All of it, for a summary."""
@@ -156,3 +143,45 @@ def _usage(asked: SentRequest) -> Usage:
         nanos=round((asked.cost or 0.0) * _NANO),
         unpriced=int(asked.cost is None and not asked.failure),
     )
+
+
+Number = TypeVar("Number", int, float)
+
+
+def nearest_rank(values: Iterable[Number], percent: int) -> Number | None:
+    """The nearest-rank percentile: the smallest value that is at least ``percent`` % of the values.
+
+    It is the element of rank ``ceil(n * percent / 100)``, counted from 1, of the sorted values; ``None`` if
+    there are no values.
+
+    >>> nearest_rank(range(1, 21), 95)
+    19
+    >>> nearest_rank([], 95) is None
+    True
+
+    :param percent: 1 to 100
+    """
+    _check(percent)
+    ordered = sorted(values)
+    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
+
+
+def reference_percentile(values: Iterable[int], percent: int) -> int:
+    """The percentile as the reference harness computes it; 0 if there are no values.
+
+    It is the element at ``floor(n * percent / 100)``, counted from 0, of the sorted values, or the last.
+
+    >>> reference_percentile(range(1, 21), 50), reference_percentile(range(1, 21), 95)
+    (11, 20)
+
+    :param percent: 1 to 100
+    """
+    _check(percent)
+    ordered = sorted(values)
+    return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)] if ordered else 0
+
+
+def _check(percent: int) -> None:
+    # A share such as 0.95 would pick the smallest value, and nobody would notice.
+    if not 1 <= percent <= 100:
+        raise ConfigError(f"percent: expected a whole number from 1 to 100, got {percent!r}")

@@ -1,4 +1,4 @@
-"""The failure taxonomy: why a run is no pass, as a closed set of exclusive categories.
+"""The failure taxonomy: why a run is no pass, as a closed set of exclusive categories; and router hints.
 
 The version is increased whenever a category is added or changes its meaning, so that records of different
 versions are not mixed up. Names and texts of the categories appear in records and reports.
@@ -6,11 +6,12 @@ versions are not mixed up. Names and texts of the categories appear in records a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._internal.names import unknown_name
+from toolreel_core._jsontext.canonical import Json, Tree, read
 
 TAXONOMY: Final = 1
 """Version of the categories."""
@@ -122,7 +123,6 @@ def alias_of(name: str, status: int | None = None) -> str:
     >>> alias_of("transport.status", 418), alias_of("wire.history_refused", 400), alias_of("")
     ('HTTP_418', 'HTTP_400', '')
 
-    :param status: of the error response, where there was one
     """
     if not name:
         return ""
@@ -132,3 +132,45 @@ def alias_of(name: str, status: int | None = None) -> str:
     if known.alias != _ANY_STATUS:
         return known.alias
     return "EXCEPTION" if status is None else f"HTTP_{status}"
+
+
+def provider_hint(body: Json) -> str:
+    """``provider: message``, with what is missing left out; empty if nothing is said. Never raises.
+
+    >>> raw = '{"error": {"message": "No such model."}}'
+    >>> provider_hint({"error": {"metadata": {"provider_name": "Acme", "raw": raw}}})
+    'Acme: No such model.'
+
+    :param body: the body of an error response: parsed, or as text
+    """
+    tree = _parsed(body)
+    metadata = _tree(_tree(_tree(tree).get("error")).get("metadata"))
+    name = metadata.get("provider_name")
+    parts = (name.strip() if isinstance(name, str) else "", _message(metadata.get("raw")).strip())
+    return ": ".join(part for part in parts if part)
+
+
+def _message(raw: Json) -> str:
+    if not isinstance(raw, str):
+        return _said(raw)
+    return _said(_parsed(raw)) or raw
+
+
+def _said(value: Json) -> str:
+    """What an error object, the first of a list or a text says."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return _said(next((item for item in value if isinstance(item, Mapping)), None))
+    tree = _tree(value)
+    error = tree.get("error")
+    words = (_tree(error).get("message"), tree.get("message"), error)
+    return next((word for word in words if isinstance(word, str) and word), "")
+
+
+def _parsed(value: Json) -> Json:
+    return read(value).value_or(value) if isinstance(value, str) else value
+
+
+def _tree(value: Json) -> Tree:
+    return value if isinstance(value, Mapping) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
@@ -77,20 +77,20 @@ def select_languages(words: Iterable[str]) -> tuple[str, ...]:
     """
     given = [word.strip() for word in words]
     wanted = [word for word in given if word and not word.startswith("!")]
-    unwanted = [language_of(word[1:]) for word in given if word.startswith("!") and word[1:].strip()]
+    excluded = [language_of(word[1:]) for word in given if word.startswith("!") and word[1:].strip()]
     if not wanted:
-        wanted = [OFF] if not unwanted else ["all"]
+        wanted = [OFF] if not excluded else ["all"]
     listed = (tag for word in wanted for tag in (_MATRIX if word.lower() in _ALL else (language_of(word),)))
-    kept = tuple(tag for tag in dict.fromkeys(listed) if not _among(tag, unwanted))
+    kept = tuple(
+        tag
+        for tag in dict.fromkeys(listed)
+        if not any(fits(pattern.lower(), tag.lower()) for pattern in excluded)
+    )
     return kept or (OFF,)
 
 
-def _among(tag: str, patterns: Sequence[str]) -> bool:
-    return any(fits(pattern.lower(), tag.lower()) for pattern in patterns)
-
-
 def completion_word(language: str) -> str:
-    """What a run says in that language when it is done."""
+    """The final text of a finished task in that language."""
     return _WORDS.get(language, _DONE)
 
 
@@ -104,7 +104,7 @@ def localised(text: str, language: str) -> str:
 
 
 def policy_text(language: str) -> str:
-    """What the system message says about the language."""
+    """The instruction about the language in the system message."""
     return (
         f"Language: write every answer to the user in {language}. Names of tools, arguments, paths and values"
         " are no prose; leave them as they are."
@@ -151,6 +151,6 @@ def shape(text: str, language: str) -> Shape:
 
 
 def _by(*rules: tuple[bool, Shape]) -> Shape:
-    """What the first rule says that applies."""
-    found: list[Shape] = [said for applies, said in rules if applies]
+    """The shape of the first rule that applies."""
+    found: list[Shape] = [shape for applies, shape in rules if applies]
     return found[0] if found else "unknown"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -121,11 +120,7 @@ def _findings(scenario: Scenario, seen: Evidence, layer: Layer) -> dict[str, str
 
 
 def _because(name: str, *reasons: str) -> Verdict:
-    return Verdict(category(name).result, name, _worded(reasons))
-
-
-def _worded(reasons: Iterable[str]) -> tuple[str, ...]:
-    return tuple(reason for reason in reasons if reason)
+    return Verdict(category(name).result, name, tuple(filter(None, reasons)))
 
 
 def _of_problem(problem: ProblemCode) -> str:

@@ -14,7 +14,7 @@ from toolreel_core.evals._worlds.world import failure, success
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool says when it is asked for something."""
+    """The result of a tool for certain arguments."""
 
     tool: str
     wanted: JsonText

@@ -1,4 +1,4 @@
-"""The workspace: the world of the reference's scenarios, with facts, a draft and two tools.
+"""The workspace: the world of the reference's scenarios, with facts, a draft and its tools.
 
 It is stricter than necessary: patches know four operations, and its tool allows one of them at one path, so
 that a scenario can provoke a rejection. The names of the fields are part of the catalogue's digest (see
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
-from toolreel_core.evals._worlds.json_patch import patched
-from toolreel_core.evals._worlds.json_pointer import at
+from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core.evals._worlds.json_pointer import at, patched
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
 ALLOWED: Final = "/draft/foo"
@@ -34,7 +34,7 @@ class Mishaps:
     cut_reads: tuple[int, ...] = ()
     """Reads of which only the first half arrives."""
     huge_reads: tuple[int, ...] = ()
-    """Reads that bring :attr:`huge_bytes` of what nobody asked for."""
+    """Reads that also return :attr:`huge_bytes` of unrequested data."""
     huge_bytes: int = 50_000
 
 
@@ -153,7 +153,7 @@ def _pointers(select: Json) -> tuple[str, ...] | str:
 
 
 def _forbidden(operations: Json) -> str:
-    """Why the tool does not allow what is asked for; empty if it does."""
+    """Why the tool rejects the operations; empty if it accepts them."""
     items = _items(operations)
     if not items:
         return "ops must be a list of at least one operation."
@@ -166,3 +166,71 @@ def _forbidden(operations: Json) -> str:
 
 def _items(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def _object(properties: Tree, *required: str) -> Tree:
+    schema: dict[str, Json] = {"type": "object", "properties": properties}
+    needed: Tree = {"required": list(required)} if required else {}
+    return {**schema, **needed, "additionalProperties": False}
+
+
+_WORKSPACE_ID: Final[Tree] = {
+    "type": "string",
+    "description": "Which workspace; leave it out for the current one.",
+}
+_OPERATION: Final = _object(
+    {
+        "op": {"type": "string", "description": "What to do, such as set."},
+        "path": {"type": "string", "description": "JSON pointer of the place, such as /draft/foo."},
+        "value": {"description": "What shall stand there."},
+        "index": {"type": "integer", "description": "Where in a list, for insert."},
+    },
+    *("op", "path"),
+)
+
+STATE_GET: Final = ToolDefinition.of(
+    "state_get",
+    "Read the workspace: its facts, draft, locks and versions.",
+    _object(
+        {
+            "workspace_id": _WORKSPACE_ID,
+            "select": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "JSON pointers of what to read; leave it out to read everything.",
+            },
+        }
+    ),
+    read_only=True,
+)
+
+STATE_PATCH: Final = ToolDefinition.of(
+    "state_patch",
+    "Change the draft of the workspace; either all operations are done or none.",
+    _object(
+        {
+            "workspace_id": _WORKSPACE_ID,
+            "request_id": {"type": "string", "description": "A short name for this change, such as r1."},
+            "ops": {"type": "array", "items": _OPERATION, "description": "A list of operations."},
+        },
+        *("request_id", "ops"),
+    ),
+)
+
+FACTS_COMMIT: Final = ToolDefinition.of(
+    "facts_commit",
+    "Turn proposed facts into facts, once a person has confirmed them.",
+    _object(
+        {
+            "workspace_id": _WORKSPACE_ID,
+            "request_id": {"type": "string"},
+            "proposal_id": {"type": "string"},
+            "user_confirmed": {"type": "boolean"},
+        },
+        *("workspace_id", "request_id", "proposal_id", "user_confirmed"),
+    ),
+    # Never sent and never run: it shows that what is hidden stays hidden.
+    exposed=False,
+)
+
+WORKSPACE_TOOLS: Final = ToolSurface((STATE_GET, STATE_PATCH, FACTS_COMMIT))

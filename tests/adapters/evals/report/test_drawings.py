@@ -10,10 +10,14 @@ import pytest
 
 from toolreel.evals._report.costs import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failures import breakdown, failures_drawing
-from toolreel.evals._report.palette import HEAT, drawing_css
-from toolreel.evals._report.side_by_side import FirstDifference, side_by_side
-from toolreel.evals._report.svg import Drawing, text
-from toolreel.evals._report.transcripts import OpeningMessage, Transcript, TranscriptCall, TranscriptTurn
+from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
+from toolreel.evals._report.transcripts import (
+    FirstDifference,
+    Transcript,
+    TranscriptTurn,
+    side_by_side,
+)
+from toolreel_core.evals._scenarios.evidence import ObservedCall
 
 
 def luminance(colour: str) -> float:
@@ -84,17 +88,17 @@ def test_points_on_each_other_share_one_place_for_their_numbers() -> None:
     assert ">1, 2<" in costs_drawing(costs("cost", 0.5, 0.5)).inline
 
 
-CALL = TranscriptCall("state_get", "{}", True, (), "{}")
+CALL = ObservedCall("state_get", "{}", True, (), "{}")
 TURN = TranscriptTurn(1, "", "tool_calls", (CALL,), ("mended: x",), "1 tokens in, 2 out")
 LAST = TranscriptTurn(2, "Done.", "stop", (), (), "")
-RUN = Transcript((OpeningMessage("user", "hi"),), (TURN, LAST), "completed")
+RUN = Transcript((("user", "hi"),), (TURN, LAST), "completed")
 
 
 def with_turns(*turns: TranscriptTurn) -> Transcript:
     return Transcript(RUN.opening, turns, RUN.ending)
 
 
-def with_call(call: TranscriptCall) -> Transcript:
+def with_call(call: ObservedCall) -> Transcript:
     return with_turns(replace(TURN, calls=(call,)), LAST)
 
 

@@ -13,11 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.evals.evaluated import evaluated
-from toolreel.evals._report.content import ReportContent, report_content
-from toolreel.evals._report.page import report_page
-from toolreel.evals._report.pictures import report_pictures
-from toolreel.evals._report.selection import select_runs
-from toolreel.evals._report.transcripts import transcript_of
+from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
+from toolreel.evals._report.transcripts import select_runs, transcript_of
 from toolreel.evals._store.results import Results
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}

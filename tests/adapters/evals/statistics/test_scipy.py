@@ -15,8 +15,6 @@ from toolreel.evals._statistics.scipy import (
     mcnemar_p,
     mcnemar_power,
     newcombe_bounds,
-    normal_quantile,
-    rates_power,
     score_p,
     t_quantile,
     wilson_bounds,
@@ -87,21 +85,6 @@ def test_the_score_test(first: tuple[int, int], second: tuple[int, int], p_value
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "runs", "alpha", "power"),
-    [
-        (0.85, 0.88, 2036, 0.05, 0.800077087321716),
-        (0.85, 0.88, 2035, 0.05, 0.7998842892427886),
-        (0.85, 0.82, 100, 0.05, 0.08797212772074925),
-        (0.5, 0.6, 387, 0.01, 0.5876067584754792),
-        (0.9, 0.95, 20, 0.1, 0.15907831171687475),
-    ],
-)
-def test_the_power_of_two_rates(first: float, second: float, runs: int, alpha: float, power: float) -> None:
-    # power_proportions_2indep(second - first, first, runs, alpha=alpha, return_results=False)
-    assert rates_power(first, second, runs, alpha) == pytest.approx(power, rel=1e-12)
-
-
-@pytest.mark.parametrize(
     ("values", "adjusted"),
     [
         ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
@@ -131,7 +114,6 @@ def test_fishers_exact_test_counts_all_tables_that_are_as_unlikely() -> None:
 
 
 def test_quantiles_are_those_of_the_tables() -> None:
-    assert normal_quantile(0.975) == pytest.approx(1.959963984540054)
     assert t_quantile(0.975, 4) == pytest.approx(2.7764451, rel=1e-7)
 
 

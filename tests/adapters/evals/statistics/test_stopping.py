@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import pytest
 
+from toolreel.evals._statistics.intervals import wilson
 from toolreel.evals._statistics.stopping import Decided, cell_decided, pairs_decided
-from toolreel.evals._statistics.wilson import wilson
 from toolreel_core.evals._statistics.counts import Count
 from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, PairsDecided
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.ties import holm, paired_ties, unpaired_ties
+from toolreel.evals._statistics.ties import holm, paired_ties
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count
 
 TASKS = [(scenario, trial) for scenario in range(8) for trial in range(5)]
 
@@ -28,24 +27,16 @@ def test_what_is_no_probability_is_named() -> None:
     assert told == "a and b: expected a p-value from 0 to 1, got 3.86"
 
 
-def test_candidates_with_different_tasks_are_tied_by_their_rates() -> None:
-    found = unpaired_ties({"raw": Count(60, 100), "baseline": Count(70, 100), "production": Count(85, 100)})
-    assert found.ties.sets == (("production",), ("baseline", "raw"))
-    assert [*found.p_values] == [("raw", "baseline"), ("raw", "production"), ("baseline", "production")]
-    assert found.p_values["baseline", "production"] == pytest.approx(2 * 0.0111, rel=0.05)
-
-
 def test_the_correction_can_tie_what_one_test_would_separate() -> None:
-    counts = {"a": Count(60, 100), "b": Count(74, 100)}
-    alone, among = unpaired_ties(counts), unpaired_ties(counts | {name: Count(67, 100) for name in "cdef"})
-    assert alone.ties.letters == {"b": "a", "a": "b"}
-    assert set(among.ties.letters.values()) == {"a"}
+    runs = {name: {task: task >= failed for task in range(20)} for name, failed in (("a", 6), ("b", 0))}
+    among = runs | {name: {task: task >= 3 for task in range(20)} for name in "cdef"}
+    assert paired_ties(runs).ties.letters == {"b": "a", "a": "b"}
+    assert set(paired_ties(among).ties.letters.values()) == {"a"}
 
 
 def test_a_candidate_without_a_valid_run_has_no_place() -> None:
-    found = unpaired_ties({"a": Count(5, 5), "void": Count(0, 0)})
+    found = paired_ties({"void": {}, "a": {1: True}})
     assert (found.ties.names, found.left_out, found.p_values) == (("a",), ("void",), {})
-    assert paired_ties({"void": {}, "a": {1: True}}).left_out == ("void",)
 
 
 def test_candidates_with_the_same_tasks_are_tied_by_their_pairs() -> None:
@@ -69,4 +60,4 @@ def test_only_tasks_that_both_have_run_are_compared() -> None:
 
 
 def test_the_level_is_a_share() -> None:
-    assert complaint(ConfigError, lambda: unpaired_ties({}, 5)).startswith("alpha: expected")
+    assert complaint(ConfigError, lambda: paired_ties({}, 5)).startswith("alpha: expected")

@@ -13,8 +13,8 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._settings.config import LoopConfig
-from toolreel_core.evals._plan.cells import Cell
-from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, AssumedRun, EvalPlan, estimate_cost
 from toolreel_core.evals._plan.options import Options
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
@@ -207,3 +207,33 @@ def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
 def test_without_a_provider_nothing_is_known_of_it() -> None:
     plan = plan_of(READ, endpoint={"base_url": "http://127.0.0.1:1"})
     assert plan.configuration(next(plan.samples()).cell).provider.name == ""
+
+
+PRICES = {name: {"prompt": 2, "completion": 10} for name in ("a/one:fast", "b/three")}
+ONE_TASK = TOOL_RUN.prompt_tokens + CONTROL_RUN.prompt_tokens
+
+
+def test_a_plan_comes_to_what_its_runs_are_taken_to_be() -> None:
+    estimate = estimate_cost(
+        plan_of(READ, CHAT, eval={"trials": 3, "strategies": "raw,production", "jobs": 2})
+    )
+    assert estimate.runs == 24
+    assert estimate.requests == 12 * (TOOL_RUN.requests + CONTROL_RUN.requests)
+    assert estimate.prompt_tokens == 12 * ONE_TASK
+    assert estimate.tokens == estimate.prompt_tokens + estimate.completion_tokens
+    assert estimate.minutes == pytest.approx(12 * (TOOL_RUN.seconds + CONTROL_RUN.seconds) / 60 / 2)
+
+
+def test_a_price_that_nobody_knows_is_unknown_and_not_nothing() -> None:
+    estimate = estimate_cost(plan_of(READ, CHAT))
+    assert (estimate.cost, estimate.unpriced) == (None, ("a/one:fast", "b/three"))
+    half = estimate_cost(plan_of(READ, CHAT, prices={"b/three": PRICES["b/three"]}))
+    whole = estimate_cost(plan_of(READ, CHAT, prices=PRICES))
+    assert half.cost is not None
+    assert half.unpriced == ("a/one:fast",)
+    assert whole.cost == pytest.approx(2 * half.cost)
+    assert whole.unpriced == ()
+
+
+def test_an_assumption_is_told_in_words() -> None:
+    assert str(AssumedRun(4, 4000, 300, 8.2)) == "4 requests, 4,000 tokens in and 300 out, 8.2 s"

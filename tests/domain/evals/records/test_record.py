@@ -1,7 +1,24 @@
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
 from tests.evals.made import record
-from toolreel_core.evals._records.record import VERSION, SentRequest
+from toolreel_core._errors import CodecError
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._records.record import (
+    VERSION,
+    Attempt,
+    Record,
+    SentRequest,
+    record_line,
+    record_of,
+    record_tree,
+)
+from toolreel_core.evals._verdicts.verdict import Verdict
 
 
 def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:
@@ -12,3 +29,144 @@ def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:
 def test_what_nobody_told_of_a_request_is_unknown() -> None:
     assert SentRequest(1, 11, 200).cost is None
     assert VERSION == 1
+
+
+CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "off", "happy_path")
+PASSED = Record(
+    key="ab" * 32,
+    cell=CELL,
+    trial=1,
+    version=1,
+    configuration=canonical({"config": {"max_turns": 4}}),
+    digest="cd" * 32,
+    tools_sent=True,
+    verdict=Verdict("pass"),
+    loop="completed",
+    final="Done.",
+    world={"draft": {"foo": "bar"}},
+    language_shape="",
+    turns=3,
+    calls=2,
+    attempts=(
+        Attempt(1200, Verdict("pass"), (SentRequest(1, 400, 200, finish="tool_calls", prompt_tokens=9),)),
+    ),
+)
+FAILED = Record(
+    key="ef" * 32,
+    cell=CELL,
+    trial=2,
+    version=1,
+    configuration=canonical({}),
+    digest="cd" * 32,
+    tools_sent=True,
+    verdict=Verdict("void", "transport.rate_limit", ("the server said 429",)),
+    loop="transport",
+    final="",
+    world=None,
+    language_shape="drift",
+    turns=1,
+    calls=0,
+    attempts=(
+        Attempt(
+            30,
+            Verdict("void", "transport.rate_limit", ("the server said 429",)),
+            (
+                SentRequest(1, 10, 429, failure="status"),
+                SentRequest(
+                    1,
+                    20,
+                    None,
+                    "timeout",
+                    "stop",
+                    1,
+                    2,
+                    3,
+                    cost=0.0,
+                    model="m",
+                    provider="p",
+                    fingerprint="f",
+                    request_id="r",
+                ),
+            ),
+        ),
+    ),
+    error_status=429,
+    error_body={"error": {"message": "slow down"}},
+    error_hint="p: slow down",
+    cassette="cassettes/m/raw/x.yaml",
+)
+
+
+@pytest.mark.parametrize("record", [PASSED, FAILED])
+def test_a_record_comes_back_from_its_line(record: Record) -> None:
+    line = record_line(record)
+    assert "\n" not in line
+    assert record_of(line) == record
+    assert record_line(record_of(line)) == line
+
+
+def test_a_line_leaves_out_what_says_nothing_but_keeps_a_cost_of_zero() -> None:
+    assert "error_status" not in record_tree(PASSED)
+    tree: Any = json.loads(record_line(FAILED))
+    assert tree["attempts"][0]["asked"][0] == {"turn": 1, "ms": 10, "status": 429, "failure": "status"}
+    assert tree["attempts"][0]["asked"][1]["cost"] == 0.0
+
+
+def broken(record: Record, /, **changes: object) -> str:
+    tree: Any = json.loads(record_line(record))
+    return json.dumps({key: value for key, value in (tree | changes).items() if value != "gone"})
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "line 3: not a record"),
+        ("[1]", "line 3: expected an object, got [1]"),
+        (broken(PASSED, record=2), "line 3: of version 2; this toolreel reads version 1"),
+        (broken(PASSED, trail=1), "line 3: there is no field 'trail'; did you mean 'trial'?"),
+        (broken(PASSED, key="gone"), "line 3: key is missing"),
+        (broken(PASSED, key=7), "line 3.key: expected a text, got 7"),
+        (broken(PASSED, trial=-1), "line 3.trial: expected a whole number of at least 0, got -1"),
+        (broken(PASSED, trial=True), "line 3.trial: expected a whole number of at least 0, got true"),
+        (broken(PASSED, tools_sent=1), "line 3.tools_sent: expected true or false, got 1"),
+        (broken(PASSED, result="passed"), "line 3.result: expected one of pass, pass_unexercised"),
+        (broken(PASSED, result=1), "line 3.result: expected one of pass, pass_unexercised"),
+        (broken(PASSED, reasons="why"), 'line 3.reasons: expected a list, got "why"'),
+        (broken(PASSED, reasons=[1]), "line 3.reasons[0]: expected a text, got 1"),
+        (broken(PASSED, world="gone"), "line 3: world is missing"),
+        (broken(PASSED, configuration=[]), "configuration: expected an object, got []"),
+        (broken(PASSED, attempts=[3]), "line 3.attempts[0]: expected an object, got 3"),
+        (broken(PASSED, attempts=[{"ms": 1, "result": "pass", "why": 1}]), "there is no field 'why'"),
+        (
+            broken(
+                PASSED,
+                attempts=[{"ms": 1, "result": "pass", "asked": [{"turn": 1, "ms": 1, "cost": "x" * 90}]}],
+            ),
+            'line 3.attempts[0].asked[0].cost: expected a number of at least 0, got "xxx',
+        ),
+        (
+            broken(
+                PASSED,
+                attempts=[{"ms": 1, "result": "pass", "asked": [{"turn": 1, "ms": 1, "cost": True}]}],
+            ),
+            "cost: expected a number of at least 0, got true",
+        ),
+    ],
+)
+def test_a_line_that_is_no_record_is_refused_with_its_place(line: str, complaint: str) -> None:
+    with pytest.raises(CodecError) as caught:
+        record_of(line, "line 3")
+    assert complaint in str(caught.value)
+
+
+def test_a_line_of_an_older_version_is_brought_to_this_one_first() -> None:
+    line = broken(PASSED, record=0, key="gone", name=PASSED.key)
+
+    def newest(tree: Any) -> Any:  # noqa: ANN401
+        return {
+            "key": tree["name"],
+            **{key: value for key, value in tree.items() if key != "name"},
+            "record": 1,
+        }
+
+    assert record_of(line, newest=newest) == PASSED

@@ -6,18 +6,22 @@ from dataclasses import replace
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._conversation.message import wire_tree
 from toolreel_core._errors import ConfigError
+from toolreel_core.evals._scenarios import catalogue as models
 from toolreel_core.evals._scenarios.catalogue import (
     CATALOGUE,
     GROUPS,
+    KINDS,
     SCENARIOS,
     fingerprint,
+    kind_of,
+    reply_of,
     scenario,
     select_scenarios,
 )
-from toolreel_core.evals._scenarios.packs.on_workspace import opening
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripts import Kind, call, script
+from toolreel_core.evals._scenarios.scenario import Kind, Scenario, call, script, scripted_reply
+from toolreel_core.evals._scenarios.workspace_scenarios import opening
 from toolreel_core.evals._worlds.workspace import Mishaps
 
 NAMES = [one.name for one in SCENARIOS]
@@ -164,3 +168,27 @@ def test_what_a_world_has_in_store_is_part_of_the_scenario() -> None:
 
 def test_the_catalogue_has_a_name_of_its_own() -> None:
     assert re.fullmatch("[0-9a-f]{64}", CATALOGUE)
+
+
+def test_a_models_name_says_whether_it_is_a_script() -> None:
+    assert [kind_of(f"scripted:{kind}") for kind in KINDS] == ["good", "skipping", "bad"]
+    assert kind_of("good") is None
+    with pytest.raises(ConfigError, match=r"model 'scripted:god': .* did you mean 'good'\?"):
+        kind_of("scripted:god")
+
+
+def test_a_reply_is_the_scenarios_own_script() -> None:
+    one = scenario("happy_path")
+    assert one.scripts is not None
+    asked = [wire_tree(message) for message in one.begin("1").messages]
+    assert reply_of("good", "happy_path", asked) == scripted_reply(
+        one.scripts.good, asked, model="scripted:good"
+    )
+    assert rehearse(one, one.scripts.good).verdict.result == "pass"
+
+
+def test_a_scenario_without_scripts_needs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = replace(scenario("happy_path"), scripts=None)
+    monkeypatch.setattr(models, "scenario", lambda _: bare)
+    with pytest.raises(ConfigError, match="'happy_path' has no scripts"):
+        reply_of("good", "happy_path", ())

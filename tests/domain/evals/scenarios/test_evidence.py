@@ -16,7 +16,7 @@ from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.surface import ToolDefinition
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.scripts import call, script
+from toolreel_core.evals._scenarios.scenario import call, script
 from toolreel_core.evals._worlds.desk import Desk
 
 TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]

@@ -1,3 +1,0 @@
-"""The built-in scenarios, one pack a module."""
-
-__all__: list[str] = []

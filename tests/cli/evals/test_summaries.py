@@ -1,0 +1,319 @@
+"""``toolreel eval summarize`` and ``toolreel eval compare``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.evals import directories
+from tests.evals.directories import plan_with, read, recorded
+from tests.evals.evaluated import evaluated, scripted
+from tests.evals.made import cell, record
+from toolreel._cli.evals.summaries import compare_command, report_command, summarize_command
+from toolreel_core.evals._records.record import Record
+
+NAMES = (
+    *("happy_path", "partial_success_failure", "missing_workspace_id", "type_error_recovery"),
+    *("happy_path_parallel", "long_arguments_guard"),
+)
+
+
+def said(command: click.Command, *arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(each) for each in arguments])
+
+
+def told(command: click.Command, *arguments: object, code: int = 0) -> dict[str, Any]:
+    result = said(command, *arguments, "--json")
+    assert result.exit_code == code, result.output
+    tree: dict[str, Any] = json.loads(result.stdout)
+    return tree
+
+
+def parsed(path: Path) -> ET.Element:
+    """A file of XML that a command has written."""
+    return ET.fromstring(path.read_bytes())  # noqa: S314 - it is our own
+
+
+def six(strategy: str, results: Iterable[bool], trial: int = 1) -> list[Record]:
+    """A run of each of six scenarios."""
+    return [
+        record("pass" if ok else "fail", cell(strategy=strategy, scenario=name), trial)
+        for name, ok in zip(NAMES, results, strict=True)
+    ]
+
+
+@pytest.fixture
+def recovered(tmp_path: Path) -> Path:
+    """A directory in which production recovers six runs that raw fails, and loses none."""
+    plan = plan_with(cell().model, strategies=["raw", "production"], scenarios=[*NAMES])
+    return recorded(tmp_path / "results", plan, [*six("raw", [False] * 6), *six("production", [True] * 6)])
+
+
+def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    plan = plan_with("scripted:good", "scripted:bad", strategies=["raw", "production"], trials=2)
+    out = directories.evaluated(tmp_path / "results", plan)
+    result = said(summarize_command, out, "--markdown", tmp_path / "s.md", "--junit", tmp_path / "s.xml")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert "model_profiles: 4 (runs=40, ok=20, fail=20, unsupported=0, void=0, missing=0)" in lines
+    assert f"full report: {out}" in lines
+    head = lines.index("model profiles") + 1
+    assert [part.strip() for part in lines[head].split("|")] == [
+        *("model", "profile", "strategy", "lang", "fallback_profile", "tool_ok", "tool_rate", "tool_95%"),
+        *("control_ok", "control_rate", "control_95%", "coverage", "tool_p95_ms", "status", "category"),
+        *("alias", "sample", "error"),
+    ]
+    assert set(lines[head + 1]) == {"-", "|"}
+    rows = [[part.strip() for part in line.split(" | ")] for line in lines[head + 2 : head + 6]]
+    assert [(row[0], row[2], row[5], row[6], row[7]) for row in rows] == [
+        ("scripted:good", "raw", "8/8", "100%", "67.6-100.0"),
+        ("scripted:good", "production", "8/8", "100%", "67.6-100.0"),
+        ("scripted:bad", "raw", "0/8", "0%", "0.0-32.4"),
+        ("scripted:bad", "production", "0/8", "0%", "0.0-32.4"),
+    ]
+    assert rows[2][14] == "task.outcome:draft"
+    assert (tmp_path / "s.md").read_text().startswith("# Evaluation of tool calls\n")
+    assert parsed(tmp_path / "s.xml").get("tests") == "20"
+    assert read(out / "summary.json")["complete"] is True
+
+
+def test_an_incomplete_evaluation_says_so_and_exits_with_3(recovered: Path) -> None:
+    journal = recovered / "journal.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    result = said(summarize_command, recovered)
+    assert result.exit_code == 3
+    assert "Incomplete: 1 runs were not made, 0 are void;" in result.stderr
+    assert told(summarize_command, recovered, code=3)["missing"] == 1
+
+
+def test_gates_of_the_plan_decide_the_exit_code(tmp_path: Path) -> None:
+    gates = {"gate": [{"metric": "rate", "strategy": "raw", "at_least": 0.5}]}
+    plan = plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], tables=gates)
+    out = recorded(tmp_path / "results", plan, six("raw", [False] * 6))
+    result = said(summarize_command, out, "--runs")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1] == ("failed | rate of raw has to be at least 0.5, and is 0.")
+    assert told(summarize_command, out, code=1)["gates"][0]["standing"] == "failed"
+    assert len([*(out / "runs").iterdir()]) == 6
+
+
+def test_a_directory_without_an_evaluation_is_a_mistake(tmp_path: Path) -> None:
+    result = said(summarize_command, tmp_path)
+    assert result.exit_code == 2
+    assert "there is no evaluation" in result.stderr
+
+
+def test_six_recoveries_and_no_loss_are_significant(recovered: Path) -> None:
+    arguments = (recovered, "--by", "strategy", "raw", "production")
+    tree = told(compare_command, *arguments, "--gate", "no-regression", "--gate", "margin=0.02")
+    whole = tree["rows"][0]
+    assert whole["pairs"] == {"both": 0, "lost": 0, "gained": 6, "neither": 0}
+    assert (whole["p"], whole["mcnemar_exact_p"], whole["clusters"]) == (0.03125, 0.03125, 6)
+    assert [row["axis"] for row in tree["rows"]] == [None, *["scenario"] * 6]
+    assert {row["p_holm"] for row in tree["rows"][1:]} == {1.0}
+    assert len(tree["gained"]) == 6
+    assert tree["gained"][0]["first"]["category"] == "task.outcome:draft"
+    assert tree["lost"] == []
+    assert tree["taxonomy"] == {"task.outcome:draft": {"first": 6, "second": 0}}
+    assert [gate["standing"] for gate in tree["gates"]] == ["passed", "passed"]
+
+
+def test_the_other_way_round_it_is_a_regression(recovered: Path, tmp_path: Path) -> None:
+    arguments = (recovered, "--by", "strategy", "production", "raw", "--gate", "no-regression")
+    files = ("--markdown", tmp_path / "c.md", "--junit", tmp_path / "c.xml")
+    result = said(compare_command, *arguments, *files)
+    assert result.exit_code == 1, result.output
+    assert "lost: only the first passed (6)" in result.stdout
+    assert "the difference is -100 points, p = 0.0312, and the level is 0.05." in result.stdout
+    root = parsed(tmp_path / "c.xml")
+    assert (root.get("tests"), root.get("failures")) == ("7", "7")
+    assert "## lost: only the first passed (6)" in (tmp_path / "c.md").read_text()
+
+
+def test_two_evaluations_are_compared_trial_by_trial(tmp_path: Path) -> None:
+    before = recorded(
+        tmp_path / "before",
+        plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], trials=2),
+        [*six("raw", [True] * 6), *six("raw", [True, True, True, False, False, False], 2)],
+    )
+    after = recorded(
+        tmp_path / "after",
+        plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], trials=2, seeds=True),
+        [*six("raw", [True] * 6), *six("raw", [False, True, True, True, False, False], 2)],
+    )
+    tree = told(compare_command, before, after, "--gate", "rate[scenario=happy_path]>=0.5")
+    assert tree["rows"][0]["pairs"] == {"both": 8, "lost": 1, "gained": 1, "neither": 2}
+    assert [(flip["scenario"], flip["trial"]) for flip in tree["lost"]] == [("happy_path", 2)]
+    assert [(flip["scenario"], flip["trial"]) for flip in tree["gained"]] == [("type_error_recovery", 2)]
+    shown = said(compare_command, before, after, "--gate", "difference_low>=-0.01")
+    assert shown.exit_code == 1
+    assert "plan.options.eval.seeds: false -> true" in shown.stdout.splitlines()
+
+
+def test_what_differs_between_configurations_is_listed(tmp_path: Path) -> None:
+    out = directories.evaluated(
+        tmp_path, plan_with("scripted:good", strategies=["raw", "production"], trials=1)
+    )
+    tree = told(compare_command, out, "--by", "strategy", "raw", "production")
+    lines = [line for change in tree["configurations"] for line in change["changes"]]
+    assert any(line.startswith("presets: ") for line in lines)
+    assert sum(change["tasks"] for change in tree["configurations"]) == 5
+
+
+def test_runs_that_have_no_partner_are_compared_as_strangers_and_it_is_said(tmp_path: Path) -> None:
+    sides = []
+    for name, ok in (("one/model", True), ("other/model", False)):
+        plan = plan_with(name, strategies=["raw"], scenarios=[*NAMES])
+        records = [record("pass" if ok else "fail", cell(model=name, scenario=each)) for each in NAMES]
+        sides.append(recorded(tmp_path / name, plan, records))
+    result = said(compare_command, *sides)
+    assert result.exit_code == 0, result.output
+    assert "that have nothing to do with each other (Fisher's exact test)." in result.stdout
+    tree = told(compare_command, *sides)
+    assert (tree["pairs"]["valid"], tree["pairs"]["only_first"]) == (0, 6)
+    assert tree["rows"][0]["difference"] == -1.0
+
+
+def test_a_comparison_of_incomplete_evaluations_is_undecided(recovered: Path) -> None:
+    journal = recovered / "journal.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    arguments = (recovered, "--by", "strategy", "raw", "production", "--gate", "no-regression")
+    result = said(compare_command, *arguments)
+    assert result.exit_code == 3
+    assert "Incomplete: 1 runs are missing or void." in result.stderr
+    assert "undecided | production must not be significantly worse than raw" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["raw"], "name a directory and two values"),
+        (["raw", "naked"], "naked"),
+        (["raw", "production", "--gate", "lower_bound"], "is no gate"),
+        (["raw", "production", "--gate", "???"], "is no gate"),
+        (["raw", "production", "--gate", "margin"], "is no gate"),
+        (["raw", "production", "--gate", "margin=2"], "between 0 and 1"),
+        (["raw", "production", "--gate", "rate>=often"], "is no number"),
+        (["raw", "production", "--gate", "rate>=nan"], "is no number that"),
+        (["raw", "production", "--gate", "rate[colour=red]>=1"], "colour"),
+        (["raw", "production", "--gate", "rate[model=]>=1"], "has no value"),
+        (["raw", "production", "--gate", "rates>=1"], "rate"),
+        (["raw", "production", "--gate", "no-regression[model=none]"], "none"),
+    ],
+)
+def test_mistakes_are_named(recovered: Path, arguments: list[str], complaint: str) -> None:
+    result = said(compare_command, recovered, "--by", "strategy", *arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+
+
+def test_one_directory_is_nothing_to_compare(recovered: Path) -> None:
+    result = said(compare_command, recovered, recovered, recovered)
+    assert result.exit_code == 2
+    assert "name two directories" in result.stderr
+
+
+PICTURES: Final = ("heatmap.svg", "strategies.svg", "failures.svg", "cost.svg")
+BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def asked(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(report_command, [*map(str, arguments)])
+
+
+def test_a_report_stands_beside_the_results_unless_it_is_wanted_elsewhere(tmp_path: Path) -> None:
+    scripted(tmp_path / "results", trials=1)
+    result = asked(tmp_path / "results")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert result.stdout.startswith(f"{tmp_path}/results/report.html  ")
+    result = asked(tmp_path / "results", "--out", tmp_path / "new" / "x.html", "--svg", tmp_path / "pics")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "new" / "x.html").read_text(encoding="utf-8") == page
+    assert sorted(path.name for path in (tmp_path / "pics").iterdir()) == sorted(PICTURES)
+
+
+def test_runs_of_scripts_are_told_without_cassettes(tmp_path: Path) -> None:
+    scripted(tmp_path, trials=1, scenarios=["happy_path"])
+    assert asked(tmp_path).exit_code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "completed: the model gave a final answer" in page
+    assert "not recorded" in page
+
+
+def test_programs_are_told_which_files_were_written(tmp_path: Path) -> None:
+    scripted(tmp_path, trials=1, scenarios=["happy_path"])
+    result = asked(tmp_path, "--svg", tmp_path, "--transcripts", "0", "--json")
+    assert json.loads(result.stdout) == {
+        "files": [str(tmp_path / name) for name in ("report.html", *PICTURES)],
+        "complete": True,
+    }
+
+
+def test_an_incomplete_evaluation_is_said_to_be_one(tmp_path: Path) -> None:
+    scripted(tmp_path, trials=1, scenarios=["happy_path"])
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    result = asked(tmp_path)
+    assert result.exit_code == 0
+    assert "The evaluation is incomplete" in result.stderr
+
+
+def test_a_directory_without_results_is_a_mistake(tmp_path: Path) -> None:
+    result = asked(tmp_path)
+    assert result.exit_code == 2
+    assert "header.json: there is no evaluation" in result.stderr
+
+
+def test_without_its_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(tmp_path, trials=1, scenarios=["happy_path"])
+    monkeypatch.delitem(sys.modules, "toolreel.evals._report.page", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = asked(tmp_path)
+    assert result.exit_code == 2
+    assert "pip install 'toolreel[report]'" in result.stderr
+
+
+def test_the_page_opens_in_the_browser_if_that_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(tmp_path, trials=1, scenarios=["happy_path"])
+    opened: list[str] = []
+    monkeypatch.setattr("click.launch", opened.append)
+    assert asked(tmp_path, "--open").exit_code == 0
+    assert opened == [(tmp_path / "report.html").as_uri()]
+
+
+@pytest.mark.slow
+def test_a_real_browser_shows_the_page_and_nothing_goes_out(tmp_path: Path) -> None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip("no browser here")
+    evaluated(tmp_path / "results", "local-good", "local-hostile")
+    assert asked(tmp_path / "results").exit_code == 0
+    shown = subprocess.run(
+        [
+            *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"),
+            (tmp_path / "results" / "report.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    # The page's own script has run, nobody else's has, and the policy had nothing to refuse.
+    assert '<button type="button">category</button>' in shown.stdout
+    assert "Content Security Policy" not in shown.stderr
+    assert "CONSOLE" not in shown.stderr
