@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Final, Self
+from contextlib import suppress
+from typing import Final, Self, cast
 
 from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.http._exchange import AT_ONCE, Address, blocks
@@ -145,11 +146,32 @@ def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeo
     return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
 
 
+def chunks_of(response: httpx.Response) -> Iterator[bytes]:
+    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
+    if response.is_stream_consumed:  # a hook or a mock has read it
+        return response.iter_bytes()
+    return iter(cast("httpx.SyncByteStream", response.stream))  # iter_raw would add 2 % to an exchange
+
+
+def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The same as :func:`chunks_of`, for an async response."""
+    if response.is_stream_consumed:
+        return response.aiter_bytes()
+    return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
 def headers_of(response: httpx.Response) -> httpx.Headers:
-    """The headers that fit the readable body; one that a hook or mock has read is decoded already."""
+    """The headers that fit the chunks: those of a body that was read before are decoded already."""
     if not response.is_stream_consumed:
         return response.headers
     return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
+
+
+async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
+    await response.aclose()
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        [_ async for _ in chunks]
 
 
 def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:

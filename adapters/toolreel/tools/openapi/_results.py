@@ -56,8 +56,16 @@ def response_event(
     )
 
 
-def request_failed_event(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
-    """The event for a failed exchange, including a timeout."""
+def exchange_failed_event(
+    effect: RunTool, error: httpx.HTTPError | BodyError, deadline: float | None
+) -> ToolReturned:
+    """The event for a failed exchange: a lost connection, a timeout, or a body that cannot be used."""
+    if isinstance(error, TooLarge):
+        return _failed(
+            effect, "TOOL_OUTPUT_TOO_LARGE", f"{effect.name} ran, but {error}. Ask {effect.name} for less."
+        )
+    if isinstance(error, BodyError):
+        return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {error}. Go on without it.")
     if isinstance(error, httpx.TimeoutException) and deadline is not None:
         return timed_out(effect, deadline)
     failure = lost(effect.ref, error)
@@ -69,15 +77,6 @@ def request_failed_event(effect: RunTool, error: httpx.HTTPError, deadline: floa
         case _:
             rest, code = "It may have had effects. Check before you call it again.", "TOOL_UNAVAILABLE"
     return _failed(effect, code, f"{effect.name}: {failure.message}. {rest}")
-
-
-def body_rejected_event(effect: RunTool, error: BodyError) -> ToolReturned:
-    """The event for a body that is too large or cannot be decoded."""
-    if isinstance(error, TooLarge):
-        return _failed(
-            effect, "TOOL_OUTPUT_TOO_LARGE", f"{effect.name} ran, but {error}. Ask {effect.name} for less."
-        )
-    return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {error}. Go on without it.")
 
 
 def too_many_redirects_event(effect: RunTool) -> ToolReturned:
