@@ -10,7 +10,7 @@ from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.sync import run
 from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediatePerformer
 from toolreel._journal.record import MemoryJournal, parse_journal
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
 from toolreel.tools._python.host import PythonTools

@@ -31,10 +31,8 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
-from toolreel.http.fast._endpoint import FastEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._errors import ReplayMismatch

@@ -19,8 +19,7 @@ from tests.servers.http2_server import serving_http2
 from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.http import _pool as connections
 from toolreel.http import _transports as httpx_transports
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

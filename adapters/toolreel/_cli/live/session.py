@@ -25,8 +25,7 @@ from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.run_in_progress import Answered
 from toolreel._secrets.known_values import known_secrets
 from toolreel.cassette._session import Session
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools._python.async_host import AsyncPythonTools
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike

@@ -18,13 +18,8 @@ from toolreel._errors import EndpointConfigError
 from toolreel_core._protocol.effects import SendRequest
 
 
-class _Clients(Protocol):
-    def abort(self) -> None: ...
-
-
 class _Endpoint(Protocol):
-    @property
-    def clients(self) -> _Clients: ...
+    def abort(self) -> None: ...
 
 
 _Sync = TypeVar("_Sync", bound=_Endpoint)
@@ -46,7 +41,7 @@ def interruptible(
         try:
             return answer.result()
         except KeyboardInterrupt:
-            self.clients.abort()
+            self.abort()
             raise
 
     return sent
