@@ -22,8 +22,7 @@ from toolreel._replay.replay import DRIVERS, Driver, companion
 from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
 from toolreel.demo._workspace import workspace
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 
 __all__ = [

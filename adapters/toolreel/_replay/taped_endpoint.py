@@ -1,7 +1,7 @@
 """An endpoint that answers from a cassette without an HTTP library; its events are those of ``HttpEndpoint``.
 
 For replaying many runs, and for your own drivers. For an async driver, wrap it in
-:class:`~toolreel._driver.sync_as_async.ImmediateEndpoint`, since it never blocks.
+:class:`~toolreel._driver.performer.ImmediateEndpoint`, since it never blocks.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._driver.observers import tell
-from toolreel._driver.ports import Listener
+from toolreel._driver.ports import Listener, tell
 from toolreel.http._bounded_body import BoundedDecoder, Stalled
 from toolreel.http._exchange import DEADLINE, answered
 from toolreel_core._protocol.effects import SendRequest

@@ -21,8 +21,7 @@ from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from toolreel._driver.clocks import InstantClock, SystemClock
+from toolreel._driver.performer import InstantClock, SystemClock
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel.cassette._session import Session

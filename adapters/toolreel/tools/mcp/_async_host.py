@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
-from toolreel._driver.observers import tell
+from toolreel._driver.ports import tell
 from toolreel._errors import McpServerError, MissingExtra
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer

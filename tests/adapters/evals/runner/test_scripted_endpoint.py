@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.world_host import AsyncWorldHost, WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS

@@ -29,9 +29,8 @@ from tests.servers.mcp_servers_here import (
     tree,
 )
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel._errors import McpServerError
 from toolreel._journal.record import MemoryJournal, parse_journal
 from toolreel._replay.replayer import Rehearsal

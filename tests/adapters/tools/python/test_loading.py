@@ -8,9 +8,9 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._errors import ToolModuleError
+from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.loading import load_tools
 from toolreel.tools._python.tool import Tool
-from toolreel.tools._python.toolbox import Toolbox
 
 SHED = '''
 from toolreel_core._tools.surface import ToolDefinition
