@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from toolreel._errors import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer
-from toolreel.tools.mcp._streams import too_large_error
+from toolreel.tools.mcp._session import too_large_error
 
 try:
     import httpx2

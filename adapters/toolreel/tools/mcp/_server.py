@@ -8,7 +8,8 @@ the server announces a change, definitions are compared, and calls of a changed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
@@ -33,14 +34,16 @@ from toolreel.tools.mcp._results import (
     unavailable_event,
 )
 from toolreel.tools.mcp._session import (
+    ConnectionEnd,
     ConnectionLost,
     ResponseTooLarge,
+    ServerUnreachable,
     UnusableResponse,
+    ValidTools,
     call_tool,
     list_tools,
 )
 from toolreel.tools.mcp._stdio import stdio_transport
-from toolreel.tools.mcp._streams import ConnectionEnd, ServerUnreachable
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -51,7 +54,7 @@ try:
     import anyio
     from anyio.abc import TaskGroup, TaskStatus
     from mcp import Client, ClientSession, MCPError
-    from mcp.client import IncomingMessage, Transport
+    from mcp.client import IncomingMessage
     from mcp.client.subscriptions import SubscriptionLost
     from mcp.shared.dispatcher import ProgressFnT
     from mcp.types import Implementation, Tool, ToolListChangedNotification
@@ -248,14 +251,18 @@ class Server:
         return report
 
 
-def _transport(config: McpServer, ending: ConnectionEnd) -> Transport:
+# Any: the SDK names the type of a pair of streams in a private module only.
+@asynccontextmanager
+async def _transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
     match config:
         case StdioServer():
-            return stdio_transport(config, ending)
+            transport = stdio_transport(config, ending)
         case HttpServer():
-            return http_transport(config)
+            transport = http_transport(config)
         case _:
             assert_never(config)
+    async with transport as (messages, outgoing):
+        yield ValidTools(messages), outgoing
 
 
 async def _watch(client: Client, link: _Connection) -> None:

@@ -1,21 +1,61 @@
-"""The two requests to an MCP server, to list and to call tools, with errors of our own."""
+"""A session with an MCP server: its two requests, with errors of our own, and how its connection ends."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from types import TracebackType
+from typing import Any, Final, Self, cast
 
 from toolreel._errors import AdapterError, MissingExtra
-from toolreel.tools.mcp._streams import TOO_LARGE
+from toolreel_core._jsontext.canonical import canonical
 
 try:
+    import anyio
     from mcp import ClientSession, MCPError, types
     from mcp.shared.dispatcher import ProgressFnT
+    from mcp.shared.message import SessionMessage
     from pydantic import ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
+
+TOO_LARGE: Final = -1_000_001
+"""Error code for a response that exceeds the limit; outside the range that JSON-RPC reserves."""
+
+
+class ServerUnreachable(AdapterError):
+    """A server cannot be started or reached; the text is the reason, without the server's name."""
+
+
+class ConnectionEnd:
+    """State of a connection's end; only the first reason is kept."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.stderr = ""
+        """The last output of the server's process to stderr."""
+        self.requested = False
+        """We asked for the end, so it is not reported."""
+        self.over = anyio.Event()
+        """Set when the connection shall close, or is closed."""
+        self.explained = anyio.Event()
+
+    def because(self, why: str) -> None:
+        """End the connection, and keep the reason if it is the first: later ones are consequences."""
+        self.why = self.why or why
+        self.over.set()
+        self.explained.set()
+
+
+def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
+    """The error that replaces an oversized response, so that only its call fails."""
+    error = types.ErrorData(code=TOO_LARGE, message="its answer exceeds the limit")
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
+
+
+INVALID_SCHEMA: Final = "toolreel/invalid"
+"""Key in ``_meta`` of a listed tool whose schema had to be replaced, with the reason."""
 _MAX_PAGES: Final = 1_000
 _MAX_TOOLS: Final = 10_000
 
@@ -105,3 +145,58 @@ def _our_errors() -> Generator[None]:
         if error.code == types.CONNECTION_CLOSED:
             raise ConnectionLost(error.message.replace(_CLOSED, "")) from None
         raise
+
+
+class ValidTools:
+    """The messages of a server; listed tools get schemas that the SDK accepts.
+
+    The SDK rejects a whole ``tools/list`` if the schema of one tool is not of type ``object``, as in servers
+    that leave out the type or the schema of a tool without parameters.
+    """
+
+    def __init__(self, messages: Any) -> None:  # noqa: ANN401 - a private type of the SDK
+        self._messages = messages
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the other attributes of a stream
+        return getattr(self._messages, name)
+
+    async def __aenter__(self) -> Self:
+        await self._messages.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self._messages.__aexit__(kind, error, at)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        received: SessionMessage | Exception = await anext(self._messages)
+        match received:
+            case SessionMessage(message=types.JSONRPCResponse(result={"tools": [*tools]})):
+                for tool in tools:
+                    if isinstance(tool, dict):
+                        _replace_invalid_schema(tool)
+            case _:
+                pass
+        return received
+
+
+def _replace_invalid_schema(tool: dict[str, Any]) -> None:
+    """Make the input schema of a tool one of type ``object``; mark it as invalid if it cannot be."""
+    tool.pop("outputSchema", None)  # not used here, and rejected for the same reason
+    schema = tool.get("inputSchema")
+    match schema:
+        case {"type": "object"}:
+            return
+        case None:
+            tool["inputSchema"] = {"type": "object"}
+        case {**keywords} if "type" not in keywords:
+            tool["inputSchema"] = {**keywords, "type": "object"}
+        case _:
+            meta = tool.get("_meta")
+            why = f"its inputSchema is not of type 'object', but {canonical(schema):.80}"
+            tool["inputSchema"] = {"type": "object"}
+            tool["_meta"] = {**(meta if isinstance(meta, dict) else {}), INVALID_SCHEMA: why}

@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from toolreel._errors import MissingExtra
 from toolreel.tools.mcp._config_file import StdioServer
-from toolreel.tools.mcp._streams import ConnectionEnd, ServerUnreachable, too_large_error
+from toolreel.tools.mcp._session import ConnectionEnd, ServerUnreachable, too_large_error
 
 try:
     import anyio
