@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Generic, Self, TypeVar
 
 from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
 from toolreel_core._errors import ProtocolError
@@ -14,6 +15,8 @@ from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
 from toolreel_core._protocol.state import Settled, State
+
+_Performer = TypeVar("_Performer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +69,21 @@ def retold(plan: Plan, events: Iterable[Event]) -> Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopwatch:
-    """A performer that stamps events with the milliseconds since the run began."""
-
-    performer: Performer
+class _Timed(Generic[_Performer]):
+    performer: _Performer
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def where_wanted(cls, performer: Performer, state: State) -> Performer:
+    def where_wanted(cls, performer: _Performer, state: State) -> _Performer | Self:
         """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
         if state.plan.config.max_wall_ms is None:
             return performer
         return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch(_Timed[Performer]):
+    """A performer that stamps events with the milliseconds since the run began."""
 
     def perform(self, effect: Wanted) -> Event | None:
         """Perform the effect, and stamp the event with the time."""
@@ -85,18 +91,8 @@ class Stopwatch:
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncStopwatch:
+class AsyncStopwatch(_Timed[AsyncPerformer]):
     """The async version of :class:`Stopwatch`."""
-
-    performer: AsyncPerformer
-    started: float = field(default_factory=time.monotonic)
-
-    @classmethod
-    def where_wanted(cls, performer: AsyncPerformer, state: State) -> AsyncPerformer:
-        """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
-        if state.plan.config.max_wall_ms is None:
-            return performer
-        return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
 
     async def perform(self, effect: Wanted) -> Event | None:
         """Perform the effect, and stamp the event with the time."""

@@ -25,7 +25,7 @@ from toolreel.http._httpx_exchange import (
     headers_of,
     lost,
 )
-from toolreel.http._response import Intake
+from toolreel.http._response import Incoming, Intake
 from toolreel.http._transports import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -128,7 +128,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
         chunks = chunks_of(response)
         try:
-            incoming = self._intake.of(effect, response.status_code, headers_of(response))
+            incoming = Incoming(self._intake, effect, response.status_code, headers_of(response))
             for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:  # some servers keep the connection open after [DONE]
@@ -187,7 +187,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     async def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
         chunks = async_chunks_of(response)
         try:
-            incoming = self._intake.of(effect, response.status_code, headers_of(response))
+            incoming = Incoming(self._intake, effect, response.status_code, headers_of(response))
             async for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:  # some servers keep the connection open after [DONE]

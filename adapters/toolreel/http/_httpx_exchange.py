@@ -31,8 +31,8 @@ class _NoCookies(httpx.Cookies):
 _NO_COOKIES: Final = _NoCookies()
 
 
-class Stateless(httpx.Client):
-    """An httpx client without cookies, so that the reply to one run cannot affect another."""
+class _Cookieless:
+    """A client without cookies, so that the reply to one run cannot affect another."""
 
     @property
     def cookies(self) -> httpx.Cookies:
@@ -44,17 +44,12 @@ class Stateless(httpx.Client):
         """Ignore cookies (httpx's constructor sets them)."""
 
 
-class AsyncStateless(httpx.AsyncClient):
-    """The same as :class:`Stateless`, awaited."""
+class Stateless(_Cookieless, httpx.Client):
+    """An httpx client without cookies."""
 
-    @property
-    def cookies(self) -> httpx.Cookies:
-        """Always empty."""
-        return _NO_COOKIES
 
-    @cookies.setter
-    def cookies(self, cookies: object) -> None:
-        """Ignore cookies (httpx's constructor sets them)."""
+class AsyncStateless(_Cookieless, httpx.AsyncClient):
+    """An async httpx client without cookies."""
 
 
 class Requests:

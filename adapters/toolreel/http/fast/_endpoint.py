@@ -15,7 +15,7 @@ from toolreel._driver.ports import Listener
 from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
-from toolreel.http._response import Intake
+from toolreel.http._response import Incoming, Intake
 from toolreel.http.fast._waiting import interruptible, on_asyncio
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -167,21 +167,11 @@ class FastEndpoint(_FastEndpoint[SyncClient]):
 
     Its traffic cannot be recorded, and the pytest plugin cannot block it in tests that replay.
 
-    :param base_url: base URL of the API, with or without ``/v1``, for example ``http://127.0.0.1:8080``
-    :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
-        token and is never recorded. ``None`` sends no key
+    The other parameters are those of :class:`toolreel.http.HttpEndpoint`.
+
     :param timeout: read timeout, in seconds
     :param connect_timeout: connect timeout, in seconds
-    :param max_response_bytes: maximum size of a response body in bytes, decompressed; a larger one fails as
-        ``too_large``
-    :param stall_timeout: seconds without text or tool calls from the model after which a stream fails as
-        ``timeout``; keep-alive comments of the server do not count
-    :param deadline: seconds after which a response that is still arriving fails as ``timeout``
-    :param on_delta: callback for each piece of a reply, as it arrives
-    :param now: monotonic clock, in seconds
     :param http2: whether to offer HTTP/2
-    :param connections: maximum number of concurrent requests; further requests wait
-    :param environ: environment in which ``api_key_env`` is looked up
     :raises EndpointConfigError: if the URL or a setting is invalid, or the key's variable is not set
     """
 
@@ -203,7 +193,7 @@ class FastEndpoint(_FastEndpoint[SyncClient]):
     def _read(self, effect: SendRequest, response: SyncResponse) -> ReplyReceived | RequestFailed:
         reader = response.body_reader
         try:
-            incoming = self._intake.of(effect, response.status, response.headers)
+            incoming = Incoming(self._intake, effect, response.status, response.headers)
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:
@@ -259,7 +249,7 @@ class AsyncFastEndpoint(_FastEndpoint[Client]):
     async def _read(self, effect: SendRequest, response: Response) -> ReplyReceived | RequestFailed:
         reader = response.body_reader
         try:
-            incoming = self._intake.of(effect, response.status, response.headers)
+            incoming = Incoming(self._intake, effect, response.status, response.headers)
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:

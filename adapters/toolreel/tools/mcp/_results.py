@@ -6,11 +6,12 @@ are replaced by their type and size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._errors import MissingExtra
-from toolreel_core._jsontext.canonical import Json, canonical, finite, read
+from toolreel.tools._events import failed_event, returned_event
+from toolreel_core._jsontext.canonical import Json, finite, read
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
@@ -29,7 +30,7 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     """The event for a result of a tool, successful or not."""
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:
-        return _failed(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
+        return failed_event(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
     others = [_non_text_part(block) for block in result.content if not isinstance(block, types.TextContent)]
     if result.structured_content is not None:
         data: Json = finite(result.structured_content)
@@ -37,23 +38,23 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
         data = {**({"text": text} if text else {}), "parts": [part for part, _ in others]}
     else:
         data = _value(text)
-    return _envelope(effect, {"ok": True, "data": data, "warnings": [words for _, words in others if words]})
+    return returned_event(effect, data, *(words for _, words in others if words))
 
 
 def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
     """The event for a protocol error."""
-    return _failed(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
+    return failed_event(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
 
 
 def too_large_event(effect: RunTool, limit: int) -> ToolReturned:
     """The event for a response that exceeds the size limit."""
     why = f"{effect.name} ran, but its answer has more than {limit} bytes, which is the limit"
-    return _failed(effect, "TOOL_OUTPUT_TOO_LARGE", f"{why}. Ask {effect.name} for less.")
+    return failed_event(effect, "TOOL_OUTPUT_TOO_LARGE", f"{why}. Ask {effect.name} for less.")
 
 
 def invalid_result_event(effect: RunTool, why: str) -> ToolReturned:
     """The event for a response that violates the protocol."""
-    return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {why}. Go on without it.")
+    return failed_event(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {why}. Go on without it.")
 
 
 def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned:
@@ -63,7 +64,7 @@ def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned
         if begun
         else "Nothing was done. Use another tool, or answer in text."
     )
-    return _failed(effect, "TOOL_UNAVAILABLE", f"{effect.name}: {why}. {advice}")
+    return failed_event(effect, "TOOL_UNAVAILABLE", f"{effect.name}: {why}. {advice}")
 
 
 def _value(text: str) -> Json:
@@ -109,12 +110,3 @@ def _decoded_size(base64: str) -> int:
 
 def _present(**parts: Json) -> Json:
     return {name: value for name, value in parts.items() if value is not None}
-
-
-def _failed(effect: RunTool, code: str, message: str) -> ToolReturned:
-    errors: Sequence[Json] = [{"code": code, "message": message}]
-    return _envelope(effect, {"ok": False, "data": {}, "errors": errors})
-
-
-def _envelope(effect: RunTool, tree: Mapping[str, Json]) -> ToolReturned:
-    return ToolReturned(effect.ref, canonical(tree))

@@ -25,7 +25,6 @@ from toolreel.tools.mcp._events import (
     ServerEnded,
     ServerStarted,
 )
-from toolreel.tools.mcp._http import http_transport
 from toolreel.tools.mcp._results import (
     error_event,
     invalid_result_event,
@@ -43,7 +42,7 @@ from toolreel.tools.mcp._session import (
     call_tool,
     list_tools,
 )
-from toolreel.tools.mcp._stdio import stdio_transport
+from toolreel.tools.mcp._transports import http_transport, stdio_transport
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

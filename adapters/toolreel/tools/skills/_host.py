@@ -23,8 +23,7 @@ from toolreel.tools._bounded_process import ProcessResult
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools._python.tool import Tool
-from toolreel.tools.skills._files import UnreadableFile, read_inside
-from toolreel.tools.skills._folders import Skill, Skills
+from toolreel.tools.skills._folders import Skill, Skills, UnreadableFile, read_inside
 from toolreel.tools.skills._scripts import SkillScript, allowed_scripts, run_script, script_changed
 from toolreel_core._jsontext.canonical import Json
 

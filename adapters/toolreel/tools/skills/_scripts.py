@@ -15,8 +15,7 @@ from typing import Any, Final
 from toolreel._errors import SkillError
 from toolreel.tools._bounded_process import BoundedProcess, ProcessResult, inherited_environment
 from toolreel.tools._call_context import RunContext
-from toolreel.tools.skills._files import UnreadableFile, read_inside
-from toolreel.tools.skills._folders import Skill
+from toolreel.tools.skills._folders import Skill, UnreadableFile, read_inside
 from toolreel_core._internal.globs import fits
 
 _SCRIPT_LIMIT: Final = 2**20

@@ -31,7 +31,6 @@ from typing import (
 
 from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import constrained, description_in
-from toolreel.tools._python.types.results import plain
 from toolreel.tools._python.types.values import (
     ANYTHING,
     SCALARS,
@@ -40,6 +39,7 @@ from toolreel.tools._python.types.values import (
     items_reader,
     key_reader,
     one_of,
+    plain,
     union,
     values_reader,
 )

@@ -20,7 +20,6 @@ ParameterStyle: TypeAlias = Literal[
     "simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"
 ]
 
-LOCATIONS: Final[tuple[ParameterLocation, ...]] = ("path", "query", "header", "cookie")
 STYLES: Final[Mapping[ParameterLocation, tuple[ParameterStyle, ...]]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -58,16 +57,10 @@ class Parameter:
     description: str = ""
 
 
-def location_of(value: Json) -> ParameterLocation | None:
-    """The location in a parameter's ``in``; ``None`` if there is no such location."""
-    known: dict[str, ParameterLocation] = {location: location for location in LOCATIONS}
-    return known.get(str(value))
-
-
 def style_of(location: ParameterLocation, value: Json) -> ParameterStyle | None:
     """The style of a parameter, or the default of its location; ``None`` if it is not allowed there."""
-    known: dict[str, ParameterStyle] = {style: style for style in STYLES[location]}
-    return STYLES[location][0] if value is None else known.get(str(value))
+    styles = STYLES[location]
+    return styles[0] if value is None else next((style for style in styles if style == value), None)
 
 
 def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]]) -> str:
@@ -94,7 +87,7 @@ def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]
 
 
 def query_pairs(parameter: Parameter, value: Json) -> list[str]:
-    """The query parts of a value, such as ``limit=5``."""
+    """The parts of a query or of a ``Cookie`` header for a value, such as ``limit=5``."""
     name = quote(parameter.name, safe="")
     safe = _RESERVED if parameter.reserved else ""
     if value is None:
@@ -131,11 +124,6 @@ def header_text(parameter: Parameter, value: Json) -> str:
             f"{parameter.name} is sent as a header, which holds only printable ASCII in one line."
         )
     return text.strip()
-
-
-def cookie_pairs(parameter: Parameter, value: Json) -> list[str]:
-    """The parts of a ``Cookie`` header for a value."""
-    return query_pairs(parameter, value)
 
 
 def _in_path(parameter: Parameter, value: Json) -> str:

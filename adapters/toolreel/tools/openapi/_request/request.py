@@ -14,7 +14,6 @@ from toolreel.tools.openapi._document.operations import OpenApiOperation
 from toolreel.tools.openapi._document.schemas import Schemas
 from toolreel.tools.openapi._request.parameters import (
     Parameter,
-    cookie_pairs,
     expanded_path,
     header_text,
     query_pairs,
@@ -60,19 +59,12 @@ class RequestBuilder:
         :raises ToolError: if an argument cannot be sent in its location
         """
         present = [(each, arguments[name]) for name, each in self._arguments.items() if name in arguments]
-        template, _, fixed = self._operation.listed.path.partition(
-            "?"
-        )  # some documents have a fixed query in the path
+        # Some documents have a fixed query in the path.
+        template, _, fixed = self._operation.listed.path.partition("?")
         path = expanded_path(template, {each.name: (each, value) for each, value in self._in_path(arguments)})
         query = [fixed] if fixed else []
-        query += [
-            pair for each, value in present if each.location == "query" for pair in query_pairs(each, value)
-        ]
-        query += self._access.query
-        cookies = [
-            pair for each, value in present if each.location == "cookie" for pair in cookie_pairs(each, value)
-        ]
-        cookies += self._access.cookies
+        query += [*_pairs(present, "query"), *self._access.pairs("query")]
+        cookies = [*_pairs(present, "cookie"), *self._access.pairs("cookie")]
         headers = {
             each.name.lower(): header_text(each, value)
             for each, value in present
@@ -105,6 +97,10 @@ class RequestBuilder:
             required += [_BODY] if body.required else []
         whole: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
         return schemas.standing_alone({**whole, "required": required} if required else whole)
+
+
+def _pairs(present: list[tuple[Parameter, Json]], location: str) -> list[str]:
+    return [pair for each, value in present if each.location == location for pair in query_pairs(each, value)]
 
 
 def _named(parameters: list[Parameter], *, has_body: bool) -> dict[str, Parameter]:
