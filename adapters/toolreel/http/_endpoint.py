@@ -7,13 +7,20 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, closing
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from toolreel._driver.ports import Listener
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
+from toolreel.http._exchange import (
+    DEADLINE,
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    Address,
+    AsyncClosing,
+    Closing,
+    broken,
+)
 from toolreel.http._httpx_exchange import (
     TIMEOUT,
     AsyncStateless,
@@ -72,7 +79,7 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         """The given client, or one over the given transport or the default one."""
 
 
-class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
+class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     """An endpoint for any server with an OpenAI-compatible chat completions API, over httpx.
 
     Failures of the server or the network do not raise: they become events, so that the run can retry or end.
@@ -142,16 +149,8 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
         if self._ours:
             self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTransport]):
+class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTransport], AsyncClosing):
     """An endpoint for any server with an OpenAI-compatible chat completions API (asyncio and trio).
 
     Its parameters are those of :class:`HttpEndpoint`, with an async transport or client.
@@ -202,11 +201,3 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         """Close the connections; a client that you passed stays open."""
         if self._ours:
             await self._client.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.aclose()

@@ -8,13 +8,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from math import inf
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from toolreel._driver.ports import Listener
 from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
+from toolreel.http._exchange import (
+    DEADLINE,
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    Address,
+    AsyncClosing,
+    Closing,
+    broken,
+)
 from toolreel.http._response import Incoming, Intake
 from toolreel.http.fast._waiting import interruptible, on_asyncio
 from toolreel_core._protocol.effects import SendRequest
@@ -162,7 +169,7 @@ class _FastEndpoint(ABC, Generic[_Client]):
         return [self._clients.pop(streamed) for streamed in (*self._clients,)]
 
 
-class FastEndpoint(_FastEndpoint[SyncClient]):
+class FastEndpoint(_FastEndpoint[SyncClient], Closing):
     """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust.
 
     Its traffic cannot be recorded, and the pytest plugin cannot block it in tests that replay.
@@ -216,16 +223,8 @@ class FastEndpoint(_FastEndpoint[SyncClient]):
         self._closed = True
         self.abort()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncFastEndpoint(_FastEndpoint[Client]):
+class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
     """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust (asyncio only).
 
     Its parameters are those of :class:`FastEndpoint`.
@@ -271,11 +270,3 @@ class AsyncFastEndpoint(_FastEndpoint[Client]):
         """Close the connections."""
         self._closed = True
         await self.abort()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.aclose()

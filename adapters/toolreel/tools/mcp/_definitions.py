@@ -66,7 +66,7 @@ def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) 
     tools: dict[str, McpTool] = {}
     left_out: list[SkippedTool] = []
     for tool in listed:
-        if not _is_allowed(tool.name, settings):
+        if not _matches_any(settings.allow, tool.name) or _matches_any(settings.deny, tool.name):
             continue
         name = prefixed_name(MCP_PREFIX, server, tool.name)
         try:
@@ -98,10 +98,6 @@ def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefiniti
         needs_approval=destroys or _matches_any(settings.needs_approval, tool.name),
         deadline_ms=settings.deadline_ms,
     )
-
-
-def _is_allowed(name: str, settings: ServerSettings) -> bool:
-    return _matches_any(settings.allow, name) and not _matches_any(settings.deny, name)
 
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:

@@ -151,7 +151,7 @@ class Server:
     async def _connect(self) -> _Connection:
         """The current connection, or a new one.
 
-        :raises NotReached: if the server cannot be started, or was restarted too often
+        :raises ServerUnreachable: if the server cannot be started, or was restarted too often
         """
         async with self._starting:
             if self._link and not self._link.ending.over.is_set():
@@ -203,7 +203,7 @@ class Server:
     async def _refresh_tools(self, link: _Connection) -> None:
         """List the tools, if they may have changed.
 
-        :raises AnswerLost: if the server does not say what it offers
+        :raises UnusableResponse: if the server does not say what it offers
         :raises MCPError: if it answers with an error
         """
         async with link.listing:

@@ -82,8 +82,8 @@ class ResponseTooLarge(UnusableResponse):
 async def list_tools(session: ClientSession) -> list[types.Tool]:
     """All tools of a server, from all pages; none if it does not support tools.
 
-    :raises Gone: if the connection ends
-    :raises AnswerLost: if there are too many pages, or one is invalid
+    :raises ConnectionLost: if the connection ends
+    :raises UnusableResponse: if there are too many pages, or one is invalid
     :raises MCPError: if the server answers with another error
     """
     tools: list[types.Tool] = []
@@ -111,8 +111,8 @@ async def call_tool(
     """Call a tool; if this is cancelled, the SDK notifies the server.
 
     :param key: idempotency key, sent in ``_meta`` for servers that avoid duplicates
-    :raises Gone: if the connection ended
-    :raises AnswerLost: if the response is too large, or not the result of a tool
+    :raises ConnectionLost: if the connection ended
+    :raises UnusableResponse: if the response is too large, or not the result of a tool
     :raises MCPError: if the server answers with another error
     """
     meta = cast("types.RequestParamsMeta", {"toolreel/idempotency-key": key})

@@ -71,7 +71,7 @@ async def stdio_transport(
     """Start a server; on leaving the context, end it and all processes that it started.
 
     :param ending: receives the reason of the end, and the tail of stderr
-    :raises NotReached: if it cannot be started
+    :raises ServerUnreachable: if it cannot be started
     """
     process = await _start_process(server)
     pipes = process.stdin, process.stdout, process.stderr

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import aclosing, closing
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import BodyError, BoundedDecoder, Stalled
+from toolreel.http._exchange import AsyncClosing, Closing
 from toolreel.http._httpx_exchange import async_chunks_of, chunks_of, hang_up, headers_of
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._events import failure, keywords, timed_out
@@ -105,7 +105,7 @@ class _Operations:
         return exchange_failed_event(effect, error, self._seconds(effect))
 
 
-class OpenApiTools(_Operations):
+class OpenApiTools(_Operations, Closing):
     """A tool host over the servers of OpenAPI documents.
 
     ::
@@ -175,16 +175,8 @@ class OpenApiTools(_Operations):
         """Close the connections."""
         self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncOpenApiTools(_Operations):
+class AsyncOpenApiTools(_Operations, AsyncClosing):
     """A tool host over the servers of OpenAPI documents.
 
     ::
@@ -246,14 +238,6 @@ class AsyncOpenApiTools(_Operations):
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def _same_server_redirect(request: httpx.Request, response: httpx.Response) -> httpx.Request | None:

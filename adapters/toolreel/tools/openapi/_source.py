@@ -122,7 +122,9 @@ class OpenApiSource:
         for listed in listed_operations(self.document):
             if not self._is_selected(listed):
                 continue
-            name = _distinct(self._name(listed), listed, used_names)
+            name = self._name(listed)
+            if outward_name(name) in used_names:
+                name = f"{name}_{digest(listed.label)[:8]}"
             used_names.add(outward_name(name))
             try:
                 tools[name] = self._offered(name, listed)
@@ -176,11 +178,6 @@ class OpenApiSource:
             deadline_ms=self.deadline_ms,
         )
         return OpenApiTool(definition, builder)
-
-
-def _distinct(name: str, listed: OperationEntry, used_names: set[str]) -> str:
-    """The name, with a digest of the operation as a suffix if it is a duplicate."""
-    return f"{name}_{digest(listed.label)[:8]}" if outward_name(name) in used_names else name
 
 
 def _truncated(text: str) -> str:

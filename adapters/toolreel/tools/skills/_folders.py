@@ -39,7 +39,7 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
 
     :param path: relative to the folder, with ``/`` between its parts
     :param limit: maximum size in bytes
-    :raises Unreadable: if it is outside the folder, not a file, too large, or cannot be read
+    :raises UnreadableFile: if it is outside the folder, not a file, too large, or cannot be read
     """
     _check(path)
     try:
@@ -254,13 +254,10 @@ def _files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """The entries of a folder, sorted by name, without hidden ones and names that are not UTF-8."""
     try:
         with os.scandir(folder) as entries:
-            listed = [entry for entry in entries if _is_listed(entry.name)]
+            names = {entry.name: entry for entry in entries if sound(entry.name) == entry.name}
     except OSError as error:
         raise SkillError(f"{folder}: cannot be read: {error.strerror}") from None
-    return sorted(listed, key=lambda entry: entry.name)
-
-
-def _is_listed(name: str) -> bool:
-    return not name.startswith(".") and name not in _SKIPPED_FOLDERS and sound(name) == name
+    return [names[name] for name in sorted(names) if name[0] != "." and name not in _SKIPPED_FOLDERS]

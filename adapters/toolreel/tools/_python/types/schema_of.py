@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import types
 from collections import abc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from typing import (
@@ -82,7 +82,7 @@ class Types:
             return self._annotated(hint, arguments[0], arguments[1:], place)
         if origin in {Required, NotRequired}:
             return self.of(arguments[0], place)
-        if _is_hashable(hint) and hint in SCALARS:
+        if isinstance(hint, Hashable) and hint in SCALARS:
             return SCALARS[hint]
         if origin in {Union, types.UnionType}:
             return union([self.of(choice, place) for choice in arguments])
@@ -183,17 +183,15 @@ def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
         if isinstance(annotated, type):
             return get_type_hints(annotated, include_extras=True)
         # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
-        parameters = {name: hint for name, hint in _annotations(annotated).items() if name != "return"}
+        parameters = {
+            name: hint for name, hint in getattr(annotated, "__annotations__", {}).items() if name != "return"
+        }
         namespace = getattr(inspect.unwrap(annotated), "__globals__", {})
         return get_type_hints(
             types.SimpleNamespace(__annotations__=parameters), globalns=namespace, include_extras=True
         )
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
-
-
-def _annotations(function: object) -> Mapping[str, object]:
-    return getattr(function, "__annotations__", {})
 
 
 def default_of(value: object, place: str) -> Json:
@@ -205,10 +203,6 @@ def default_of(value: object, place: str) -> Json:
         return plain(value)
     except (TypeError, ValueError):
         raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside") from None
-
-
-def _is_hashable(hint: object) -> bool:
-    return getattr(hint, "__hash__", None) is not None
 
 
 NOTHING = inspect.Parameter.empty
@@ -228,7 +222,11 @@ def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
     """Whether a type has named fields."""
     if not isinstance(hint, type):
         return False
-    return _is_typed_dict(hint) or dataclasses.is_dataclass(hint) or _is_named_tuple(hint)
+    return (
+        _is_typed_dict(hint)
+        or dataclasses.is_dataclass(hint)
+        or (issubclass(hint, tuple) and hasattr(hint, "_fields"))
+    )
 
 
 def parts_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[Part]:  # noqa: ANN401
@@ -287,10 +285,6 @@ def record_type(kind: Any, parts: Mapping[str, JsonType], required: list[str]) -
 def _is_typed_dict(kind: type) -> bool:
     """Whether it is a ``TypedDict``, of ``typing`` or of ``typing_extensions``, which can differ."""
     return is_typeddict(kind) or (issubclass(kind, dict) and hasattr(kind, "__required_keys__"))
-
-
-def _is_named_tuple(kind: type) -> bool:
-    return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def _is_required(name: str, hint: Any, typed_dict: Any) -> bool:  # noqa: ANN401

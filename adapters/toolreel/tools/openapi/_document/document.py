@@ -182,7 +182,7 @@ class Document:
         """
         for _ in range(_MAX_REFERENCES):
             if not isinstance(value, Mapping):
-                raise OpenApiError(f"{what}: expected an object, got {_shortened(value)}")
+                raise OpenApiError(f"{what}: expected an object, got {value!r:.80}")
             if "$ref" not in value:
                 return value
             value = self.found(str(value["$ref"]))
@@ -230,8 +230,3 @@ def parsed_document(source: str | bytes | Mapping[str, Json], *, url: str = "") 
     if isinstance(tree, OpenApiError):
         raise tree
     return Document.of(tree, url)
-
-
-def _shortened(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
