@@ -27,7 +27,6 @@ from toolreel_core._protocol.events import (
     Event,
     ReplyReceived,
     RequestFailed,
-    ToolReturned,
     WaitElapsed,
 )
 
@@ -174,17 +173,6 @@ class ImmediateEndpoint:
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Call the sync port."""
         return self.endpoint.send(effect)
-
-
-@dataclass(frozen=True, slots=True)
-class ImmediateTools:
-    """Offers a sync tool host that never blocks as an async one."""
-
-    tools: ToolHost
-
-    async def run(self, effect: RunTool) -> ToolReturned:
-        """Call the sync port."""
-        return self.tools.run(effect)
 
 
 @dataclass(frozen=True, slots=True)

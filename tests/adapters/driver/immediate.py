@@ -1,13 +1,14 @@
-"""A sync performer for the async driver."""
+"""Sync ports for the async driver."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel._driver.ports import Performer, Wanted
-from toolreel_core._protocol.events import Event
+from toolreel._driver.ports import Performer, ToolHost, Wanted
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import Event, ToolReturned
 
-__all__ = ["ImmediatePerformer"]
+__all__ = ["ImmediatePerformer", "ImmediateTools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,14 @@ class ImmediatePerformer:
     async def perform(self, effect: Wanted) -> Event | None:
         """Call the sync port."""
         return self.performer.perform(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateTools:
+    """Offers a sync tool host that never blocks as an async one."""
+
+    tools: ToolHost
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Call the sync port."""
+        return self.tools.run(effect)

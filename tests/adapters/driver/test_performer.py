@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediatePerformer
+from tests.adapters.driver.immediate import ImmediatePerformer, ImmediateTools
 from tests.adapters.tools.python.test_host import call
 from tests.servers.chat_server import asking
 from toolreel._driver.performer import (
@@ -12,7 +12,6 @@ from toolreel._driver.performer import (
     AsyncSystemClock,
     ImmediateClock,
     ImmediateEndpoint,
-    ImmediateTools,
     InstantClock,
     Ports,
     SystemClock,

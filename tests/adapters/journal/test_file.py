@@ -10,16 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.performer import (
-    Always,
-    AsyncPorts,
-    ImmediateApprover,
-    ImmediateEndpoint,
-    ImmediateTools,
-    Ports,
-)
+from toolreel._driver.performer import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._errors import JournalError

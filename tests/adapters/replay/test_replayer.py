@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli.live.session import LiveTarget, run_live
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import ImmediateEndpoint, ImmediateTools, Ports
+from toolreel._driver.performer import ImmediateEndpoint, Ports
 from toolreel._driver.run import retold
 from toolreel._driver.sync import run
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal

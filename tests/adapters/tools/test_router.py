@@ -9,8 +9,9 @@ from itertools import permutations
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
-from toolreel._driver.performer import ImmediateTools, Ports
+from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools

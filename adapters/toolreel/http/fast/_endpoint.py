@@ -1,14 +1,23 @@
-"""Endpoints over pyreqwest: a sync one, and one for asyncio."""
+"""Endpoints over pyreqwest: a sync one, and one for asyncio.
+
+pyreqwest blocks in Rust and does not check for signals while it waits. Python handles signals in the main
+thread only, so there the exchange runs in another thread, and is aborted on ``KeyboardInterrupt``.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import cache, wraps
 from math import inf
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from types import coroutine
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.ports import Listener
 from toolreel._errors import EndpointConfigError, MissingExtra
@@ -23,7 +32,6 @@ from toolreel.http._exchange import (
     broken,
 )
 from toolreel.http._response import Incoming, Intake
-from toolreel.http.fast._waiting import interruptible, on_asyncio
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
@@ -38,6 +46,78 @@ except ImportError:
 if TYPE_CHECKING:
     from pyreqwest.client import BaseClientBuilder
     from pyreqwest.response import BaseResponse, Response, SyncResponse
+
+
+_Reply: TypeAlias = ReplyReceived | RequestFailed
+
+
+def interruptible(
+    send: Callable[[FastEndpoint, SendRequest], _Reply],
+) -> Callable[[FastEndpoint, SendRequest], _Reply]:
+    """Make a blocking ``send`` end at once on ``KeyboardInterrupt``."""
+
+    @wraps(send)
+    def sent(self: FastEndpoint, effect: SendRequest) -> _Reply:
+        if threading.current_thread() is not threading.main_thread():
+            return send(self, effect)
+        answer = _sender_thread().submit(send, self, effect)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            self.abort()
+            raise
+
+    return sent
+
+
+def on_asyncio(
+    send: Callable[[AsyncFastEndpoint, SendRequest], Coroutine[Any, Any, _Reply]],
+) -> Callable[[AsyncFastEndpoint, SendRequest], Coroutine[Any, Any, _Reply]]:
+    """Make a ``send`` raise a clear error outside asyncio."""
+
+    @wraps(send)
+    async def sent(self: AsyncFastEndpoint, effect: SendRequest) -> _Reply:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise EndpointConfigError(
+                "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
+            ) from None
+        return await _as_cancelled(send(self, effect))
+
+    return sent
+
+
+@coroutine
+def _as_cancelled(sending: Coroutine[Any, Any, _Reply]) -> Generator[Any, Any, _Reply]:
+    """Run the coroutine; on cancellation, raise the original ``CancelledError`` again.
+
+    pyreqwest raises a new one, which anyio's cancel scopes do not recognize as theirs.
+    """
+    original: asyncio.CancelledError | None = None
+    try:
+        # Drives the coroutine by hand, as ``await`` would, to see the exception that is thrown in.
+        waiting = sending.send(None)
+        while True:
+            try:
+                result = yield waiting
+            except asyncio.CancelledError as error:
+                original = error
+                waiting = sending.throw(error)
+            else:
+                waiting = sending.send(result)
+    except StopIteration as ended:
+        return cast("_Reply", ended.value)
+    except asyncio.CancelledError as own:
+        raise original or own from None
+    finally:
+        sending.close()
+
+
+@cache
+def _sender_thread() -> ThreadPoolExecutor:
+    """The thread that runs the exchanges of the main thread."""
+    return ThreadPoolExecutor(1, "toolreel-fast")
 
 
 _Builder = TypeVar("_Builder", bound="BaseClientBuilder")

@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel._errors import MissingExtra
-from toolreel.tools._call_context import CurrentCall, ProgressListener, RunContext, ToolError, running
+from toolreel.tools._call_context import (
+    CurrentCall,
+    ProgressListener,
+    RunContext,
+    ToolError,
+    ignore_progress,
+    running,
+)
 from toolreel.tools._events import failure, keywords, succeeded, timeout_event
 from toolreel.tools._isolation import Crash, IsolatedCall, target_of
 from toolreel.tools._python.tool import Tool, ToolLike
@@ -31,10 +38,6 @@ def _log_error(call: CurrentCall, error: Exception) -> None:
 
     log = logging.getLogger("toolreel.tools")
     log.error("tool %s failed, call %s of turn %s", call.name, call.call_id, call.turn, exc_info=error)
-
-
-def _ignore(_: object) -> None:
-    """The default callback."""
 
 
 class Toolbox:
@@ -64,7 +67,7 @@ class Toolbox:
         self._deadline = deadline
         self._deps = deps
         self._on_error = on_error or _log_error
-        self._on_progress = on_progress or _ignore
+        self._on_progress = on_progress or ignore_progress
         self._check()
 
     def _check(self) -> None:

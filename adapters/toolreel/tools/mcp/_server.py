@@ -25,13 +25,6 @@ from toolreel.tools.mcp._events import (
     ServerEnded,
     ServerStarted,
 )
-from toolreel.tools.mcp._results import (
-    error_event,
-    invalid_result_event,
-    result_event,
-    too_large_event,
-    unavailable_event,
-)
 from toolreel.tools.mcp._session import (
     ConnectionEnd,
     ConnectionLost,
@@ -40,7 +33,12 @@ from toolreel.tools.mcp._session import (
     UnusableResponse,
     ValidTools,
     call_tool,
+    error_event,
+    invalid_result_event,
     list_tools,
+    result_event,
+    too_large_event,
+    unavailable_event,
 )
 from toolreel.tools.mcp._transports import http_transport, stdio_transport
 from toolreel_core._jsontext.canonical import parse

@@ -1,7 +1,8 @@
-"""A bounded transport to an MCP server in a child process.
+"""Bounded transports to an MCP server: in a child process, and over streamable HTTP.
 
 The SDK's own stdio transport buffers lines of any length, parses every line, writes stderr to a file and does
-not report how the process ended. This one has limits, and gives the SDK's client the same pair of streams.
+not report how the process ended. Its HTTP transport limits the events of a stream, but reads a JSON response
+of any size and drops the status of an error.
 """
 
 from __future__ import annotations

@@ -35,8 +35,6 @@ _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
 # Some servers treat a backslash as a slash.
 _SEPARATORS: Final = re.compile(r"[/\\]")
 
-_Pairs: TypeAlias = "list[tuple[str, str]]"
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -118,7 +116,7 @@ def header_text(parameter: Parameter, value: Json) -> str:
 
     :raises ToolError: if a header cannot hold it
     """
-    text = canonical(value) if parameter.as_json else _simple(value, ",", parameter.explode, encoded=False)
+    text = canonical(value) if parameter.as_json else _simple(value, ",", parameter.explode, safe=None)
     if not (text.isascii() and text.isprintable()):
         raise ToolError(
             f"{parameter.name} is sent as a header, which holds only printable ASCII in one line."
@@ -151,21 +149,18 @@ def _matrix(parameter: Parameter, value: Json) -> str:
     return f";{name}={_simple(value, ',', explode=False)}"
 
 
-def _simple(value: Json, delimiter: str, explode: bool, *, encoded: bool = True) -> str:
+def _simple(value: Json, delimiter: str, explode: bool, *, safe: str | None = "") -> str:
     """A value in style ``simple``; in a header it is not percent-encoded."""
     match value:
         case None:
             return ""
         case str() | bool() | int() | float():
-            return quote(_text(value), safe="") if encoded else _text(value)
+            return _quoted(_text(value), safe)
         case Mapping():
-            pairs = _pairs(value, "") if encoded else _plain_pairs(value)
-            parts = (
-                [f"{key}={text}" for key, text in pairs] if explode else [x for pair in pairs for x in pair]
-            )
-            return delimiter.join(parts)
+            pairs = _pairs(value, safe)
+            return delimiter.join("=".join(pair) if explode else delimiter.join(pair) for pair in pairs)
         case Sequence():
-            return delimiter.join(_items(value, "") if encoded else _plain_items(value))
+            return delimiter.join(_items(value, safe))
         case _:
             assert_never(value)
 
@@ -183,20 +178,18 @@ def _deep(name: str, value: Mapping[str, Json]) -> list[str]:
     return parts
 
 
-def _pairs(value: Mapping[str, Json], safe: str) -> _Pairs:
-    return [(quote(key, safe=safe), quote(text, safe=safe)) for key, text in _plain_pairs(value)]
+def _pairs(value: Mapping[str, Json], safe: str | None) -> list[tuple[str, str]]:
+    pairs = [(key, _text(item)) for key, item in value.items() if item is not None]
+    return [(_quoted(key, safe), _quoted(text, safe)) for key, text in pairs]
 
 
-def _items(value: Sequence[Json], safe: str) -> list[str]:
-    return [quote(text, safe=safe) for text in _plain_items(value)]
+def _items(value: Sequence[Json], safe: str | None) -> list[str]:
+    return [_quoted(_text(item), safe) for item in value if item is not None]
 
 
-def _plain_pairs(value: Mapping[str, Json]) -> _Pairs:
-    return [(key, _text(item)) for key, item in value.items() if item is not None]
-
-
-def _plain_items(value: Sequence[Json]) -> list[str]:
-    return [_text(item) for item in value if item is not None]
+def _quoted(text: str, safe: str | None) -> str:
+    """Text with percent-encoding, except for the safe characters; ``None`` encodes nothing, for headers."""
+    return text if safe is None else quote(text, safe=safe)
 
 
 def _text(value: Json) -> str:
