@@ -1,4 +1,4 @@
-"""Ports: the protocols that a driver calls, one method each.
+"""Ports: the protocols that a driver calls, one method each; and how callbacks are called.
 
 An endpoint or a tool host reports failures of the provider or the tool as events. It raises only
 :class:`~toolreel_core.ReplayMismatch` (a recording that does not match the run) and bugs.

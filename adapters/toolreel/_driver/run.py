@@ -1,4 +1,4 @@
-"""``Run``: the result of a driver."""
+"""``Run``: the result of a driver; and the stopwatch of runs whose time is limited."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ class _Timed(Generic[_Performer]):
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch(_Timed[Performer]):
-    """A performer that stamps events with the milliseconds since the run began."""
+    """A performer that stamps events with the milliseconds since the run began.
+
+    The core has no clock: time reaches it only on events, so that a replay makes the same decisions.
+    """
 
     def perform(self, effect: Wanted) -> Event | None:
         """Perform the effect, and stamp the event with the time."""

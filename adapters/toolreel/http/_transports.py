@@ -1,4 +1,4 @@
-"""Makes the default httpx transports, with the certificates and the proxy that the environment names."""
+"""Default httpx transports: a pool, with the certificates and the proxy that the environment names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ _Transport = TypeVar("_Transport")
 
 
 class Pool(httpx.BaseTransport):
-    """A transport that sends each request over a transport of its pool.
+    """A transport that sends each request over a transport of its pool, which have one connection each.
+
+    The pool inside httpx's transport (of httpcore) scans all of its connections for every request: at a
+    thousand concurrent requests, that takes most of the CPU. A transport with one connection has nothing to
+    scan. Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
 
     :param make: makes a transport for one connection; it connects at its first request
     :param connections: maximum number of concurrent requests; further requests wait

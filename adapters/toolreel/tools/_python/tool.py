@@ -1,4 +1,4 @@
-"""The decorator :func:`tool`, and :class:`Tool`: a function with its definition."""
+"""The decorator :func:`tool`, and :class:`Tool`: a function with its definition; tools by import path."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """Tool definitions from the tools that an MCP server lists.
 
 Descriptions, schemas and annotations are untrusted. An invalid tool is skipped, with the reason; the others
-remain.
+remain. Pins are fingerprints of the accepted definitions, in a file next to the configuration: those of
+``mcp.json`` are in ``mcp.pins.json``. Without this file all tools are offered; with it, new and changed tools
+are left out until you accept them.
 """
 
 from __future__ import annotations

@@ -212,7 +212,11 @@ _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND:
 
 
 def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
-    """The event for a result of a tool, successful or not."""
+    """The event for a result of a tool, successful or not.
+
+    Structured content is preferred over the text that repeats it. Models get only text: images, audio and
+    files are replaced by their type and size.
+    """
     text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
     if result.is_error:
         return failed_event(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)

@@ -1,4 +1,4 @@
-"""Find skills: folders with a ``SKILL.md``, read once."""
+"""Find skills: folders with a ``SKILL.md``, read once, and read the files in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class UnreadableFile(Exception):
 
 
 def read_inside(folder: Path, path: str, limit: int) -> bytes:
-    """Read a file in a folder.
+    """Read a file in a folder, and no other: paths come from the model, and folders are untrusted.
+
+    A path is resolved first, including symbolic links, and must stay inside the folder. It is then opened one
+    component at a time without following links, so that a link created in the meantime is rejected.
 
     :param path: relative to the folder, with ``/`` between its parts
     :param limit: maximum size in bytes

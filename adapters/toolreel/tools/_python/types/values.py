@@ -1,4 +1,4 @@
-"""A JSON type: a schema and a reader of values, and the error for values that do not fit."""
+"""JSON types (a schema and a reader of values) of scalars and containers, and results of tools as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations of a document, with their parameters and bodies."""
+"""The operations of a document, with their parameters and bodies; values encoded as a body."""
 
 from __future__ import annotations
 
