@@ -14,6 +14,7 @@ from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._request.parameters import (
     STYLES,
     Parameter,
+    ParameterLocation,
     ParameterStyle,
     query_pairs,
     style_of,
@@ -297,7 +298,8 @@ def _is_argument(parameter: Parameter, variables: set[str]) -> bool:
 
 def _parameter(document: Document, tree: Tree) -> Parameter:
     name = tree.get("name")
-    place = next((location for location in STYLES if location == tree.get("in")), None)
+    known: dict[str, ParameterLocation] = {location: location for location in STYLES}
+    place = known.get(str(tree.get("in")))
     if not isinstance(name, str) or not name or place is None:
         where = ", ".join(STYLES)
         raise OpenApiError(f"a parameter needs a name, and a place of {where}; got {tree.get('in')!r}")

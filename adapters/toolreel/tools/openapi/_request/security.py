@@ -146,8 +146,12 @@ def _schemes(document: Document) -> Mapping[str, Json]:
 
 def _credential_field(name: str, scheme: Tree, value: str) -> CredentialField:
     match scheme:
-        case {"type": "apiKey", "in": "header" | "query" | "cookie" as location, "name": str() as name_there}:
-            return CredentialField(location, name_there, value)
+        case {"type": "apiKey", "in": "header", "name": str() as where}:
+            return CredentialField("header", where, value)
+        case {"type": "apiKey", "in": "query", "name": str() as where}:
+            return CredentialField("query", where, value)
+        case {"type": "apiKey", "in": "cookie", "name": str() as where}:
+            return CredentialField("cookie", where, value)
         case {"type": "http", "scheme": str() as kind} if kind.lower() == "bearer":
             return CredentialField("header", "authorization", f"Bearer {value}")
         case {"type": "http", "scheme": str() as kind} if kind.lower() == "basic":
