@@ -78,9 +78,9 @@ def uncoloured(tree: ast.Module) -> list[str]:
     """The lines of a module as Python itself would lay them out, without what makes it async."""
     tree.body = [node for node in tree.body if getattr(node, "name", "") not in NOT_ALIKE]
     for node in ast.walk(tree):
-        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        if isinstance(node, documented) and len(node.body) > 1 and ast.get_docstring(node) is not None:
-            del node.body[0]
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node) is not None and len(node.body) > 1:
+                del node.body[0]
         elif isinstance(node, ast.ImportFrom):
             node.names = [alias for alias in node.names if alias.name not in NOT_ALIKE]
             node.names.sort(key=lambda alias: OTHER_NAMES.get(alias.name, alias.name).removeprefix("Async"))
