@@ -48,7 +48,7 @@ from pyreqwest.http import Url
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, AsyncStock, Scripted
 from toolreel import AsyncEndpoint, AsyncPorts, arun
-from toolreel._driver.sync_as_async import ImmediateEndpoint
+from toolreel._driver.performer import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.http.fast import AsyncFastEndpoint
 

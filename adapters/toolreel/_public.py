@@ -1,9 +1,17 @@
 """The public names of ``toolreel``."""
 
 from toolreel._driver.aio import ago_on, arun
-from toolreel._driver.approvers import Always, AsyncLater, Later, Never
-from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import (
+    Always,
+    AsyncLater,
+    AsyncPorts,
+    AsyncSystemClock,
+    InstantClock,
+    Later,
+    Never,
+    Ports,
+    SystemClock,
+)
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -50,8 +58,7 @@ from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.resume import aresume, resume
 from toolreel.tools._call_context import CurrentCall, RunContext, ToolError, current_call
 from toolreel.tools._isolation import Isolation
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, tool
 from toolreel.tools._router import AsyncRouter, Router

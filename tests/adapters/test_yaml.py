@@ -162,7 +162,7 @@ def test_a_bomb_of_merge_keys_is_refused() -> None:
 @pytest.mark.parametrize(
     ("module", "extra"),
     [
-        ("tools.openapi._document.yaml", "openapi"),
+        ("tools.openapi._document.document", "openapi"),
         ("tools.skills._manifest", "skills"),
         ("cassette._format.yaml", "record"),
     ],

@@ -18,11 +18,11 @@ from tests.cli.commands import (
 from tests.patience import eventually
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli.live.session import LiveTarget, resume_live, run_live
-from toolreel._driver.approvers import Always
+from toolreel._driver.performer import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
+from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import Tool, ToolLike
-from toolreel.tools._python.toolbox import Toolbox
 from toolreel_core._plan.plan import Plan
 
 

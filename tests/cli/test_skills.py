@@ -14,7 +14,7 @@ from tests.cli.test_mcp import configured, rude
 from tests.servers.chat_server import replying, serving
 from toolreel._cli.live.session import LiveTarget, run_live
 from toolreel.testing._scripted import calling
-from toolreel.tools._python.toolbox import Toolbox
+from toolreel.tools._python.host import Toolbox
 from toolreel.tools.skills._folders import read_skills
 from toolreel.tools.skills._host import skill_tools
 from toolreel_core._plan.plan import Plan

@@ -22,8 +22,8 @@ from typing import Final
 
 from toolreel._cli.live.session import LiveTarget, resume_live, run_live
 from toolreel.tools._call_context import current_call
+from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike
-from toolreel.tools._python.toolbox import Toolbox
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.config import LoopConfig
 

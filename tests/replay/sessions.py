@@ -21,10 +21,8 @@ from toolreel._journal.record import MemoryJournal, read_journal
 from toolreel._replay.replay import DRIVERS, Driver, companion
 from toolreel.cassette._transports import AsyncReplayTransport, ReplayTransport, replaying
 from toolreel.demo._workspace import workspace
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 
 __all__ = [

@@ -52,6 +52,10 @@ def tools() -> list[dict[str, Any]]:
     """One tool, and with words in a file a second one, which they describe."""
     schema = {"type": "object"}
     plain = {"name": "do", "inputSchema": schema}
+    if WAY == "untyped":
+        schemas: list[Any] = [{}, None, {"properties": {"a": {"type": "string"}}}, {"type": "string"}, []]
+        listed = [{"name": f"t{at}", "inputSchema": each} for at, each in enumerate(schemas)]
+        return [plain, *listed, {"name": "none"}, {**plain, "name": "out", "outputSchema": {}}]
     if WAY != "words":
         return [plain]
     with open(sys.argv[2]) as words:

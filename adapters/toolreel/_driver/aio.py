@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolreel._driver.observers import tell
-from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted
-from toolreel._driver.run import Run
-from toolreel._driver.timing import AsyncStopwatch
+from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, tell
+from toolreel._driver.run import AsyncStopwatch, Run
 from toolreel._errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
@@ -24,17 +22,8 @@ async def arun(
 ) -> Run:
     """Run a plan until it ends, or until it pauses for an approval.
 
-    A provider that fails, a model that misbehaves and an exhausted budget do not raise: the result's
-    ``outcome`` says how the run ended.
-
-    :param plan: model, messages, tools, options and limits of the run
-    :param performer: performs each effect, for example :class:`~toolreel._driver.performer.AsyncPorts`
-    :param journal: records each event before the run continues
-    :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
-        a ``RuntimeWarning`` and the run continues
-    :returns: the final state and all notes; if the run has paused, ``outcome`` raises, and ``ago_on``
-        continues it
-    :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
+    The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
+    run that has paused.
     """
     return await _run(start(plan), performer, journal, observe)
 
@@ -48,11 +37,7 @@ async def ago_on(
 ) -> Run:
     """Continue a run that paused or was stored; effects that are still pending are performed (again).
 
-    :param state: the last state of the run, from :class:`~toolreel._driver.run.Run` or ``toolreel_core.load``
-    :param performer: performs the pending effects and all that follow
-    :param journal: records the new events
-    :param observe: called with each new note
-    :returns: the final state and the new notes, as :func:`arun` returns them
+    The async version of :func:`~toolreel._driver.sync.go_on`, with the same parameters.
     """
     return await _run(Step(state, pending(state), ()), performer, journal, observe)
 

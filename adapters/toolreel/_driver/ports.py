@@ -1,4 +1,4 @@
-"""Ports: the protocols that a driver calls, one method each.
+"""Ports: the protocols that a driver calls, one method each; and how callbacks are called.
 
 An endpoint or a tool host reports failures of the provider or the tool as events. It raises only
 :class:`~toolreel_core.ReplayMismatch` (a recording that does not match the run) and bugs.
@@ -6,7 +6,9 @@ An endpoint or a tool host reports failures of the provider or the tool as event
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeAlias, TypeVar
 
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
@@ -126,3 +128,19 @@ class Listener(Protocol):
     def __call__(self, delta: Delta, /) -> None:
         """Called with one piece of the reply: text, reasoning or part of a tool call."""
         ...
+
+
+_Item = TypeVar("_Item")
+
+
+def tell(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> None:
+    """Call the observer with each note or delta; its exceptions become a ``RuntimeWarning``."""
+    if observe is None:
+        return
+    for item in items:
+        try:
+            observe(item)
+        except Exception as error:  # noqa: BLE001 - a broken progress display must not end a run
+            warnings.warn(
+                f"the observer failed on {type(item).__name__}: {error!r}", RuntimeWarning, stacklevel=2
+            )

@@ -19,8 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from toolreel._driver.observers import tell
-from toolreel._driver.ports import Journal, Observer, Performer, Wanted
+from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
 from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
 from toolreel._errors import ForkError

@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel._driver.aio import arun
+from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel._errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.record import MemoryJournal, Recorded, read_journal
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
@@ -28,7 +28,7 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel.cassette._tape import Recording
-    from toolreel.tools._python.async_host import AsyncPythonTools
+    from toolreel.tools._python.host import AsyncPythonTools
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
@@ -154,7 +154,7 @@ def _endpoint(tape: Recording) -> TapedEndpoint:
 
 
 def _async_tools(tools: Iterable[ToolLike]) -> AsyncPythonTools:
-    from toolreel.tools._python.async_host import AsyncPythonTools
+    from toolreel.tools._python.host import AsyncPythonTools
 
     return AsyncPythonTools(tools)
 

@@ -1,7 +1,7 @@
 """An endpoint that answers from a cassette without an HTTP library; its events are those of ``HttpEndpoint``.
 
 For replaying many runs, and for your own drivers. For an async driver, wrap it in
-:class:`~toolreel._driver.sync_as_async.ImmediateEndpoint`, since it never blocks.
+:class:`~toolreel._driver.performer.ImmediateEndpoint`, since it never blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from toolreel.cassette._responses import is_stream, pieces_of, refuse_unreadable
 from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel.http._bounded_body import TooLarge, UndecodableBody
 from toolreel.http._exchange import MAX_RESPONSE_BYTES, answered, broken
-from toolreel.http._response import Intake
+from toolreel.http._response import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
@@ -69,7 +69,7 @@ class TapedEndpoint:
         if encoded:
             refuse_unreadable(stored, self._recording.path)
         try:
-            incoming = self._intake.of(effect, stored.status, headers)
+            incoming = Incoming(self._intake, effect, stored.status, headers)
             for piece in pieces_of(stored):
                 incoming.take(piece)
                 if incoming.over:

@@ -15,7 +15,7 @@ from typing import Final
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel.cassette._failures import Break
 from toolreel.cassette._tape import StoredResponse
-from toolreel.http._decompression import PACKAGES
+from toolreel.http._bounded_body import PACKAGES
 
 try:
     import httpx

@@ -1,20 +1,39 @@
-"""The sync HTTP endpoint, over httpx. Change :mod:`toolreel.http._async_endpoint` likewise."""
+"""The HTTP endpoints over httpx: a sync one, and one for asyncio and trio."""
 
 from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Self
+from contextlib import aclosing, closing
+from typing import Generic, TypeVar
 
 from toolreel._driver.ports import Listener
 from toolreel._errors import MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
-from toolreel.http._httpx_exchange import TIMEOUT, Requests, Stateless, headers_of, lost
-from toolreel.http._response import Intake
-from toolreel.http._transports import CONNECTIONS, AnyProxy, sync_transport
+from toolreel.http._exchange import (
+    DEADLINE,
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    Address,
+    AsyncClosing,
+    Closing,
+    broken,
+)
+from toolreel.http._httpx_exchange import (
+    TIMEOUT,
+    AsyncStateless,
+    Requests,
+    Stateless,
+    async_chunks_of,
+    chunks_of,
+    hang_up,
+    headers_of,
+    lost,
+)
+from toolreel.http._response import Incoming, Intake
+from toolreel.http._transports import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -23,8 +42,44 @@ try:
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
+_Client = TypeVar("_Client", bound="httpx.Client | httpx.AsyncClient")
+_Transport = TypeVar("_Transport")
 
-class HttpEndpoint:
+
+class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
+    """The settings of both endpoints."""
+
+    def __init__(  # noqa: PLR0913 - settings are keyword arguments
+        self,
+        base_url: str,
+        *,
+        api_key_env: str | None = None,
+        timeout: httpx.Timeout | float = TIMEOUT,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        stall_timeout: float = STALL_TIMEOUT,
+        deadline: float = DEADLINE,
+        on_delta: Listener | None = None,
+        now: Callable[[], float] = time.monotonic,
+        transport: _Transport | _Client | None = None,
+        proxy: AnyProxy | None = None,
+        http2: bool = False,
+        connections: int = CONNECTIONS,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.address = Address.of(base_url, api_key_env, environ)
+        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
+        self._ours = not isinstance(transport, httpx.Client | httpx.AsyncClient)
+        self._client = self._client_over(transport, proxy, connections, http2=http2)
+        self._requests = Requests(self._client, self.address, timeout, stall_timeout, ours=self._ours)
+
+    @abstractmethod
+    def _client_over(
+        self, given: _Transport | _Client | None, proxy: AnyProxy | None, connections: int, *, http2: bool
+    ) -> _Client:
+        """The given client, or one over the given transport or the default one."""
+
+
+class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     """An endpoint for any server with an OpenAI-compatible chat completions API, over httpx.
 
     Failures of the server or the network do not raise: they become events, so that the run can retry or end.
@@ -52,49 +107,35 @@ class HttpEndpoint:
     :raises MissingExtra: if ``http2`` is set and its package is not installed
     """
 
-    def __init__(  # noqa: PLR0913 - settings are keyword arguments
+    def _client_over(
         self,
-        base_url: str,
+        given: httpx.BaseTransport | httpx.Client | None,
+        proxy: AnyProxy | None,
+        connections: int,
         *,
-        api_key_env: str | None = None,
-        timeout: httpx.Timeout | float = TIMEOUT,
-        max_response_bytes: int = MAX_RESPONSE_BYTES,
-        stall_timeout: float = STALL_TIMEOUT,
-        deadline: float = DEADLINE,
-        on_delta: Listener | None = None,
-        now: Callable[[], float] = time.monotonic,
-        transport: httpx.BaseTransport | httpx.Client | None = None,
-        proxy: AnyProxy | None = None,
-        http2: bool = False,
-        connections: int = CONNECTIONS,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self.address = Address.of(base_url, api_key_env, environ)
-        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
-        if transport is None:
-            transport = sync_transport(self.address.url, proxy=proxy, http2=http2, connections=connections)
-        self._ours = not isinstance(transport, httpx.Client)
-        self._client = transport if isinstance(transport, httpx.Client) else Stateless(transport=transport)
-        self._requests = Requests(self._client, self.address, timeout, stall_timeout, ours=self._ours)
+        http2: bool,
+    ) -> httpx.Client:
+        if isinstance(given, httpx.Client):
+            return given
+        url = self.address.url
+        return Stateless(
+            transport=given or sync_transport(url, proxy=proxy, http2=http2, connections=connections)
+        )
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         try:
-            response = self._client.send(self._requests.of(effect.request), stream=True)
-            try:
+            with closing(self._client.send(self._requests.of(effect.request), stream=True)) as response:
                 return self._read(effect, response)
-            finally:
-                response.close()
         except httpx.HTTPError as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             return broken(effect.ref, None, error)
 
     def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
-        # Raw bytes, since httpx decompresses without a limit. A hook or mock may have read the body already.
-        chunks = response.iter_bytes() if response.is_stream_consumed else response.iter_raw()
+        chunks = chunks_of(response)
         try:
-            incoming = self._intake.of(effect, response.status_code, headers_of(response))
+            incoming = Incoming(self._intake, effect, response.status_code, headers_of(response))
             for chunk in chunks:
                 incoming.take(chunk)
                 if incoming.over:  # some servers keep the connection open after [DONE]
@@ -108,10 +149,55 @@ class HttpEndpoint:
         if self._ours:
             self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
+class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTransport], AsyncClosing):
+    """An endpoint for any server with an OpenAI-compatible chat completions API (asyncio and trio).
+
+    Its parameters are those of :class:`HttpEndpoint`, with an async transport or client.
+    """
+
+    def _client_over(
+        self,
+        given: httpx.AsyncBaseTransport | httpx.AsyncClient | None,
+        proxy: AnyProxy | None,
+        connections: int,
+        *,
+        http2: bool,
+    ) -> httpx.AsyncClient:
+        if isinstance(given, httpx.AsyncClient):
+            return given
+        url = self.address.url
+        return AsyncStateless(
+            transport=given or async_transport(url, proxy=proxy, http2=http2, connections=connections)
+        )
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        try:
+            async with aclosing(
+                await self._client.send(self._requests.of(effect.request), stream=True)
+            ) as response:
+                return await self._read(effect, response)
+        except httpx.HTTPError as error:
+            return lost(effect.ref, error)
+        except TooLarge as error:  # raised by a recording transport, which reads the body itself
+            return broken(effect.ref, None, error)
+
+    async def _read(self, effect: SendRequest, response: httpx.Response) -> ReplyReceived | RequestFailed:
+        chunks = async_chunks_of(response)
+        try:
+            incoming = Incoming(self._intake, effect, response.status_code, headers_of(response))
+            async for chunk in chunks:
+                incoming.take(chunk)
+                if incoming.over:  # some servers keep the connection open after [DONE]
+                    await hang_up(response, chunks)
+                    break
+            return incoming.answered()
+        except (Stalled, TooLarge, UndecodableBody) as error:
+            await hang_up(response, chunks)
+            return broken(effect.ref, response.status_code, error)
+
+    async def aclose(self) -> None:
+        """Close the connections; a client that you passed stays open."""
+        if self._ours:
+            await self._client.aclose()

@@ -6,10 +6,11 @@ Shared by all endpoints: the httpx ones, ``toolreel.http.fast`` and the endpoint
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final, assert_never
+from typing import Final, Self, assert_never
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from toolreel._errors import EndpointConfigError
@@ -41,6 +42,34 @@ _VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
 
 _QUOTED: Final = 300
 """Maximum characters of a provider's error message that an event quotes."""
+
+
+class Closing(ABC):
+    """A context manager that closes its connections."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncClosing(ABC):
+    """The async version of :class:`Closing`."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close the connections."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Final, Self
+from contextlib import suppress
+from typing import Final, Self, cast
 
 from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.http._exchange import AT_ONCE, Address, blocks
@@ -30,8 +31,8 @@ class _NoCookies(httpx.Cookies):
 _NO_COOKIES: Final = _NoCookies()
 
 
-class Stateless(httpx.Client):
-    """An httpx client without cookies, so that the reply to one run cannot affect another."""
+class _Cookieless:
+    """A client without cookies, so that the reply to one run cannot affect another."""
 
     @property
     def cookies(self) -> httpx.Cookies:
@@ -43,17 +44,12 @@ class Stateless(httpx.Client):
         """Ignore cookies (httpx's constructor sets them)."""
 
 
-class AsyncStateless(httpx.AsyncClient):
-    """The same as :class:`Stateless`, awaited."""
+class Stateless(_Cookieless, httpx.Client):
+    """An httpx client without cookies."""
 
-    @property
-    def cookies(self) -> httpx.Cookies:
-        """Always empty."""
-        return _NO_COOKIES
 
-    @cookies.setter
-    def cookies(self, cookies: object) -> None:
-        """Ignore cookies (httpx's constructor sets them)."""
+class AsyncStateless(_Cookieless, httpx.AsyncClient):
+    """An async httpx client without cookies."""
 
 
 class Requests:
@@ -145,11 +141,32 @@ def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeo
     return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
 
 
+def chunks_of(response: httpx.Response) -> Iterator[bytes]:
+    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
+    if response.is_stream_consumed:  # a hook or a mock has read it
+        return response.iter_bytes()
+    return iter(cast("httpx.SyncByteStream", response.stream))  # iter_raw would add 2 % to an exchange
+
+
+def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The same as :func:`chunks_of`, for an async response."""
+    if response.is_stream_consumed:
+        return response.aiter_bytes()
+    return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
 def headers_of(response: httpx.Response) -> httpx.Headers:
-    """The headers that fit the readable body; one that a hook or mock has read is decoded already."""
+    """The headers that fit the chunks: those of a body that was read before are decoded already."""
     if not response.is_stream_consumed:
         return response.headers
     return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
+
+
+async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
+    await response.aclose()
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        [_ async for _ in chunks]
 
 
 def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:

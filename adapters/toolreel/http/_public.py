@@ -1,7 +1,6 @@
 """The public names of ``toolreel.http``."""
 
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 
 __all__ = [
     "AsyncHttpEndpoint",

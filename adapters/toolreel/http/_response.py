@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel._driver.observers import tell
-from toolreel._driver.ports import Listener
+from toolreel._driver.ports import Listener, tell
 from toolreel.http._bounded_body import BoundedDecoder, Stalled
 from toolreel.http._exchange import DEADLINE, answered
 from toolreel_core._protocol.effects import SendRequest
@@ -37,17 +36,13 @@ class Intake:
     deadline: float = DEADLINE
     """Maximum seconds for the whole response."""
 
-    def of(self, effect: SendRequest, status: int, headers: Mapping[str, str]) -> Incoming:
-        """The reader for the response to a request.
-
-        :param headers: of the response; looked up in lower case
-        :raises UndecodableBody: if the encoding of the response is not supported
-        """
-        return Incoming(self, effect, status, headers)
-
 
 class Incoming:
-    """Reads one response; made by :meth:`Intake.of`."""
+    """Reads one response.
+
+    :param headers: of the response; looked up in lower case
+    :raises UndecodableBody: if the encoding of the response is not supported
+    """
 
     def __init__(self, intake: Intake, effect: SendRequest, status: int, headers: Mapping[str, str]) -> None:
         self._intake = intake

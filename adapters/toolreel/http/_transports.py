@@ -1,22 +1,202 @@
-"""Makes the default httpx transports, with the certificates and the proxy that the environment names."""
+"""Default httpx transports: a pool, with the certificates and the proxy that the environment names."""
 
 from __future__ import annotations
 
 import os
 import ssl
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from typing import Final, TypeAlias, TypedDict
+from threading import Lock, Semaphore
+from typing import Final, Generic, TypeAlias, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from toolreel._errors import EndpointConfigError, MissingExtra
-from toolreel.http._pool import EXPIRY, KEPT, AsyncPool, Pool
 
 try:
+    import anyio
     import httpx
 except ImportError:
     raise MissingExtra.of("http", "httpx") from None
+
+
+KEPT: Final = 100
+"""Maximum number of idle connections."""
+
+EXPIRY: Final = 60.0
+"""Seconds after which an idle connection is closed. Longer than httpx's 5 s, since tools run between two
+requests, and a new connection costs a handshake."""
+
+_Transport = TypeVar("_Transport")
+
+
+class Pool(httpx.BaseTransport):
+    """A transport that sends each request over a transport of its pool, which have one connection each.
+
+    The pool inside httpx's transport (of httpcore) scans all of its connections for every request: at a
+    thousand concurrent requests, that takes most of the CPU. A transport with one connection has nothing to
+    scan. Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
+
+    :param make: makes a transport for one connection; it connects at its first request
+    :param connections: maximum number of concurrent requests; further requests wait
+    """
+
+    def __init__(self, make: Callable[[], httpx.BaseTransport], connections: int) -> None:
+        self._make = make
+        self._slots = Semaphore(connections)
+        self._idle = _Idle[httpx.BaseTransport]()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request; its transport is in use until the response is closed."""
+        self._slots.acquire()
+        transport = self._idle.take() or self._make()
+        try:
+            response = transport.handle_request(request)
+        except BaseException:  # the connection may be half-used, so it is not kept
+            self._slots.release()
+            transport.close()
+            raise
+        stream = _PooledStream(
+            cast("httpx.SyncByteStream", response.stream), lambda: self._give_back(transport)
+        )
+        if response.is_closed:  # from a mock that has read the body; it is not closed again
+            stream.give_back()
+        response.stream = stream
+        return response
+
+    def _give_back(self, transport: httpx.BaseTransport) -> None:
+        spent = self._idle.keep(transport)
+        self._slots.release()
+        for each in spent:
+            each.close()
+
+    def close(self) -> None:
+        """Close idle connections now, and those in use when their responses are closed."""
+        for each in self._idle.close():
+            each.close()
+
+
+class AsyncPool(httpx.AsyncBaseTransport):
+    """The async version of :class:`Pool`."""
+
+    def __init__(self, make: Callable[[], httpx.AsyncBaseTransport], connections: int) -> None:
+        self._make = make
+        self._slots = anyio.Semaphore(connections)
+        self._idle = _Idle[httpx.AsyncBaseTransport]()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request; its transport is in use until the response is closed."""
+        try:
+            self._slots.acquire_nowait()  # unlike acquire(), no checkpoint: it does not yield to other tasks
+        except anyio.WouldBlock:
+            await self._slots.acquire()
+        transport = self._idle.take() or self._make()
+        try:
+            response = await transport.handle_async_request(request)
+        except BaseException:
+            self._slots.release()
+            with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind
+                await transport.aclose()
+            raise
+        stream = _AsyncPooledStream(
+            cast("httpx.AsyncByteStream", response.stream), lambda: self._give_back(transport)
+        )
+        if response.is_closed:  # from a mock that has read the body; it is not closed again
+            await stream.give_back()
+        response.stream = stream
+        return response
+
+    async def _give_back(self, transport: httpx.AsyncBaseTransport) -> None:
+        spent = self._idle.keep(transport)
+        self._slots.release()
+        for each in spent:
+            await each.aclose()
+
+    async def aclose(self) -> None:
+        """Close idle connections now, and those in use when their responses are closed."""
+        for each in self._idle.close():
+            await each.aclose()
+
+
+class _Idle(Generic[_Transport]):
+    """Idle transports. The one used last is taken first, so that the others can expire."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._since: deque[tuple[float, _Transport]] = deque()
+        self._closed = False
+
+    def take(self) -> _Transport | None:
+        """The transport used last, if any is idle."""
+        with self._lock:
+            return self._since.pop()[1] if self._since else None
+
+    def keep(self, transport: _Transport) -> list[_Transport]:
+        """Keep a transport; returns those to close: expired, or more than ``KEPT``."""
+        now = time.monotonic()
+        with self._lock:
+            self._since.append((now, transport))
+            max_idle = 0 if self._closed else KEPT
+            spent = []
+            while self._since and (len(self._since) > max_idle or now - self._since[0][0] > EXPIRY):
+                spent.append(self._since.popleft()[1])
+        return spent
+
+    def close(self) -> list[_Transport]:
+        """Keep none from now on; returns those to close."""
+        with self._lock:
+            self._closed = True
+            spent = [transport for _, transport in self._since]
+            self._since.clear()
+        return spent
+
+
+class _PooledStream(httpx.SyncByteStream):
+    """The body of a response; closing it returns its transport to the pool."""
+
+    def __init__(self, inner: httpx.SyncByteStream, back: Callable[[], None]) -> None:
+        self._inner = inner
+        self._back: Callable[[], None] | None = back
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._inner)
+
+    def close(self) -> None:
+        try:
+            self._inner.close()
+        finally:
+            self.give_back()
+
+    def give_back(self) -> None:
+        back, self._back = self._back, None  # only once, even if the response is closed twice
+        if back is not None:
+            back()
+
+
+class _AsyncPooledStream(httpx.AsyncByteStream):
+    """The same as :class:`_PooledStream`, awaited."""
+
+    def __init__(self, inner: httpx.AsyncByteStream, back: Callable[[], Awaitable[None]]) -> None:
+        self._inner = inner
+        self._back: Callable[[], Awaitable[None]] | None = back
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._inner)
+
+    async def aclose(self) -> None:
+        try:
+            await self._inner.aclose()
+        finally:
+            await self.give_back()
+
+    async def give_back(self) -> None:
+        back, self._back = self._back, None
+        if back is not None:
+            await back()
+
 
 CONNECTIONS: Final = 1_000
 """Maximum number of concurrent requests of an endpoint; further requests wait."""

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache, reduce
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from toolreel._errors import CatalogueError
 from toolreel.presets._toml import read_file, read_toml
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._settings.config import LoopConfig
 
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
 """Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
@@ -45,16 +44,6 @@ def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = N
     named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
     first = [Path(name) for name in named.split(os.pathsep) if name]
     return reduce(_extended, ((str(path), _text(path)) for path in (*first, *paths)), shipped())
-
-
-def config_from_presets(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
-    """The configuration of shipped presets, applied in order, and then of ``changes``.
-
-    >>> config_from_presets(["qwen2_5_coder"], {"max_turns": 4}).text_dialects[-2:]
-    ('llama_json', 'json_fenced')
-    """
-    preset = shipped().merged(names)
-    return LoopConfig.of({**preset.changes()["config"], **(changes or {})})
 
 
 def _text(path: Path) -> str:

@@ -13,13 +13,20 @@ from pathlib import Path
 from typing import assert_never
 
 from toolreel._driver.aio import arun
-from toolreel._driver.approvers import AsyncLater, Later
-from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import (
+    AsyncLater,
+    AsyncPorts,
+    AsyncSystemClock,
+    ImmediateClock,
+    ImmediateEndpoint,
+    InstantClock,
+    Later,
+    Ports,
+    SystemClock,
+)
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateClock, ImmediateEndpoint
 from toolreel._errors import MissingExtra
 from toolreel._journal.record import read_journal
 from toolreel._replay.replay import Driver, load_trio
@@ -27,8 +34,7 @@ from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
 from toolreel.testing._tape import LiveSide, ReelTape
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan

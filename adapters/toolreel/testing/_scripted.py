@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel._driver.observers import tell
-from toolreel._driver.ports import Listener
+from toolreel._driver.ports import Listener, tell
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import RunTool, SendRequest

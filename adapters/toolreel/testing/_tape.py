@@ -18,8 +18,7 @@ from toolreel.cassette._transports import (
     RecordTransport,
     ReplayTransport,
 )
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._files import ReelFiles
 
 try:

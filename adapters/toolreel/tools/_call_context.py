@@ -66,8 +66,8 @@ ProgressListener: TypeAlias = Callable[[Progress], None]
 """Callback for progress of tools; it may be called from several threads."""
 
 
-def _ignore(_: Progress) -> None:
-    """The default callback."""
+def ignore_progress(_: Progress) -> None:
+    """The default callback for progress."""
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class RunContext(Generic[Deps]):
     """The current call."""
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
-    on_progress: ProgressListener = _ignore
+    on_progress: ProgressListener = ignore_progress
     _end: _CallEnd = field(default_factory=_CallEnd, compare=False, repr=False)
 
     @property

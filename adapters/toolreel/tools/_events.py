@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
-from toolreel.tools._python.types.results import plain
+from toolreel.tools._python.types.values import plain
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -25,7 +25,7 @@ def succeeded(effect: RunTool, value: object) -> ToolReturned:
     try:
         return ToolReturned(effect.ref, canonical(plain(value)))
     except (TypeError, ValueError, RecursionError) as error:
-        return _failed(
+        return failed_event(
             effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."
         )
 
@@ -37,14 +37,14 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
     """
     match error:
         case ToolError():
-            return _failed(effect, error.code, str(error), error.data)
+            return failed_event(effect, error.code, str(error), error.data)
         case Crash():
-            return _failed(
+            return failed_event(
                 effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.reason}. {_REMEDY}"
             )
         case _:
             why = f"{effect.name} failed with an unexpected {type(error).__name__}"
-            return _failed(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
+            return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
 
 
 def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
@@ -58,10 +58,16 @@ def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolRet
     """The event for a tool that took too long, with advice for the model."""
     repeat = "Calling it again with the same arguments does no harm."
     advice = repeat if safe_to_repeat else "Check before you call it again."
-    return _failed(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {advice}")
+    return failed_event(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {advice}")
 
 
-def _failed(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
+def failed_event(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
+    """The event for a failure, with an error code and a message for the model."""
     errors: list[Json] = [{"code": code, "message": message}]
     tree = {"ok": False, "data": {} if data is None else plain(data), "errors": errors}
     return ToolReturned(effect.ref, canonical(tree))
+
+
+def returned_event(effect: RunTool, data: Json, *warnings: str) -> ToolReturned:
+    """The event for a result, with warnings for the model."""
+    return ToolReturned(effect.ref, canonical({"ok": True, "data": data, "warnings": list(warnings)}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from toolreel._driver.ports import AsyncToolHost, ToolHost
 from toolreel_core._errors import ConfigError
@@ -17,7 +17,27 @@ _Host = TypeVar("_Host")
 
 
 @dataclass(frozen=True, slots=True)
-class Router:
+class _Routes(Generic[_Host]):
+    """Hosts by name prefix."""
+
+    hosts: Mapping[str, _Host]
+    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
+    default: _Host | None = None
+    """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
+
+    def __post_init__(self) -> None:
+        for prefix in self.hosts:
+            if "*" in prefix:
+                without = prefix.rstrip("*")
+                raise ConfigError(f"router: {prefix!r} is a pattern, expected a prefix; write {without!r}")
+
+    def _host(self, name: str) -> _Host | None:
+        matching = [prefix for prefix in self.hosts if name.startswith(prefix)]
+        return self.hosts[max(matching, key=len)] if matching else self.default
+
+
+@dataclass(frozen=True, slots=True)
+class Router(_Routes[ToolHost]):
     """A tool host that passes each call to the host with the longest matching prefix.
 
     ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; combine the surfaces of
@@ -26,48 +46,20 @@ class Router:
     :raises ConfigError: if a prefix contains ``*``
     """
 
-    hosts: Mapping[str, ToolHost]
-    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
-    default: ToolHost | None = None
-    """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
-
-    def __post_init__(self) -> None:
-        _check_prefixes(self.hosts)
-
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        host = _host(effect.name, self.hosts, self.default)
+        host = self._host(effect.name)
         return _not_implemented(effect) if host is None else host.run(effect)
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncRouter:
+class AsyncRouter(_Routes[AsyncToolHost]):
     """The async version of :class:`Router`."""
-
-    hosts: Mapping[str, AsyncToolHost]
-    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
-    default: AsyncToolHost | None = None
-    """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
-
-    def __post_init__(self) -> None:
-        _check_prefixes(self.hosts)
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        host = _host(effect.name, self.hosts, self.default)
+        host = self._host(effect.name)
         return _not_implemented(effect) if host is None else await host.run(effect)
-
-
-def _check_prefixes(hosts: Mapping[str, object]) -> None:
-    for prefix in hosts:
-        if "*" in prefix:
-            without = prefix.rstrip("*")
-            raise ConfigError(f"router: {prefix!r} is a pattern, expected a prefix; write {without!r}")
-
-
-def _host(name: str, hosts: Mapping[str, _Host], default: _Host | None) -> _Host | None:
-    matching = [prefix for prefix in hosts if name.startswith(prefix)]
-    return hosts[max(matching, key=len)] if matching else default
 
 
 def _not_implemented(effect: RunTool) -> ToolReturned:

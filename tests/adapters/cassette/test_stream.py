@@ -37,8 +37,7 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

@@ -3,17 +3,16 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, Watched, add
 from tests.servers.chat_server import replying, serving
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediatePerformer
 from toolreel._journal.record import MemoryJournal, parse_journal
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import CancelRequested, ToolReturned

@@ -1,13 +1,62 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from tests.adapters.driver.immediate import ImmediatePerformer, ImmediateTools
 from tests.adapters.tools.python.test_host import call
 from tests.servers.chat_server import asking
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediateTools
+from toolreel._driver.performer import (
+    AsyncPorts,
+    AsyncSystemClock,
+    ImmediateClock,
+    ImmediateEndpoint,
+    InstantClock,
+    Ports,
+    SystemClock,
+)
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools
-from toolreel_core._protocol.events import ReplyReceived, ToolReturned
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._protocol.effects import Wait
+from toolreel_core._protocol.events import ReplyReceived, ToolReturned, WaitElapsed
+
+
+@pytest.mark.anyio
+async def test_ports_that_never_wait_answer_async_drivers() -> None:
+    ports = Ports(ScriptedEndpoint(["{}", "[]"]), ScriptedTools({"roll": [6, 5]}))
+    assert await ImmediateEndpoint(ports.endpoint).send(asking()) == ReplyReceived(1, 200, "{}")
+    assert await ImmediateTools(ports.tools).run(call("roll")) == ToolReturned(4, "6")
+    performer = ImmediatePerformer(ports)
+    assert await performer.perform(asking(ref=2)) == ReplyReceived(2, 200, "[]")
+    assert await performer.perform(call("roll")) == ToolReturned(4, "5")
+
+
+@pytest.mark.anyio
+async def test_what_they_raise_comes_through() -> None:
+    with pytest.raises(ReplayMismatch, match="request 1 was sent"):
+        await ImmediateEndpoint(ScriptedEndpoint([])).send(asking())
+
+
+def test_the_system_clock_lets_the_time_pass() -> None:
+    before = time.monotonic()
+    assert SystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
+    assert time.monotonic() - before >= 0.02
+
+
+@pytest.mark.anyio
+async def test_the_async_system_clock_lets_it_pass_too() -> None:
+    before = time.monotonic()
+    assert await AsyncSystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
+    assert time.monotonic() - before >= 0.02
+
+
+@pytest.mark.anyio
+async def test_on_the_instant_clock_no_time_passes_and_all_of_it_is_remembered() -> None:
+    clock = InstantClock()
+    assert clock.wait(Wait(1, 600_000)) == WaitElapsed(1)
+    assert await ImmediateClock(clock).wait(Wait(2, 7)) == WaitElapsed(2)
+    assert clock.waited == [600_000, 7]
 
 
 def test_requests_go_to_the_endpoint_and_calls_to_the_tools() -> None:

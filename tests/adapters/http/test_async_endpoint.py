@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import runpy
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -24,11 +22,10 @@ from tests.servers.chat_server import (
     replying,
     serving,
 )
-from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel._errors import EndpointConfigError
 from toolreel.cassette._transports import AsyncRecordTransport, recording
-from toolreel.http import _async_endpoint as ahttp
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -176,10 +173,3 @@ def test_a_missing_key_is_found_before_anything_is_sent(kind: Kind) -> None:
     assert complaint(
         EndpointConfigError, lambda: kind("http://127.0.0.1", api_key_env="API_KEY", environ={})
     ) == ("the environment variable API_KEY is not set; put the API key into it")
-
-
-def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    assert complaint(MissingExtra, lambda: runpy.run_path(ahttp.__file__)) == (
-        "httpx is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
-    )

@@ -31,8 +31,7 @@ from toolreel._journal.record import MemoryJournal
 from toolreel.cassette._transports import RecordTransport, recording
 from toolreel.http import _endpoint as http
 from toolreel.http import _httpx_exchange as httpx_exchange
-from toolreel.http import _pool as connections
-from toolreel.http import _transports as httpx_transports
+from toolreel.http import _transports as transports
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http.fast._endpoint import FastEndpoint
 from toolreel.testing._scripted import ScriptedTools, saying
@@ -197,7 +196,7 @@ def test_a_closed_endpoint_sends_nothing(kind: Kind) -> None:
         endpoint.send(asking())
 
 
-@pytest.mark.parametrize("module", [http, httpx_exchange, httpx_transports, connections])
+@pytest.mark.parametrize("module", [http, httpx_exchange, transports])
 def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
+from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
-from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel._journal.record import MemoryJournal, parse_journal
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.taped_endpoint import TapedEndpoint
@@ -31,10 +31,8 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
-from toolreel.http.fast._endpoint import FastEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._errors import ReplayMismatch

@@ -19,11 +19,8 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving, streaming
 from tests.servers.http2_server import serving_http2
 from toolreel._errors import EndpointConfigError, MissingExtra
-from toolreel.http.fast import _async_endpoint as afast
 from toolreel.http.fast import _endpoint as fast
-from toolreel.http.fast import _exchange as fast_exchange
-from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
-from toolreel.http.fast._endpoint import FastEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -144,11 +141,9 @@ def test_on_trio_the_endpoint_that_runs_there_is_named() -> None:
     trio.run(ask)
 
 
-@pytest.mark.parametrize("module", [fast, afast, fast_exchange])
-def test_without_pyreqwest_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyreqwest_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pyreqwest", "pyreqwest.client", "pyreqwest.response"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "toolreel.http.fast._exchange")
-    assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (
+    assert complaint(MissingExtra, lambda: runpy.run_path(fast.__file__)) == (
         "pyreqwest is not installed: it comes with the extra 'fast', pip install 'toolreel[fast]'"
     )

@@ -25,10 +25,8 @@ from tests.servers.chat_server import (
     streaming,
 )
 from toolreel._driver.ports import Listener
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
-from toolreel.http.fast._endpoint import FastEndpoint
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Delta, Stream

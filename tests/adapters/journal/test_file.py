@@ -10,21 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.approvers import Always
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateApprover, ImmediateEndpoint, ImmediateTools
 from toolreel._errors import JournalError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import MemoryJournal, read_journal, unfinished
 from toolreel._replay.resume import aresume, resume
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import PythonTools, Toolbox
 from toolreel.tools._python.tool import Tool
-from toolreel.tools._python.toolbox import Toolbox
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 

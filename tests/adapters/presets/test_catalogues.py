@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from tests.samples import complaint
 from toolreel._errors import CatalogueError
-from toolreel.presets._catalogues import CATALOGUE_VARIABLE, config_from_presets, shipped, with_files
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._settings.config import LoopConfig
@@ -29,6 +29,11 @@ presets = ["mine", "deepseek_openrouter_compat"]
 [sampling.cold]
 options = { temperature = 0 }
 """
+
+
+def config_from_presets(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
+    """The configuration of shipped presets, applied in order, and then of ``changes``."""
+    return LoopConfig.of({**shipped().merged(names).changes()["config"], **(changes or {})})
 
 
 @pytest.fixture

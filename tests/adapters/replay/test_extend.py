@@ -7,15 +7,13 @@ import pytest
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.extend import AsyncExtending, Extending, uncancelled
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
 

@@ -6,14 +6,13 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, adding, asking_first, recorded
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import complaint
 from toolreel._driver.aio import ago_on
-from toolreel._driver.approvers import Always
-from toolreel._driver.performer import Ports
+from toolreel._driver.performer import Always, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediatePerformer
 from toolreel._errors import ForkError
 from toolreel._journal.record import MemoryJournal
 from toolreel._replay.carry_over import Stop

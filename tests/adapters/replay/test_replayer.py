@@ -4,22 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli.live.session import LiveTarget, run_live
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import Ports
+from toolreel._driver.performer import ImmediateEndpoint, Ports
 from toolreel._driver.run import retold
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediateTools
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.replay import DRIVERS, Driver, replay
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.cassette._format.serializer import deserialize, serialize
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.plan import Plan

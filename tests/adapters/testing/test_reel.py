@@ -9,9 +9,8 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
-from toolreel._driver.approvers import Always
+from toolreel._driver.performer import Always, ImmediateApprover
 from toolreel._driver.run import Run
-from toolreel._driver.sync_as_async import ImmediateApprover
 from toolreel._errors import CassetteError, EndpointConfigError
 from toolreel.testing._assertions import assert_reel
 from toolreel.testing._files import ReelFiles

@@ -9,13 +9,12 @@ from itertools import permutations
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateTools
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel.tools._router import AsyncRouter, Router
 from toolreel_core._errors import ConfigError

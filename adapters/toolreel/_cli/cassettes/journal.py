@@ -30,7 +30,7 @@ from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
 from toolreel.presets._catalogues import with_files
 from toolreel.testing._files import ReelFiles
-from toolreel.tools._python.loading import load_tools
+from toolreel.tools._python.tool import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._plan.plan import Plan

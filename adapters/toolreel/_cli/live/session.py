@@ -10,13 +10,10 @@ from typing import assert_never
 
 from toolreel._cli.live.files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._driver.aio import ago_on, arun
-from toolreel._driver.approvers import Later
-from toolreel._driver.observers import tell
-from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import Approver, Journal, Listener, Observer, ToolHost, Wanted
+from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Later, Ports
+from toolreel._driver.ports import Approver, Journal, Listener, Observer, ToolHost, Wanted, tell
 from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run
-from toolreel._driver.sync_as_async import ImmediateApprover
 from toolreel._errors import AdapterError, MissingExtra
 from toolreel._journal.record import Recorded
 from toolreel._replay.extend import AsyncExtending, Extending
@@ -25,12 +22,9 @@ from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.run_in_progress import Answered
 from toolreel._secrets.known_values import known_secrets
 from toolreel.cassette._session import Session
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
-from toolreel.tools._python.toolbox import Toolbox
 from toolreel.tools._router import AsyncRouter, Router
 from toolreel.tools._threads_async import ThreadedTools
 from toolreel_core._loop.reducer import fold

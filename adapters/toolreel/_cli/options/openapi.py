@@ -113,8 +113,7 @@ def openapi_tools(choice: OpenApiChoice) -> Generator[OpenApiToolset]:
         return
     import os
 
-    from toolreel.tools.openapi._document.document import read_document
-    from toolreel.tools.openapi._document.fetch import fetched_document
+    from toolreel.tools.openapi._document.document import fetched_document, read_document
     from toolreel.tools.openapi._host import OpenApiTools
     from toolreel.tools.openapi._request.security import Credentials
     from toolreel.tools.openapi._source import OPENAPI_PREFIX, OpenApiSource

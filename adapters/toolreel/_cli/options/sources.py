@@ -15,9 +15,8 @@ from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
 from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.skills import SkillChoice, skill_options
 from toolreel._driver.ports import ToolHost
-from toolreel.tools._python.loading import load_tools
-from toolreel.tools._python.tool import ToolLike
-from toolreel.tools._python.toolbox import Toolbox
+from toolreel.tools._python.host import Toolbox
+from toolreel.tools._python.tool import ToolLike, load_tools
 from toolreel.tools.mcp._events import McpListener
 from toolreel_core._tools.sources import masked
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface

@@ -13,7 +13,7 @@ from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.render import show_run
 from toolreel._replay.replay import Driver, replay
-from toolreel.tools._python.loading import load_tools
+from toolreel.tools._python.tool import load_tools
 
 
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")

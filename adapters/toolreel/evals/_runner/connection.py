@@ -12,7 +12,7 @@ from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from toolreel._driver.clocks import InstantClock, SystemClock
+from toolreel._driver.performer import InstantClock, SystemClock
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import known_secrets

@@ -1,102 +1,288 @@
-"""The sync endpoint over pyreqwest. Change :mod:`toolreel.http.fast._async_endpoint` likewise."""
+"""Endpoints over pyreqwest: a sync one, and one for asyncio.
+
+pyreqwest blocks in Rust and does not check for signals while it waits. Python handles signals in the main
+thread only, so there the exchange runs in another thread, and is aborted on ``KeyboardInterrupt``.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
-from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
-
-from pyreqwest.exceptions import PyreqwestError
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import cache, wraps
+from math import inf
+from types import coroutine
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.ports import Listener
+from toolreel._errors import EndpointConfigError, MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, Address, broken
-from toolreel.http._response import Intake
-from toolreel.http.fast._exchange import (
-    CONNECT_TIMEOUT,
-    CONNECTIONS,
-    PIECE,
-    TIMEOUT,
-    FastClients,
-    FastSettings,
-    content_length,
-    lost,
-    target,
+from toolreel.http._exchange import (
+    DEADLINE,
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    Address,
+    AsyncClosing,
+    Closing,
+    broken,
 )
-from toolreel.http.fast._waiting import interruptible
+from toolreel.http._response import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._protocol.outcome import FailureKind
+
+try:
+    from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
+    from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError, RequestTimeoutError
+    from pyreqwest.http import Url
+except ImportError:
+    raise MissingExtra.of("fast", "pyreqwest") from None
 
 if TYPE_CHECKING:
-    from pyreqwest.response import SyncResponse
+    from pyreqwest.client import BaseClientBuilder
+    from pyreqwest.response import BaseResponse, Response, SyncResponse
 
 
-class FastEndpoint:
-    """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust.
+_Reply: TypeAlias = ReplyReceived | RequestFailed
 
-    Its traffic cannot be recorded, and the pytest plugin cannot block it in tests that replay.
 
-    :param base_url: base URL of the API, with or without ``/v1``, for example ``http://127.0.0.1:8080``
-    :param api_key_env: name of the environment variable that holds the API key; the key is sent as a bearer
-        token and is never recorded. ``None`` sends no key
-    :param timeout: read timeout, in seconds
-    :param connect_timeout: connect timeout, in seconds
-    :param max_response_bytes: maximum size of a response body in bytes, decompressed; a larger one fails as
-        ``too_large``
-    :param stall_timeout: seconds without text or tool calls from the model after which a stream fails as
-        ``timeout``; keep-alive comments of the server do not count
-    :param deadline: seconds after which a response that is still arriving fails as ``timeout``
-    :param on_delta: callback for each piece of a reply, as it arrives
-    :param now: monotonic clock, in seconds
-    :param http2: whether to offer HTTP/2
-    :param connections: maximum number of concurrent requests; further requests wait
-    :param environ: environment in which ``api_key_env`` is looked up
-    :raises EndpointConfigError: if the URL or a setting is invalid, or the key's variable is not set
+def interruptible(
+    send: Callable[[FastEndpoint, SendRequest], _Reply],
+) -> Callable[[FastEndpoint, SendRequest], _Reply]:
+    """Make a blocking ``send`` end at once on ``KeyboardInterrupt``."""
+
+    @wraps(send)
+    def sent(self: FastEndpoint, effect: SendRequest) -> _Reply:
+        if threading.current_thread() is not threading.main_thread():
+            return send(self, effect)
+        answer = _sender_thread().submit(send, self, effect)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            self.abort()
+            raise
+
+    return sent
+
+
+def on_asyncio(
+    send: Callable[[AsyncFastEndpoint, SendRequest], Coroutine[Any, Any, _Reply]],
+) -> Callable[[AsyncFastEndpoint, SendRequest], Coroutine[Any, Any, _Reply]]:
+    """Make a ``send`` raise a clear error outside asyncio."""
+
+    @wraps(send)
+    async def sent(self: AsyncFastEndpoint, effect: SendRequest) -> _Reply:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise EndpointConfigError(
+                "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
+            ) from None
+        return await _as_cancelled(send(self, effect))
+
+    return sent
+
+
+@coroutine
+def _as_cancelled(sending: Coroutine[Any, Any, _Reply]) -> Generator[Any, Any, _Reply]:
+    """Run the coroutine; on cancellation, raise the original ``CancelledError`` again.
+
+    pyreqwest raises a new one, which anyio's cancel scopes do not recognize as theirs.
     """
+    original: asyncio.CancelledError | None = None
+    try:
+        # Drives the coroutine by hand, as ``await`` would, to see the exception that is thrown in.
+        waiting = sending.send(None)
+        while True:
+            try:
+                result = yield waiting
+            except asyncio.CancelledError as error:
+                original = error
+                waiting = sending.throw(error)
+            else:
+                waiting = sending.send(result)
+    except StopIteration as ended:
+        return cast("_Reply", ended.value)
+    except asyncio.CancelledError as own:
+        raise original or own from None
+    finally:
+        sending.close()
+
+
+@cache
+def _sender_thread() -> ThreadPoolExecutor:
+    """The thread that runs the exchanges of the main thread."""
+    return ThreadPoolExecutor(1, "toolreel-fast")
+
+
+_Builder = TypeVar("_Builder", bound="BaseClientBuilder")
+
+_CONNECTIONS: Final = 1_000
+"""Default maximum number of concurrent requests; further requests wait."""
+
+_CONNECT_TIMEOUT: Final = 10.0
+"""Default connect timeout, in seconds."""
+
+_TIMEOUT: Final = 300.0
+"""Default read timeout, in seconds; without streaming, nothing arrives before the reply is done."""
+
+_PIECE: Final = 1
+"""Bytes of a body to read ahead. With 1, the first chunk arrives together with the headers, which saves a
+switch of threads, and no chunk of a stream waits for the next."""
+
+_CONNECTING: Final = "client error (Connect)"
+"""The cause by which hyper-util, under reqwest, marks a failed connection."""
+
+_MESSAGES: Final[dict[FailureKind, str]] = {
+    "connect": "could not connect",
+    "timeout": "timed out",
+    "broken": "the exchange broke off",
+}
+
+
+def _target(address: Address) -> Url:
+    """The URL of an address, parsed once instead of for each request.
+
+    :raises EndpointConfigError: if it is invalid
+    """
+    try:
+        return Url(address.url)
+    except ValueError as error:
+        raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
+
+
+def _content_length(response: BaseResponse) -> float:
+    """The length of the body in bytes; infinite if the headers do not give it.
+
+    Also infinite for HTTP/2, which marks the end of a body separately: a client that stops before that resets
+    the stream, and servers count resets.
+    """
+    length = response.get_header("content-length") or ""
+    has_length = response.version == "HTTP/1.1" and not response.get_header("transfer-encoding")
+    return int(length) if has_length and length.isdecimal() else inf
+
+
+def _lost(ref: int, error: PyreqwestError) -> RequestFailed:
+    """The event for a pyreqwest exception.
+
+    Its own message contains the URL with the query, which may hold a key, so only the last cause is quoted.
+    Its classes do not tell a failed connection from a missing reply; the causes do.
+    """
+    causes = (error.details.get("causes") if isinstance(error, DetailedPyreqwestError) else None) or []
+    messages = [cause["message"] for cause in causes]
+    kind: FailureKind = "broken"
+    if _CONNECTING in messages:
+        kind = "connect"
+    elif isinstance(error, RequestTimeoutError):
+        kind = "timeout"
+    why = messages[-1] if len(messages) > 1 else error.message
+    return RequestFailed(ref, kind, f"{_MESSAGES[kind]}: {why}")
+
+
+_Client = TypeVar("_Client")
+
+
+class _FastEndpoint(ABC, Generic[_Client]):
+    """Settings and clients of both endpoints."""
 
     def __init__(  # noqa: PLR0913 - settings are keyword arguments
         self,
         base_url: str,
         *,
         api_key_env: str | None = None,
-        timeout: float = TIMEOUT,
-        connect_timeout: float = CONNECT_TIMEOUT,
+        timeout: float = _TIMEOUT,
+        connect_timeout: float = _CONNECT_TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
         stall_timeout: float = STALL_TIMEOUT,
         deadline: float = DEADLINE,
         on_delta: Listener | None = None,
         now: Callable[[], float] = time.monotonic,
         http2: bool = False,
-        connections: int = CONNECTIONS,
+        connections: int = _CONNECTIONS,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
-        self._url = target(self.address)
+        self._url = _target(self.address)
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
-        self.clients = FastClients(
-            FastSettings(self.address, timeout, stall_timeout, connect_timeout, connections, http2)
-        )
+        self._timeout, self._stall_timeout, self._connect_timeout = timeout, stall_timeout, connect_timeout
+        self._connections, self._http2 = connections, http2
+        # One client for streamed requests and one for others, as their timeouts differ.
+        self._clients: dict[bool, _Client] = {False: self._build(streamed=False)}
+        self._closed = False
+
+    @abstractmethod
+    def _build(self, *, streamed: bool) -> _Client:
+        """A client with the settings."""
+
+    def _configured(self, builder: _Builder, *, streamed: bool) -> _Builder:
+        """The builder with the settings; when streaming, the read timeout is at most the stall timeout.
+
+        :raises EndpointConfigError: if a setting is invalid
+        """
+        read_timeout = min(self._timeout, self._stall_timeout) if streamed else self._timeout
+        try:
+            builder.read_timeout(timedelta(seconds=read_timeout))
+            builder.connect_timeout(timedelta(seconds=self._connect_timeout))
+            builder.max_connections(self._connections)
+            builder.default_headers(dict(self.address.headers))
+        except ValueError as error:
+            raise EndpointConfigError(f"invalid settings of the endpoint: {error}") from None
+        # Not decompressed, since pyreqwest would do it without a limit.
+        builder.gzip(False).brotli(False).zstd(False).deflate(False)
+        return builder.follow_redirects(False).referer(False).http2(self._http2)
+
+    def _get(self, *, streamed: bool) -> _Client:
+        """The client for a request; made at its first use."""
+        if self._closed:
+            raise RuntimeError("this endpoint is closed")
+        if streamed not in self._clients:
+            self._clients[streamed] = self._build(streamed=streamed)
+        return self._clients[streamed]
+
+    def _take_all(self) -> list[_Client]:
+        """The clients, to be closed; the next request makes a new one."""
+        return [self._clients.pop(streamed) for streamed in (*self._clients,)]
+
+
+class FastEndpoint(_FastEndpoint[SyncClient], Closing):
+    """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust.
+
+    Its traffic cannot be recorded, and the pytest plugin cannot block it in tests that replay.
+
+    The other parameters are those of :class:`toolreel.http.HttpEndpoint`.
+
+    :param timeout: read timeout, in seconds
+    :param connect_timeout: connect timeout, in seconds
+    :param http2: whether to offer HTTP/2
+    :raises EndpointConfigError: if the URL or a setting is invalid, or the key's variable is not set
+    """
+
+    def _build(self, *, streamed: bool) -> SyncClient:
+        return self._configured(SyncClientBuilder(), streamed=streamed).build()
 
     @interruptible
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
-        client = self.clients.get(streamed=effect.request.streamed)
+        client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
-        request = builder.streamed_read_buffer_limit(PIECE).build_streamed()
+        request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
             with request as response:
                 return self._read(effect, response)
         except PyreqwestError as error:
-            return lost(effect.ref, error)
+            return _lost(effect.ref, error)
 
     def _read(self, effect: SendRequest, response: SyncResponse) -> ReplyReceived | RequestFailed:
         reader = response.body_reader
         try:
-            incoming = self._intake.of(effect, response.status, response.headers)
+            incoming = Incoming(self._intake, effect, response.status, response.headers)
             # Waiting for the end of a body that is complete would cost another switch of threads.
-            remaining = content_length(response)
+            remaining = _content_length(response)
             while remaining and not incoming.over:
                 chunk = reader.read_chunk()
                 if chunk is None:
@@ -107,14 +293,60 @@ class FastEndpoint:
         except (Stalled, TooLarge, UndecodableBody) as error:
             return broken(effect.ref, response.status, error)
 
+    def abort(self) -> None:
+        """Abort all requests; the next one opens a new connection."""
+        for client in self._take_all():
+            client.close()
+
     def close(self) -> None:
         """Close the connections."""
-        self.clients.close()
+        self._closed = True
+        self.abort()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
+class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
+    """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust (asyncio only).
+
+    Its parameters are those of :class:`FastEndpoint`.
+    """
+
+    def _build(self, *, streamed: bool) -> Client:
+        return self._configured(ClientBuilder(), streamed=streamed).build()
+
+    @on_asyncio
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        client = self._get(streamed=effect.request.streamed)
+        builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
+        try:
+            async with request as response:
+                return await self._read(effect, response)
+        except PyreqwestError as error:
+            return _lost(effect.ref, error)
+
+    async def _read(self, effect: SendRequest, response: Response) -> ReplyReceived | RequestFailed:
+        reader = response.body_reader
+        try:
+            incoming = Incoming(self._intake, effect, response.status, response.headers)
+            # Waiting for the end of a body that is complete would cost another switch of threads.
+            remaining = _content_length(response)
+            while remaining and not incoming.over:
+                chunk = await reader.read_chunk()
+                if chunk is None:
+                    break
+                incoming.take(chunk.to_bytes())
+                remaining -= len(chunk)
+            return incoming.answered()
+        except (Stalled, TooLarge, UndecodableBody) as error:
+            return broken(effect.ref, response.status, error)
+
+    async def abort(self) -> None:
+        """Abort all requests; the next one opens a new connection."""
+        for client in self._take_all():
+            await client.close()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        await self.abort()

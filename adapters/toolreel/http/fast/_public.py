@@ -1,7 +1,6 @@
 """The public names of ``toolreel.http.fast``."""
 
-from toolreel.http.fast._async_endpoint import AsyncFastEndpoint
-from toolreel.http.fast._endpoint import FastEndpoint
+from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 
 __all__ = [
     "AsyncFastEndpoint",

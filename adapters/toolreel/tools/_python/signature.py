@@ -133,16 +133,17 @@ def summary_of(function: Callable[..., object]) -> str:
     return parse_docstring(_docstring(function), ()).summary
 
 
+def _unbound(function: Callable[..., object]) -> Callable[..., object]:
+    return _unbound(function.func) if isinstance(function, functools.partial) else function
+
+
 def _docstring(function: Callable[..., object]) -> str:
-    if isinstance(function, functools.partial):
-        return _docstring(function.func)
-    return inspect.getdoc(function) or ""
+    return inspect.getdoc(_unbound(function)) or ""
 
 
 def _annotated(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
     """The object with the annotations: for a partial its function, for an instance its ``__call__``."""
-    if isinstance(function, functools.partial):
-        return _annotated(function.func)
+    function = _unbound(function)
     if inspect.isclass(function):
         return function.__init__
     return function if inspect.isroutine(function) else type(function).__call__
@@ -190,8 +191,7 @@ def _parameters(function: Callable[..., object], place: str) -> Mapping[str, ins
 
 
 def _name(function: Callable[..., object]) -> str:
-    if isinstance(function, functools.partial):
-        return _name(function.func)
+    function = _unbound(function)
     name = getattr(function, "__name__", "")
     if not isinstance(name, str) or not name.isidentifier():
         raise ConfigError(f"{function!r} has no name that a model could call; give it one with def")

@@ -196,8 +196,9 @@ def _object(value: Json, at: str) -> Mapping[str, Json]:
     raise _type_error(at, "an object", value)
 
 
-def _text(value: Json, at: str) -> str:
-    if isinstance(value, str) and value:
+def _text(value: Json, at: str, *, empty: bool = False) -> str:
+    """A string; an argument or the value of a variable may be empty."""
+    if isinstance(value, str) and (value or empty):
         return value
     raise _type_error(at, "a text", value)
 
@@ -205,18 +206,11 @@ def _text(value: Json, at: str) -> str:
 def _texts(value: Json, at: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise _type_error(at, "a list of texts", value)
-    return tuple(_text_or_empty(item, f"{at}[{index}]") for index, item in enumerate(value))
+    return tuple(_text(item, f"{at}[{index}]", empty=True) for index, item in enumerate(value))
 
 
 def _text_object(value: Json, at: str) -> dict[str, str]:
-    return {key: _text_or_empty(item, f"{at}.{key}") for key, item in _object(value, at).items()}
-
-
-def _text_or_empty(value: Json, at: str) -> str:
-    """A string that may be empty, like an argument or the value of a variable."""
-    if isinstance(value, str):
-        return value
-    raise _type_error(at, "a text", value)
+    return {key: _text(item, f"{at}.{key}", empty=True) for key, item in _object(value, at).items()}
 
 
 def _expanded(value: Json, at: str, environment: Mapping[str, str]) -> Json:

@@ -1,4 +1,4 @@
-"""Tool host over MCP servers for synchronous programs: the async host in a background thread."""
+"""Tool hosts over MCP servers: one for asyncio and trio, and one for synchronous programs."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from toolreel._errors import MissingExtra
+from toolreel._driver.ports import tell
+from toolreel._errors import McpServerError, MissingExtra
 from toolreel.tools._python.host import DEADLINE
-from toolreel.tools.mcp._async_host import AsyncMcpTools
 from toolreel.tools.mcp._config_file import McpServer
-from toolreel.tools.mcp._definitions import SkippedTool
-from toolreel.tools.mcp._events import McpListener
+from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
+from toolreel.tools.mcp._events import McpListener, McpNews
+from toolreel.tools.mcp._server import Server
+from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.sources import ToolSource
+from toolreel_core._tools.faults import tool_changed, tool_not_implemented
+from toolreel_core._tools.result import failed
+from toolreel_core._tools.sources import ToolSource, compose
 from toolreel_core._tools.surface import ToolSurface
 
 try:
+    import anyio
     from anyio.from_thread import start_blocking_portal
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 
-class McpTools:
-    """A tool host over MCP servers, which run while its context is open.
+_SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that all servers together have to shut down."""
 
-    ::
 
-        with McpTools(read_mcp_servers(Path("mcp.json"))) as tools:
-            plan = Plan.of(model="…", messages="…", tools=tools.surface)
-            run(plan, Ports(endpoint, tools))
-
-    You can call it from any thread. The parameters are those of
-    :class:`~toolreel.tools.mcp._async_host.AsyncMcpTools`.
-    """
+class _McpHost:
+    """The settings and the tools of both hosts."""
 
     def __init__(
         self,
@@ -45,28 +44,128 @@ class McpTools:
         pins: Mapping[str, str] | None = None,
         listen: McpListener | None = None,
     ) -> None:
-        self._host = AsyncMcpTools(servers, deadline=deadline, pins=pins, listen=listen)
-
-    @property
-    def sources(self) -> tuple[ToolSource, ...]:
+        self._configs = tuple(servers)
+        names = [config.name for config in self._configs]
+        if duplicates := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"MCP server {duplicates[0]!r} is given twice; rename one of them")
+        self._deadline = deadline
+        self._pins = pins
+        self._listen = listen
+        self.sources: tuple[ToolSource, ...] = ()
         """The tools of each server, to combine with other sources."""
-        return self._host.sources
-
-    @property
-    def surface(self) -> ToolSurface:
+        self.surface = ToolSurface()
         """The tools of all servers."""
-        return self._host.surface
-
-    @property
-    def left_out(self) -> tuple[SkippedTool, ...]:
+        self.left_out: tuple[SkippedTool, ...] = ()
         """Tools that are not offered, because they cannot be used or were not accepted."""
-        return self._host.left_out
+
+
+class AsyncMcpTools(_McpHost):
+    """A tool host over MCP servers, which run while its context is open.
+
+    ::
+
+        async with AsyncMcpTools(read_mcp_servers(Path("mcp.json"))) as tools:
+            plan = Plan.of(model="…", messages="…", tools=tools.surface)
+            await arun(plan, AsyncPorts(endpoint, tools))
+
+    If a server exits during a call, that call fails, and the server is restarted for the next one. A tool
+    whose definition changes while the context is open is rejected from then on.
+
+    :param deadline: seconds per call, or ``None`` for no limit; a deadline of the tool has priority
+    :param pins: accepted fingerprints by inner name, such as ``pins_of`` a plan's tools; other
+        tools are left out, and their calls rejected
+    :param listen: callback for servers that exit, changed definitions, and progress of calls
+    :raises McpServerError: on entering, if a server cannot be started; the others are stopped
+    :raises ConfigError: if two servers or two tools share a name
+    """
+
+    async def __aenter__(self) -> Self:
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._tools: dict[str, tuple[Server, McpTool]] = {}
+        self._servers = [Server(config, self._group, self._notify) for config in self._configs]
+        try:
+            await self._open()
+        except BaseException as error:
+            self._group.cancel_scope.cancel()
+            await self._group.__aexit__(None, None, None)
+            raise error from None
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for server in self._servers:
+            server.close()
+        if error is not None:
+            self._group.cancel_scope.cancel()
+        self._group.cancel_scope.deadline = anyio.current_time() + _SHUTDOWN_TIMEOUT
+        await self._group.__aexit__(None, None, None)
+
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool on its server; failures become results for the model."""
+        if effect.name not in self._tools:
+            skipped = any(each.name == effect.name for each in self.left_out)
+            fault = tool_changed(effect.name) if skipped else tool_not_implemented(effect.name)
+            return ToolReturned(effect.ref, failed(effect.name, fault).text())
+        server, tool = self._tools[effect.name]
+        own = tool.definition.deadline_ms
+        return await server.run(effect, tool, self._deadline if own is None else own / 1000)
+
+    async def _open(self) -> None:
+        failures: list[str] = []
+
+        async def start(server: Server) -> None:
+            try:
+                await server.open()
+            except McpServerError as error:
+                failures.append(str(error))
+
+        async with anyio.create_task_group() as starting:
+            for server in self._servers:
+                starting.start_soon(start, server)
+        if failures:
+            raise McpServerError("\n".join(sorted(failures)))
+        self._collect_tools()
+
+    def _collect_tools(self) -> None:
+        left_out: list[SkippedTool] = []
+        sources: list[ToolSource] = []
+        for server in self._servers:
+            unpinned = unaccepted(server.offer, self._pins)
+            left_out += [*server.offer.left_out, *unpinned]
+            rejected = {each.name for each in unpinned}
+            tools = {name: tool for name, tool in server.offer.tools.items() if name not in rejected}
+            for name, tool in tools.items():
+                self._tools.setdefault(name, (server, tool))
+            definitions = tuple(tool.definition for tool in tools.values())
+            sources.append(ToolSource(f"mcp {server.config.name}", definitions))
+        self.sources, self.left_out = tuple(sources), tuple(left_out)
+        self.surface = compose(*sources)
+
+    def _notify(self, news: McpNews) -> None:
+        tell(self._listen, [news])
+
+
+class McpTools(_McpHost):
+    """A tool host over MCP servers, which run while its context is open.
+
+    ::
+
+        with McpTools(read_mcp_servers(Path("mcp.json"))) as tools:
+            plan = Plan.of(model="…", messages="…", tools=tools.surface)
+            run(plan, Ports(endpoint, tools))
+
+    You can call it from any thread. The parameters are those of :class:`AsyncMcpTools`.
+    """
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
-            stack.enter_context(self._portal.wrap_async_context_manager(self._host))
+            host = AsyncMcpTools(self._configs, deadline=self._deadline, pins=self._pins, listen=self._listen)
+            self._host = stack.enter_context(self._portal.wrap_async_context_manager(host))
             self._stack = stack.pop_all()
+        self.sources, self.surface, self.left_out = host.sources, host.surface, host.left_out
         return self
 
     def __exit__(

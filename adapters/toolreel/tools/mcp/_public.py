@@ -1,7 +1,7 @@
 """The public names of ``toolreel.tools.mcp``."""
 
-from toolreel.tools.mcp._async_host import AsyncMcpTools
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer, mcp_servers, read_mcp_servers
+from toolreel.tools.mcp._definitions import pins_of, read_pins, write_pins
 from toolreel.tools.mcp._events import (
     CallProgressed,
     DefinitionsChanged,
@@ -10,8 +10,7 @@ from toolreel.tools.mcp._events import (
     ServerEnded,
     ServerStarted,
 )
-from toolreel.tools.mcp._host import McpTools
-from toolreel.tools.mcp._pins import pins_of, read_pins, write_pins
+from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
 
 __all__ = [
     "AsyncMcpTools",

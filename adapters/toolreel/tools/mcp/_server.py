@@ -8,7 +8,8 @@ the server announces a change, definitions are compared, and calls of a changed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
@@ -24,23 +25,22 @@ from toolreel.tools.mcp._events import (
     ServerEnded,
     ServerStarted,
 )
-from toolreel.tools.mcp._http import http_transport
-from toolreel.tools.mcp._results import (
+from toolreel.tools.mcp._session import (
+    ConnectionEnd,
+    ConnectionLost,
+    ResponseTooLarge,
+    ServerUnreachable,
+    UnusableResponse,
+    ValidTools,
+    call_tool,
     error_event,
     invalid_result_event,
+    list_tools,
     result_event,
     too_large_event,
     unavailable_event,
 )
-from toolreel.tools.mcp._session import (
-    ConnectionLost,
-    ResponseTooLarge,
-    UnusableResponse,
-    call_tool,
-    list_tools,
-)
-from toolreel.tools.mcp._stdio import stdio_transport
-from toolreel.tools.mcp._streams import ConnectionEnd, ServerUnreachable
+from toolreel.tools.mcp._transports import http_transport, stdio_transport
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -51,7 +51,7 @@ try:
     import anyio
     from anyio.abc import TaskGroup, TaskStatus
     from mcp import Client, ClientSession, MCPError
-    from mcp.client import IncomingMessage, Transport
+    from mcp.client import IncomingMessage
     from mcp.client.subscriptions import SubscriptionLost
     from mcp.shared.dispatcher import ProgressFnT
     from mcp.types import Implementation, Tool, ToolListChangedNotification
@@ -149,7 +149,7 @@ class Server:
     async def _connect(self) -> _Connection:
         """The current connection, or a new one.
 
-        :raises NotReached: if the server cannot be started, or was restarted too often
+        :raises ServerUnreachable: if the server cannot be started, or was restarted too often
         """
         async with self._starting:
             if self._link and not self._link.ending.over.is_set():
@@ -201,7 +201,7 @@ class Server:
     async def _refresh_tools(self, link: _Connection) -> None:
         """List the tools, if they may have changed.
 
-        :raises AnswerLost: if the server does not say what it offers
+        :raises UnusableResponse: if the server does not say what it offers
         :raises MCPError: if it answers with an error
         """
         async with link.listing:
@@ -248,14 +248,18 @@ class Server:
         return report
 
 
-def _transport(config: McpServer, ending: ConnectionEnd) -> Transport:
+# Any: the SDK names the type of a pair of streams in a private module only.
+@asynccontextmanager
+async def _transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
     match config:
         case StdioServer():
-            return stdio_transport(config, ending)
+            transport = stdio_transport(config, ending)
         case HttpServer():
-            return http_transport(config)
+            transport = http_transport(config)
         case _:
             assert_never(config)
+    async with transport as (messages, outgoing):
+        yield ValidTools(messages), outgoing
 
 
 async def _watch(client: Client, link: _Connection) -> None:

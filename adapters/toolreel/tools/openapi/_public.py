@@ -1,8 +1,7 @@
 """The public names of ``toolreel.tools.openapi``."""
 
-from toolreel.tools.openapi._async_host import AsyncOpenApiTools
 from toolreel.tools.openapi._document.document import parsed_document, read_document
-from toolreel.tools.openapi._host import OpenApiTools
+from toolreel.tools.openapi._host import AsyncOpenApiTools, OpenApiTools
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel.tools.openapi._source import OpenApiSource
 

@@ -6,16 +6,16 @@ the start of the server's message. Credentials that a server echoes are redacted
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from toolreel._errors import MissingExtra
 from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_body import BodyError, TooLarge
 from toolreel.http._httpx_exchange import lost
-from toolreel.tools._events import timed_out
+from toolreel.tools._events import failed_event, returned_event, timed_out
 from toolreel.tools.openapi._request.security import Credentials
-from toolreel_core._jsontext.canonical import Json, canonical, either, finite, read_tolerant
+from toolreel_core._jsontext.canonical import either, finite, read_tolerant
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
@@ -48,16 +48,23 @@ def response_event(
         return _succeeded(effect, response, media_type, text, body)
     detail = "" if text is None else text.strip()
     detail = detail if len(detail) <= _MAX_ERROR_TEXT else f"{detail[:_MAX_ERROR_TEXT]}…"
-    return _failed(
+    return failed_event(
         effect,
         "TOOL_ERROR",
         f"{_status(response)}{': ' * bool(detail)}{detail}. {_advice(response)}",
-        response,
+        {"status": response.status_code},
     )
 
 
-def request_failed_event(effect: RunTool, error: httpx.HTTPError, deadline: float | None) -> ToolReturned:
-    """The event for a failed exchange, including a timeout."""
+def exchange_failed_event(
+    effect: RunTool, error: httpx.HTTPError | BodyError, deadline: float | None
+) -> ToolReturned:
+    """The event for a failed exchange: a lost connection, a timeout, or a body that cannot be used."""
+    ran = f"{effect.name} ran, but {error}."
+    if isinstance(error, TooLarge):
+        return failed_event(effect, "TOOL_OUTPUT_TOO_LARGE", f"{ran} Ask {effect.name} for less.")
+    if isinstance(error, BodyError):
+        return failed_event(effect, "TOOL_OUTPUT_NOT_JSON", f"{ran} Go on without it.")
     if isinstance(error, httpx.TimeoutException) and deadline is not None:
         return timed_out(effect, deadline)
     failure = lost(effect.ref, error)
@@ -68,23 +75,13 @@ def request_failed_event(effect: RunTool, error: httpx.HTTPError, deadline: floa
             rest, code = "It may still have effects. Check before you call it again.", "TOOL_TIMEOUT"
         case _:
             rest, code = "It may have had effects. Check before you call it again.", "TOOL_UNAVAILABLE"
-    return _failed(effect, code, f"{effect.name}: {failure.message}. {rest}")
-
-
-def body_rejected_event(effect: RunTool, error: BodyError) -> ToolReturned:
-    """The event for a body that is too large or cannot be decoded."""
-    if isinstance(error, TooLarge):
-        return _failed(
-            effect, "TOOL_OUTPUT_TOO_LARGE", f"{effect.name} ran, but {error}. Ask {effect.name} for less."
-        )
-    return _failed(effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but {error}. Go on without it.")
+    return failed_event(effect, code, f"{effect.name}: {failure.message}. {rest}")
 
 
 def too_many_redirects_event(effect: RunTool) -> ToolReturned:
     """The event for too many redirects."""
-    return _failed(
-        effect, "TOOL_ERROR", f"{effect.name}: the server redirects without end. Go on without it."
-    )
+    why = "the server redirects without end. Go on without it."
+    return failed_event(effect, "TOOL_ERROR", f"{effect.name}: {why}")
 
 
 def _succeeded(
@@ -93,18 +90,20 @@ def _succeeded(
     status = response.status_code
     if not body:
         place = response.headers.get("location")
-        return _passed(effect, {"status": status, **({"location": scrubbed_url(place)} if place else {})})
+        location = {"location": scrubbed_url(place)} if place else {}
+        return returned_event(effect, {"status": status, **location})
     if text is None:
         kind = media_type or "unknown type"
         unseen = f"file of {len(body)} bytes ({kind}) left out: only text is passed on"
-        return _passed(effect, {"status": status, "content_type": kind, "bytes": len(body)}, unseen)
+        return returned_event(effect, {"status": status, "content_type": kind, "bytes": len(body)}, unseen)
     if not _is_json(media_type):
-        return _passed(effect, {"value": text})
+        return returned_event(effect, {"value": text})
+    note = "the server says that this is JSON, but:"
     return either(
         read_tolerant(text)
         .map(finite)
-        .map(lambda value: _passed(effect, value if isinstance(value, Mapping) else {"value": value}))
-        .alt(lambda why: _passed(effect, {"value": text}, f"the server says that this is JSON, but: {why}"))
+        .map(lambda value: returned_event(effect, value if isinstance(value, Mapping) else {"value": value}))
+        .alt(lambda why: returned_event(effect, {"value": text}, f"{note} {why}"))
     )
 
 
@@ -147,13 +146,3 @@ def _advice(response: httpx.Response) -> str:
     if status < 500:
         return "Correct the arguments, or go on without it."
     return "The server failed. It may have had effects: check before you call it again."
-
-
-def _passed(effect: RunTool, data: Mapping[str, Json], *warnings: str) -> ToolReturned:
-    return ToolReturned(effect.ref, canonical({"ok": True, "data": data, "warnings": list(warnings)}))
-
-
-def _failed(effect: RunTool, code: str, message: str, response: httpx.Response | None = None) -> ToolReturned:
-    errors: Sequence[Json] = [{"code": code, "message": message}]
-    data: Json = {} if response is None else {"status": response.status_code}
-    return ToolReturned(effect.ref, canonical({"ok": False, "data": data, "errors": errors}))

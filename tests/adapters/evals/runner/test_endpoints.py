@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateTools
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint, ImmediateTools
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.trial import WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS

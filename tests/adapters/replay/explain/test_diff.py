@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING
-from toolreel._driver.approvers import Always, Never
+from toolreel._driver.performer import Always, Never
 from toolreel._journal.record import Recorded, parse_journal
 from toolreel._replay.changes import Changes
 from toolreel._replay.explain.diff import Divergence, TurnPair, diff

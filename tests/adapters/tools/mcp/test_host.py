@@ -29,18 +29,16 @@ from tests.servers.mcp_servers_here import (
     tree,
 )
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateEndpoint
 from toolreel._errors import McpServerError
 from toolreel._journal.record import MemoryJournal, parse_journal
 from toolreel._replay.replayer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools.mcp._async_host import AsyncMcpTools
 from toolreel.tools.mcp._config_file import StdioServer
+from toolreel.tools.mcp._definitions import pins_of
 from toolreel.tools.mcp._events import CallProgressed, DefinitionsChanged, ServerEnded, ServerStarted
-from toolreel.tools.mcp._host import McpTools
-from toolreel.tools.mcp._pins import pins_of
+from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ToolReturned
@@ -454,3 +452,17 @@ def test_two_servers_or_tools_of_one_name_are_refused() -> None:
         "tool 'mcp_a_b_do' comes from 'mcp a b' and from 'mcp a_b'; rename one of the two, "
         "or leave one source out"
     )
+
+
+def test_one_tool_without_a_schema_of_an_object_leaves_its_server_usable() -> None:
+    with McpTools([rude("untyped")]) as tools:
+        names = [name.removeprefix("mcp_rude_") for name in tools.surface.names]
+        schemas = {each.name: each.parameters for each in tools.surface.definitions}
+        assert sorted(names) == ["do", "none", "out", "t0", "t1", "t2"]
+        assert schemas["mcp_rude_t0"] == schemas["mcp_rude_none"] == '{"type":"object"}'
+        assert schemas["mcp_rude_t2"] == '{"properties":{"a":{"type":"string"}},"type":"object"}'
+        assert [(each.name, each.why) for each in tools.left_out] == [
+            ("mcp_rude_t3", 'its inputSchema is not of type \'object\', but {"type":"string"}'),
+            ("mcp_rude_t4", "its inputSchema is not of type 'object', but []"),
+        ]
+        assert data(tools.run(called("mcp_rude_t0"))) == {"value": "done"}

@@ -27,9 +27,8 @@ from toolreel.cassette._transports import (
     replaying,
 )
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools.openapi._async_host import AsyncOpenApiTools
 from toolreel.tools.openapi._document.document import parsed_document
-from toolreel.tools.openapi._host import OpenApiTools
+from toolreel.tools.openapi._host import AsyncOpenApiTools, OpenApiTools
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel.tools.openapi._source import OpenApiSource
 from toolreel_core._errors import ReplayMismatch
@@ -385,3 +384,21 @@ def test_a_transport_that_gives_up_by_itself_is_told_as_that() -> None:
 
 def test_the_document_of_the_tests_is_what_it_seems() -> None:
     assert parsed_document(PETS).older
+
+
+@every_host
+def test_a_response_that_was_read_before_is_a_result_too(host: Host) -> None:
+    packed = {"content-encoding": "gzip", "content-type": "application/json"}
+    responses = [
+        httpx.Response(200, json={"name": "Tom"}),
+        httpx.Response(200, content=gzip.compress(b'{"name": "Tom"}'), headers=packed),
+    ]
+    for response in responses:
+        mock = httpx.MockTransport(lambda _, response=response: response)
+        returned = host(source("http://shop.example"), calling_for("listPets"), transport=mock)
+        assert told(returned.output) == (True, {"name": "Tom"}, "")
+    mock = httpx.MockTransport(lambda _: httpx.Response(200, content=b"x" * 101))
+    returned = host(
+        source("http://shop.example"), calling_for("listPets"), transport=mock, max_response_bytes=100
+    )
+    assert "larger than 100 bytes" in returned.output

@@ -29,8 +29,7 @@ from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from toolreel._errors import MissingExtra
 from toolreel.tools._call_context import Progress, RunContext
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._python.host import DEADLINE, AsyncPythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
@@ -187,7 +186,7 @@ HANGING = """
 import sys, time, anyio
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._jsontext.canonical import canonical
-from toolreel.tools._python.async_host import AsyncPythonTools
+from toolreel.tools._python.host import AsyncPythonTools
 
 def hang() -> None:
     time.sleep(900)

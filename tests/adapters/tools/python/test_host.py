@@ -19,7 +19,6 @@ from toolreel.tools._call_context import CurrentCall, Progress, RunContext, Tool
 from toolreel.tools._python.host import DEADLINE, PythonTools
 from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, ToolLike
-from toolreel.tools._python.toolbox import Toolbox
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import RunTool
@@ -242,7 +241,6 @@ def test_two_tools_may_not_share_a_name() -> None:
 def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
     told = "this host has no tool 'sub'; build the plan with the surface of this host"
     assert complaint(ConfigError, lambda: PythonTools([add]).run(call("sub"))) == told
-    assert complaint(ConfigError, lambda: Toolbox([add]).function("sub")) == told
 
 
 def wait(seconds: float = 900.0) -> str:

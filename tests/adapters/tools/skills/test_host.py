@@ -12,16 +12,13 @@ import pytest
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
 from toolreel._driver.aio import arun
-from toolreel._driver.approvers import Always, Never
-from toolreel._driver.performer import AsyncPorts, Ports
+from toolreel._driver.performer import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Never, Ports
 from toolreel._driver.sync import run
-from toolreel._driver.sync_as_async import ImmediateApprover, ImmediateEndpoint
 from toolreel._errors import SkillError
 from toolreel._journal.record import MemoryJournal, parse_journal
 from toolreel._replay.replayer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
-from toolreel.tools._python.async_host import AsyncPythonTools
-from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._router import Router
 from toolreel.tools.skills._folders import Skills, read_skills
 from toolreel.tools.skills._host import skill_tools, skills_message

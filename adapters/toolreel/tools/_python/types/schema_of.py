@@ -6,33 +6,45 @@ and validators. So the fingerprint of a tool does not depend on which packages a
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
 from collections import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
+from importlib import import_module
 from typing import (
     Annotated,
     Any,
     Final,
     Literal,
+    NamedTuple,
     NotRequired,
     Required,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
+    is_typeddict,
 )
 
+from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import constrained, description_in
-from toolreel.tools._python.types.containers import items_reader, union, values_reader
-from toolreel.tools._python.types.pydantic import is_pydantic, pydantic_type
-from toolreel.tools._python.types.records import NOTHING, is_record, parts_of, record_type
-from toolreel.tools._python.types.results import plain
-from toolreel.tools._python.types.scalars import ANYTHING, SCALARS, key_reader
-from toolreel.tools._python.types.values import JsonType, one_of
+from toolreel.tools._python.types.values import (
+    ANYTHING,
+    SCALARS,
+    InvalidValue,
+    JsonType,
+    items_reader,
+    key_reader,
+    one_of,
+    plain,
+    union,
+    values_reader,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.canonical import Json, canonical
 
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     list: list,
@@ -70,7 +82,7 @@ class Types:
             return self._annotated(hint, arguments[0], arguments[1:], place)
         if origin in {Required, NotRequired}:
             return self.of(arguments[0], place)
-        if _is_hashable(hint) and hint in SCALARS:
+        if isinstance(hint, Hashable) and hint in SCALARS:
             return SCALARS[hint]
         if origin in {Union, types.UnionType}:
             return union([self.of(choice, place) for choice in arguments])
@@ -171,17 +183,15 @@ def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
         if isinstance(annotated, type):
             return get_type_hints(annotated, include_extras=True)
         # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
-        parameters = {name: hint for name, hint in _annotations(annotated).items() if name != "return"}
+        parameters = {
+            name: hint for name, hint in getattr(annotated, "__annotations__", {}).items() if name != "return"
+        }
         namespace = getattr(inspect.unwrap(annotated), "__globals__", {})
         return get_type_hints(
             types.SimpleNamespace(__annotations__=parameters), globalns=namespace, include_extras=True
         )
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
-
-
-def _annotations(function: object) -> Mapping[str, object]:
-    return getattr(function, "__annotations__", {})
 
 
 def default_of(value: object, place: str) -> Json:
@@ -195,5 +205,150 @@ def default_of(value: object, place: str) -> Json:
         raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside") from None
 
 
-def _is_hashable(hint: object) -> bool:
-    return getattr(hint, "__hash__", None) is not None
+NOTHING = inspect.Parameter.empty
+
+
+class Part(NamedTuple):
+    """A field of a record."""
+
+    name: str
+    hint: Any
+    required: bool
+    default: object = NOTHING
+    """Its default, if it has one that is known without calling a factory."""
+
+
+def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
+    """Whether a type has named fields."""
+    if not isinstance(hint, type):
+        return False
+    return (
+        _is_typed_dict(hint)
+        or dataclasses.is_dataclass(hint)
+        or (issubclass(hint, tuple) and hasattr(hint, "_fields"))
+    )
+
+
+def parts_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[Part]:  # noqa: ANN401
+    """The fields of a record, in order.
+
+    :param hints: its resolved annotations
+    """
+    if _is_typed_dict(kind):
+        for name, hint in hints.items():
+            yield Part(name, hint, _is_required(name, hint, kind))
+    elif dataclasses.is_dataclass(kind):
+        for field in dataclasses.fields(kind):
+            if field.init:
+                default = NOTHING if field.default is dataclasses.MISSING else field.default
+                required = default is NOTHING and field.default_factory is dataclasses.MISSING
+                yield Part(field.name, hints[field.name], required, default)
+    else:
+        for name in kind._fields:
+            default = kind._field_defaults.get(name, NOTHING)
+            yield Part(name, hints.get(name, Any), default is NOTHING, default)
+
+
+def record_type(kind: Any, parts: Mapping[str, JsonType], required: list[str]) -> JsonType:  # noqa: ANN401
+    """The type of a record, from the types of its fields and the names of the required ones."""
+    descriptions = parse_docstring(inspect.getdoc(kind) or "", parts).parameters
+    properties: dict[str, Json] = {
+        name: {**({"description": descriptions[name]} if name in descriptions else {}), **part.schema}
+        for name, part in parts.items()
+    }
+    schema: dict[str, Json] = {"type": "object", "properties": properties}
+    schema |= {"required": list(required), "additionalProperties": False}
+    build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
+
+    def read(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            raise InvalidValue.of(value, "an object")
+        for name in required:
+            if name not in value:
+                raise InvalidValue.of(value, f"an object with {name!r}")
+        values: dict[str, object] = {}
+        for name, item in value.items():
+            if name not in parts:
+                raise InvalidValue.of(value, f"an object without {name!r}")
+            try:
+                values[name] = parts[name].read(item)
+            except InvalidValue as error:
+                raise error.under(name) from None
+        try:
+            return build(**values)
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(str(error)) from None
+
+    return JsonType(schema, read)
+
+
+def _is_typed_dict(kind: type) -> bool:
+    """Whether it is a ``TypedDict``, of ``typing`` or of ``typing_extensions``, which can differ."""
+    return is_typeddict(kind) or (issubclass(kind, dict) and hasattr(kind, "__required_keys__"))
+
+
+def _is_required(name: str, hint: Any, typed_dict: Any) -> bool:  # noqa: ANN401
+    """Whether a key is required.
+
+    With postponed annotations, ``__required_keys__`` misses ``Required`` and ``NotRequired``, so this
+    looks at the hint.
+    """
+    if (
+        get_origin(hint) is not Required
+        and get_origin(hint) is not NotRequired
+        and hasattr(hint, "__metadata__")
+    ):
+        hint = get_args(hint)[0]
+    if get_origin(hint) in {Required, NotRequired}:
+        return get_origin(hint) is Required
+    return name in typed_dict.__required_keys__
+
+
+_MARKS = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydantic_validator__")
+
+
+def is_pydantic(hint: object) -> bool:
+    """Whether only pydantic can interpret a type or an annotation."""
+    return any(hasattr(hint, mark) for mark in _MARKS)
+
+
+def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
+    """The type as JSON, and the schemas under ``#/$defs/`` that it refers to.
+
+    :raises ConfigError: if pydantic cannot generate a schema
+    """
+    pydantic = import_module("pydantic")
+    try:
+        adapter = pydantic.TypeAdapter(hint)
+        tree = _untitled(adapter.json_schema())
+    except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
+        why, _, _ = str(error).partition("\n")
+        raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
+
+    def read(value: Json) -> object:
+        try:
+            return adapter.validate_json(canonical(value))
+        except pydantic.ValidationError as error:
+            first, *_ = error.errors(include_url=False, include_context=False)
+            raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
+
+    shared: Mapping[str, Json] = tree.pop("$defs", {})
+    return JsonType(tree, read), shared
+
+
+def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
+    """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
+
+    :param names: whether the keys of this object are names, so that "title" is an ordinary name
+    """
+    if isinstance(tree, list):
+        return [_untitled(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    return {
+        key: _untitled(value, names=not names and key in {"properties", "$defs"})
+        if key not in {"default", "const", "enum", "examples"} or names
+        else value
+        for key, value in tree.items()
+        if names or key != "title" or not isinstance(value, str)
+    }

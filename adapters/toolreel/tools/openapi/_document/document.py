@@ -1,8 +1,8 @@
 """OpenAPI documents: read them, and resolve references.
 
-A document is read from text, a file or parsed JSON; from a URL only by
-:mod:`toolreel.tools.openapi._document.fetch`. References must stay inside the document: no other file or URL
-is ever opened.
+A document is read from text, a file or parsed JSON; from a URL only by :func:`fetched_document`. References
+must stay inside the document: no other file or URL is ever opened. YAML is read by the rules of version 1.2;
+by those of 1.1, which PyYAML follows, ``no`` is false and ``2024-01-01`` a date.
 """
 
 from __future__ import annotations
@@ -12,14 +12,110 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 from urllib.parse import unquote
 
-from toolreel._errors import OpenApiError
-from toolreel.tools.openapi._document.yaml import read_yaml
+from toolreel._errors import MissingExtra, OpenApiError
+from toolreel._secrets.urls import scrubbed_url
+from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
+from toolreel.http._httpx_exchange import chunks_of, headers_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, Tree, either, parse, read
+from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, Tree, either, parse, read
 from toolreel_core._jsontext.trees import json_text
+
+try:
+    from toolreel._yaml import TAG, Rules, Scalar, YamlError, read_tree
+except ImportError:
+    raise MissingExtra.of("openapi", "PyYAML") from None
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("openapi", "httpx") from None
+
+
+_TIMEOUT: Final = 30.0
+_ACCEPT: Final = "application/json, application/yaml, text/*;q=0.9, */*;q=0.5"
+
+
+def fetched_document(url: str, *, transport: httpx.BaseTransport | None = None) -> Document:
+    """Fetch a document; its relative servers are resolved against the URL.
+
+    Redirects are not followed.
+
+    :raises OpenApiError: if it cannot be fetched or read; names the URL and the place
+    """
+    headers = {"accept": _ACCEPT, "accept-encoding": ACCEPT_ENCODING}
+    where = scrubbed_url(url)
+    try:
+        with (
+            httpx.Client(transport=transport, timeout=_TIMEOUT) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            if not response.is_success:
+                raise OpenApiError(f"{where}: cannot be fetched: HTTP {response.status_code}")
+            decoder = BoundedDecoder(headers_of(response).get("content-encoding", ""), MAX_DOCUMENT_BYTES)
+            for chunk in chunks_of(response):
+                decoder.feed(chunk)
+        return parsed_document(decoder.finish(), url=url)
+    except (httpx.HTTPError, httpx.InvalidURL, BodyError) as error:
+        raise OpenApiError(f"{where}: cannot be fetched: {type(error).__name__}: {error}") from None
+    except OpenApiError as error:
+        raise OpenApiError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from None
+
+
+VALUES: Final = 2_000_000
+"""Values that a document may have with its aliases unfolded; the largest public ones have half a million."""
+
+# The core schema of YAML 1.2, section 10.3.2, without octal and hexadecimal numbers, infinity and NaN.
+_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT: Final = re.compile(r"[-+]?[0-9]{1,400}")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
+
+
+def read_yaml(text: str) -> Json:
+    """The value of a YAML text.
+
+    >>> read_yaml("200: {on: no, since: 2024-01-01, most: 1.5}")
+    {'200': {'on': 'no', 'since': '2024-01-01', 'most': 1.5}}
+
+    :raises OpenApiError: if it is not YAML, or has values that JSON lacks; names line and column
+    """
+    try:
+        return cast("Json", read_tree(text, _RULES))
+    except YamlError as error:
+        raise OpenApiError(str(error)) from None
+
+
+def _scalar(text: str) -> Scalar:
+    if text in _NULLS:
+        return None
+    if text in _BOOLS:
+        return _BOOLS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+_RULES: Final = Rules(
+    plain=_scalar,
+    # OpenAPI allows the tags of JSON's values alone.
+    tags={
+        "!": str,
+        f"{TAG}str": str,
+        f"{TAG}null": _scalar,
+        f"{TAG}bool": _BOOLS.__getitem__,
+        f"{TAG}int": int,
+        f"{TAG}float": float,
+    },
+    max_depth=MAX_DEPTH,
+    max_size=VALUES,
+    unit="values",
+    merge=True,
+    keys_as_written=True,
+)
+
 
 _VERSION: Final = re.compile(r"3\.[01](\.\d+)?(-.*)?")
 _MAX_REFERENCES: Final = 32
@@ -86,7 +182,7 @@ class Document:
         """
         for _ in range(_MAX_REFERENCES):
             if not isinstance(value, Mapping):
-                raise OpenApiError(f"{what}: expected an object, got {_shortened(value)}")
+                raise OpenApiError(f"{what}: expected an object, got {value!r:.80}")
             if "$ref" not in value:
                 return value
             value = self.found(str(value["$ref"]))
@@ -134,8 +230,3 @@ def parsed_document(source: str | bytes | Mapping[str, Json], *, url: str = "") 
     if isinstance(tree, OpenApiError):
         raise tree
     return Document.of(tree, url)
-
-
-def _shortened(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -20,7 +20,6 @@ ParameterStyle: TypeAlias = Literal[
     "simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"
 ]
 
-LOCATIONS: Final[tuple[ParameterLocation, ...]] = ("path", "query", "header", "cookie")
 STYLES: Final[Mapping[ParameterLocation, tuple[ParameterStyle, ...]]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -35,8 +34,6 @@ _RESERVED: Final = ":/?@!$'()*,;[]"
 _VARIABLE: Final = re.compile(r"\{([^{}/]+)\}")
 # Some servers treat a backslash as a slash.
 _SEPARATORS: Final = re.compile(r"[/\\]")
-
-_Pairs: TypeAlias = "list[tuple[str, str]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +55,10 @@ class Parameter:
     description: str = ""
 
 
-def location_of(value: Json) -> ParameterLocation | None:
-    """The location in a parameter's ``in``; ``None`` if there is no such location."""
-    known: dict[str, ParameterLocation] = {location: location for location in LOCATIONS}
-    return known.get(str(value))
-
-
 def style_of(location: ParameterLocation, value: Json) -> ParameterStyle | None:
     """The style of a parameter, or the default of its location; ``None`` if it is not allowed there."""
-    known: dict[str, ParameterStyle] = {style: style for style in STYLES[location]}
-    return STYLES[location][0] if value is None else known.get(str(value))
+    styles = STYLES[location]
+    return styles[0] if value is None else next((style for style in styles if style == value), None)
 
 
 def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]]) -> str:
@@ -94,7 +85,7 @@ def expanded_path(template: str, parameters: Mapping[str, tuple[Parameter, Json]
 
 
 def query_pairs(parameter: Parameter, value: Json) -> list[str]:
-    """The query parts of a value, such as ``limit=5``."""
+    """The parts of a query or of a ``Cookie`` header for a value, such as ``limit=5``."""
     name = quote(parameter.name, safe="")
     safe = _RESERVED if parameter.reserved else ""
     if value is None:
@@ -125,17 +116,12 @@ def header_text(parameter: Parameter, value: Json) -> str:
 
     :raises ToolError: if a header cannot hold it
     """
-    text = canonical(value) if parameter.as_json else _simple(value, ",", parameter.explode, encoded=False)
+    text = canonical(value) if parameter.as_json else _simple(value, ",", parameter.explode, safe=None)
     if not (text.isascii() and text.isprintable()):
         raise ToolError(
             f"{parameter.name} is sent as a header, which holds only printable ASCII in one line."
         )
     return text.strip()
-
-
-def cookie_pairs(parameter: Parameter, value: Json) -> list[str]:
-    """The parts of a ``Cookie`` header for a value."""
-    return query_pairs(parameter, value)
 
 
 def _in_path(parameter: Parameter, value: Json) -> str:
@@ -163,21 +149,18 @@ def _matrix(parameter: Parameter, value: Json) -> str:
     return f";{name}={_simple(value, ',', explode=False)}"
 
 
-def _simple(value: Json, delimiter: str, explode: bool, *, encoded: bool = True) -> str:
+def _simple(value: Json, delimiter: str, explode: bool, *, safe: str | None = "") -> str:
     """A value in style ``simple``; in a header it is not percent-encoded."""
     match value:
         case None:
             return ""
         case str() | bool() | int() | float():
-            return quote(_text(value), safe="") if encoded else _text(value)
+            return _quoted(_text(value), safe)
         case Mapping():
-            pairs = _pairs(value, "") if encoded else _plain_pairs(value)
-            parts = (
-                [f"{key}={text}" for key, text in pairs] if explode else [x for pair in pairs for x in pair]
-            )
-            return delimiter.join(parts)
+            pairs = _pairs(value, safe)
+            return delimiter.join("=".join(pair) if explode else delimiter.join(pair) for pair in pairs)
         case Sequence():
-            return delimiter.join(_items(value, "") if encoded else _plain_items(value))
+            return delimiter.join(_items(value, safe))
         case _:
             assert_never(value)
 
@@ -195,20 +178,18 @@ def _deep(name: str, value: Mapping[str, Json]) -> list[str]:
     return parts
 
 
-def _pairs(value: Mapping[str, Json], safe: str) -> _Pairs:
-    return [(quote(key, safe=safe), quote(text, safe=safe)) for key, text in _plain_pairs(value)]
+def _pairs(value: Mapping[str, Json], safe: str | None) -> list[tuple[str, str]]:
+    pairs = [(key, _text(item)) for key, item in value.items() if item is not None]
+    return [(_quoted(key, safe), _quoted(text, safe)) for key, text in pairs]
 
 
-def _items(value: Sequence[Json], safe: str) -> list[str]:
-    return [quote(text, safe=safe) for text in _plain_items(value)]
+def _items(value: Sequence[Json], safe: str | None) -> list[str]:
+    return [_quoted(_text(item), safe) for item in value if item is not None]
 
 
-def _plain_pairs(value: Mapping[str, Json]) -> _Pairs:
-    return [(key, _text(item)) for key, item in value.items() if item is not None]
-
-
-def _plain_items(value: Sequence[Json]) -> list[str]:
-    return [_text(item) for item in value if item is not None]
+def _quoted(text: str, safe: str | None) -> str:
+    """Text with percent-encoding, except for the safe characters; ``None`` encodes nothing, for headers."""
+    return text if safe is None else quote(text, safe=safe)
 
 
 def _text(value: Json) -> str:

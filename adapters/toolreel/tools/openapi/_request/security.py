@@ -41,16 +41,9 @@ class Access:
         """The headers that carry credentials."""
         return {each.name.lower(): each.value for each in self.fields if each.location == "header"}
 
-    @property
-    def query(self) -> list[str]:
-        """The parts of a query that carry credentials."""
-        named = [each for each in self.fields if each.location == "query"]
-        return [f"{quote(each.name, safe='')}={quote(each.value, safe='')}" for each in named]
-
-    @property
-    def cookies(self) -> list[str]:
-        """The parts of a ``Cookie`` header that carry credentials."""
-        named = [each for each in self.fields if each.location == "cookie"]
+    def pairs(self, location: Literal["query", "cookie"]) -> list[str]:
+        """The parts of a query or of a ``Cookie`` header that carry credentials."""
+        named = [each for each in self.fields if each.location == location]
         return [f"{quote(each.name, safe='')}={quote(each.value, safe='')}" for each in named]
 
     def takes(self, location: str, name: str) -> bool:
@@ -98,11 +91,9 @@ class Credentials:
     @property
     def spellings(self) -> tuple[str, ...]:
         """Their encodings to redact in responses, the longest first."""
-        found = [form for value in self.values.values() for form in _encodings(value)]
+        found = {form for value in self.values.values() for form in _encodings(value)}
         return tuple(
-            sorted(
-                {form for form in found if len(form) >= _MIN_REDACTED}, key=lambda form: (-len(form), form)
-            )
+            sorted((each for each in found if len(each) >= _MIN_REDACTED), key=lambda e: (-len(e), e))
         )
 
     def check(self, document: Document) -> None:
@@ -141,21 +132,16 @@ class Credentials:
                 )
             value = self.values.get(name, self.values.get("*"))
             scheme = document.opened(schemes[name], f"securitySchemes.{name}")
-            _check(name, scheme)
-            if value is None:
+            credential = _credential_field(name, scheme, value or "")
+            if value is None:  # reported only for schemes that are supported
                 raise OpenApiError(f"it needs a credential for {name!r}")
-            yield _credential_field(name, scheme, value)
+            yield credential
 
 
 def _schemes(document: Document) -> Mapping[str, Json]:
     components = document.tree.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
     return schemes if isinstance(schemes, Mapping) else {}
-
-
-def _check(name: str, scheme: Tree) -> None:
-    """Reject an unsupported scheme, before its credential is reported as missing."""
-    _credential_field(name, scheme, "?")
 
 
 def _credential_field(name: str, scheme: Tree, value: str) -> CredentialField:

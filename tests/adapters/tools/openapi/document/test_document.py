@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.samples import complaint
 from tests.servers.pet_shop import PETS, Answer, open_shop
 from toolreel._errors import OpenApiError
-from toolreel.tools.openapi._document.document import MAX_DOCUMENT_BYTES, parsed_document, read_document
-from toolreel.tools.openapi._document.fetch import fetched_document
-from toolreel.tools.openapi._document.yaml import read_yaml
+from toolreel.tools.openapi._document.document import (
+    MAX_DOCUMENT_BYTES,
+    fetched_document,
+    parsed_document,
+    read_document,
+    read_yaml,
+)
 from toolreel_core._jsontext.canonical import Json, canonical
 
 
@@ -168,3 +173,8 @@ def test_what_cannot_be_fetched_is_named(answer: Answer, why: str) -> None:
     with open_shop(answer) as shop:
         said = complaint(OpenApiError, lambda: fetched_document(f"{shop.url}/a?token=secret"))
     assert said.startswith(f"{shop.url}/a?token=REDACTED: {why}")
+
+
+def test_a_document_that_a_mock_has_read_before_is_fetched_too() -> None:
+    mock = httpx.MockTransport(lambda _: httpx.Response(200, json={"openapi": "3.1.0"}))
+    assert fetched_document("http://shop.example/api.json", transport=mock).tree == {"openapi": "3.1.0"}

@@ -13,7 +13,7 @@ from tests.servers.pet_shop import document
 from toolreel._errors import OpenApiError
 from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import parsed_document
-from toolreel.tools.openapi._request.bodies import body_of
+from toolreel.tools.openapi._document.operations import body_of
 from toolreel.tools.openapi._request.parameters import (
     STYLES,
     Parameter,

@@ -49,13 +49,13 @@ def test_each_scheme_has_its_place(
     scheme: str, headers: dict[str, str], query: list[str], cookies: list[str]
 ) -> None:
     for found in (access([{scheme: []}], **{scheme: "me:pw&x"}), access([{scheme: []}], **{"*": "me:pw&x"})):
-        assert (found.headers, found.query, found.cookies) == (headers, query, cookies)
+        assert (found.headers, found.pairs("query"), found.pairs("cookie")) == (headers, query, cookies)
         assert "pw" not in repr(found)
 
 
 def test_the_first_alternative_for_which_all_is_there_is_taken() -> None:
     security: Json = [{"header": [], "query": []}, {"bearer": ["read"]}, {}]
-    assert access(security, header="h", query="q").query == ["appid=q"]
+    assert access(security, header="h", query="q").pairs("query") == ["appid=q"]
     assert access(security, header="h", bearer="b").headers == {"authorization": "Bearer b"}
     assert access(security, header="h") == access([]) == access(None) == Access()
 

@@ -1,5 +1,3 @@
-"""Streamable HTTP against a real server of the SDK, and against servers that are none."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -13,10 +11,29 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, serving
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good_over_http, message, soon
 from toolreel._errors import McpServerError
-from toolreel.tools.mcp._async_host import AsyncMcpTools
 from toolreel.tools.mcp._config_file import HttpServer, ServerSettings
 from toolreel.tools.mcp._events import ServerEnded
-from toolreel.tools.mcp._host import McpTools
+from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
+from toolreel.tools.mcp._transports import answered_request
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "request_id"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":{', b"}}", 7),
+        (b'{"jsonrpc": "2.0", "id": "7", "result":{', b"}}", 7),
+        (b'{"id":7,"result":{', b"}}", 7),
+        (b'{"result":{', b'},"jsonrpc":"2.0","id":7}', 7),
+        (b'{"result":{', b'},"id":7,"jsonrpc":"2.0"}\r', 7),
+        (b'{"result":{"id":7,', b"}}", None),
+        (b'{"result":{', b'"id":7}}', None),
+        (b"xxxx", b"xxxx", None),
+    ],
+)
+def test_an_oversized_answer_may_say_which_call_it_answers(
+    head: bytes, tail: bytes, request_id: int | None
+) -> None:
+    assert answered_request(head, tail) == request_id
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel._driver.observers import tell
+from toolreel._driver.ports import tell
 from toolreel_core._protocol.notes import LateAnswer, Note, RunSettled
 
 NOTES: tuple[Note, ...] = (LateAnswer(3), RunSettled("completed"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,10 +18,8 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
 from tests.servers.http2_server import serving_http2
 from toolreel._errors import EndpointConfigError, MissingExtra
-from toolreel.http import _pool as connections
-from toolreel.http import _transports as httpx_transports
-from toolreel.http._async_endpoint import AsyncHttpEndpoint
-from toolreel.http._endpoint import HttpEndpoint
+from toolreel.http import _transports as transports
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._scripted import saying
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
@@ -93,11 +92,42 @@ def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None
 
 
 def test_not_more_connections_are_kept_than_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "KEPT", 0)
+    monkeypatch.setattr(transports, "KEPT", 0)
     with serving(HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
         for ref in (1, 2):
             endpoint.send(asking(ref=ref))
     assert server.connections == 2
+
+
+def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "EXPIRY", 0.4)
+    with serving(*[SLOW] * 3, HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
+        with ThreadPoolExecutor(3) as pool:
+            deque(pool.map(endpoint.send, [asking(ref=ref) for ref in (1, 2, 3)]))
+        for ref in (4, 5):
+            time.sleep(0.3)
+            endpoint.send(asking(ref=ref))
+        began = time.monotonic()
+        while server.closed < 2 and time.monotonic() < began + 5:
+            time.sleep(0.01)
+        assert (server.connections, server.closed) == (3, 2)
+
+
+@pytest.mark.anyio
+async def test_idle_connections_of_async_endpoints_expire_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "EXPIRY", 0.4)
+    with serving(*[SLOW] * 3, HELLO, HELLO) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
+            async with anyio.create_task_group() as tasks:
+                for ref in (1, 2, 3):
+                    tasks.start_soon(endpoint.send, asking(ref=ref))
+            for ref in (4, 5):
+                await anyio.sleep(0.3)
+                await endpoint.send(asking(ref=ref))
+            with anyio.move_on_after(5):
+                while server.closed < 2:
+                    await anyio.sleep(0.01)
+            assert (server.connections, server.closed) == (3, 2)
 
 
 def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +250,7 @@ def test_http_2_is_spoken_with_a_server_that_is_trusted_by_the_environment(
 
 
 def test_without_h2_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(httpx_transports, "find_spec", lambda _: None)
+    monkeypatch.setattr(transports, "find_spec", lambda _: None)
     assert complaint(MissingExtra, lambda: HttpEndpoint("http://127.0.0.1", http2=True)) == (
         "h2 is not installed: it comes with the extra 'http2', pip install 'toolreel[http2]'"
     )
