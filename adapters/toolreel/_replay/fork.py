@@ -1,21 +1,13 @@
-"""``fork``: continue a recorded run from one of its events, with something changed.
+"""Answers another run from recorded events, as far as they fit.
 
-A fork keeps the first events of a record and continues from there. Since a run is a fold of its plan and its
-events, you can change two things, alone or together:
-
-- **the plan** (model, prompt, preset, limit, option, tools). The kept events stay as they were recorded,
-  although the requests that they answer are different now; the state is computed under the changed plan.
-- **one tool result**: that of the last kept event.
-
-The events after the kept ones are new: performed live or by a script, taken from another record, or answered
-by the record itself as far as it fits (:mod:`toolreel._replay.carry_over`). The journal of a fork has its own
-plan and all events, with the fingerprints of the effects that they answer now, so it can be replayed and
-forked again.
+The next recorded reply answers a request, whatever its content. A recorded tool result or approval answers
+only a call with the same name and arguments; a wait answers a wait. The recorded order is kept, since each
+event depends on those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -25,17 +17,106 @@ from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
 from toolreel._errors import ForkError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.carry_over import Stop, carry, ending
 from toolreel._replay.changes import NOTHING_CHANGED, Changes
-from toolreel._replay.run_in_progress import Answered, Underway
-from toolreel._replay.trace import Source, Trace, Traced, opened, retrace
+from toolreel._replay.replayer import shown
+from toolreel._replay.trace import Answered, Source, Trace, Traced, Underway, opened, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import Event, ToolReturned
+from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel_core._protocol.events import (
+    ApprovalGiven,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    RunStarted,
+    ToolReturned,
+    WaitElapsed,
+)
 from toolreel_core._protocol.outcome import Outcome
-from toolreel_core._protocol.state import State
+from toolreel_core._protocol.state import Settled, State
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The place where a record no longer answers a run."""
+
+    n: int
+    """Number of the recorded event that answers no pending effect; one more than the number of events if the
+    record has ended."""
+    why: str
+
+
+def carry(run: Underway, events: Iterable[Traced]) -> Stop | None:
+    """Answer a run from recorded events, until one answers no pending effect, or the run has ended.
+
+    The events stay the same except for ``ref``, which names the effect that they answer now.
+    """
+    for traced in events:
+        if _has_ended_early(run, traced):
+            return None
+        over, event = isinstance(run.state.phase, Settled), traced.record.event
+        if traced.effect is None and (over or isinstance(event, CancelRequested)):
+            run.take(None, event)
+            continue
+        effect = _same(traced.effect, run.wanted.values())
+        if effect is None:
+            return None if over else Stop(traced.record.n, f"the record {_answers(traced)}; {_now(run)}")
+        run.take(effect, _answering(event, effect.ref))
+    return None
+
+
+def ending(run: Underway, events: int) -> Stop | None:
+    """The stop after the last event of a record; ``None`` if the run has ended."""
+    if isinstance(run.state.phase, Settled):
+        return None
+    return Stop(events + 1, f"the record has no event {events + 1}; {_now(run)}")
+
+
+def _has_ended_early(run: Underway, traced: Traced) -> bool:
+    """Whether this run has ended earlier than the recorded one; late answers come after both ends."""
+    return isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled)
+
+
+def _answers(traced: Traced) -> str:
+    return f"answers {shown(traced.effect)}" if traced.effect else "has an answer that came after its end"
+
+
+def _now(run: Underway) -> str:
+    wants = " and ".join(shown(effect) for effect in run.wanted.values())
+    return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
+
+
+def _same(then: Wanted | None, wanted: Iterable[Wanted]) -> Wanted | None:
+    """The pending effect that is equivalent to the recorded one, preferably the one with its ``ref``."""
+    fitting = [effect for effect in wanted if _asks_for_the_same(effect, then)]
+    same_ref = (effect for effect in fitting if then and effect.ref == then.ref)
+    return next(same_ref, fitting[0] if fitting else None)
+
+
+def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
+    match now:
+        case SendRequest():
+            return isinstance(then, SendRequest)
+        case RunTool():
+            return isinstance(then, RunTool) and (now.name, now.arguments) == (then.name, then.arguments)
+        case AskApproval():
+            return isinstance(then, AskApproval) and (now.name, now.arguments) == (then.name, then.arguments)
+        case Wait():
+            return isinstance(then, Wait)
+        case _:
+            assert_never(now)
+
+
+def _answering(event: Event, ref: int) -> Event:
+    match event:
+        case ReplyReceived() | RequestFailed() | ToolReturned() | ApprovalGiven() | WaitElapsed():
+            return replace(event, ref=ref)
+        case RunStarted() | CancelRequested():
+            return event
+        case _:
+            assert_never(event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +298,43 @@ def _not_carried(trace: Trace, run: Underway, stop: Stop | None) -> str:
         f"{trace.recorded.source}, event {n}: it does not fit the changed run: {stop.why if stop else why}. "
         f"Fork at {n - 1} or before. The event: {trace.events[n - 1].told}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """The result of a counterfactual replay."""
+
+    forked: Forked
+    was: Outcome | None
+    """The outcome of the recorded run; ``None`` if it has not ended."""
+
+    @property
+    def now(self) -> Outcome | None:
+        """The outcome under the other configuration; ``None`` if the record does not fit to the end."""
+        return self.forked.outcome
+
+    @property
+    def carried(self) -> int:
+        """The number of recorded events that were used."""
+        return len(self.forked.answered)
+
+    @property
+    def stop(self) -> Stop | None:
+        """Where the record no longer fitted, and why; ``None`` if the run ended."""
+        return self.forked.stop
+
+
+def counterfactual(source: Source, changes: Changes) -> Counterfactual:
+    """Run the recorded answers under another configuration, as far as they fit; nothing is performed.
+
+    The recorded replies answer the requests in order, and the recorded results answer equal calls. The run
+    stops where it needs an answer that the record does not have, and may end before the record does.
+
+    >>> from toolreel.demo._session import demo_cassette
+    >>> told = counterfactual(demo_cassette(), Changes(config={"max_turns": 1}))
+    >>> told.was.name, told.now.name, told.carried
+    ('completed', 'max_turns', 2)
+    """
+    forked = fork(source, 0, changes)
+    recorded = forked.begun.source
+    return Counterfactual(forked, outcome_of(retold(recorded.plan, recorded.events)))

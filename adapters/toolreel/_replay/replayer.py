@@ -15,7 +15,15 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
 
-from toolreel._driver.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost, Wanted
+from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncPerformer,
+    AsyncToolHost,
+    Endpoint,
+    Performer,
+    ToolHost,
+    Wanted,
+)
 from toolreel._journal.record import Record, Recorded
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.codec import tag
@@ -39,7 +47,7 @@ def breaks_in(tape: Recording | None) -> Breaks:
 
 
 CHAT: Final = "/chat/completions"
-_NEVER: Final = breaks_in(None)
+NO_BREAKS: Final = breaks_in(None)
 
 
 class Rehearsal:
@@ -49,6 +57,7 @@ class Rehearsal:
     :param breaks: whether the endpoint has a failed exchange for a request; older cassettes do not store
         failures, so the journal answers for them
     :param tools: runs tools instead of the journal
+    :param live: performs the effects after the last line of the journal
     """
 
     def __init__(
@@ -56,19 +65,23 @@ class Rehearsal:
         recorded: Recorded,
         *,
         endpoint: Endpoint | None = None,
-        breaks: Breaks = _NEVER,
+        breaks: Breaks = NO_BREAKS,
         tools: ToolHost | None = None,
+        live: Performer | None = None,
     ) -> None:
         self._script = _Script(recorded)
         self._endpoint = endpoint
         self._breaks = breaks
         self._tools = tools
+        self._live = live
 
     def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
+        if self._live and self._script.over:
+            return self._live.perform(effect)
         reached = self._script.next(effect)
         if reached is None:
             return None
@@ -88,11 +101,6 @@ class Rehearsal:
             case _:
                 assert_never(effect)
 
-    @property
-    def over(self) -> bool:
-        """Whether every line of the journal has been used."""
-        return self._script.over
-
     def finish(self) -> None:
         """Check that every line of the journal was used.
 
@@ -109,19 +117,23 @@ class AsyncRehearsal:
         recorded: Recorded,
         *,
         endpoint: AsyncEndpoint | None = None,
-        breaks: Breaks = _NEVER,
+        breaks: Breaks = NO_BREAKS,
         tools: AsyncToolHost | None = None,
+        live: AsyncPerformer | None = None,
     ) -> None:
         self._script = _Script(recorded)
         self._endpoint = endpoint
         self._breaks = breaks
         self._tools = tools
+        self._live = live
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
+        if self._live and self._script.over:
+            return await self._live.perform(effect)
         reached = self._script.next(effect)
         if reached is None:
             return None
@@ -140,11 +152,6 @@ class AsyncRehearsal:
                 return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
-
-    @property
-    def over(self) -> bool:
-        """Whether every line of the journal has been used."""
-        return self._script.over
 
     def finish(self) -> None:
         """Check that every line of the journal was used.
@@ -186,6 +193,7 @@ class _Script:
 
     @property
     def over(self) -> bool:
+        """Whether every line has been used."""
         with self._lock:
             return not self._left
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolreel._errors import SecretFound
 from toolreel._secrets.body_prefixes import SharedBeginnings
-from toolreel._secrets.heuristics import names_a_secret
+from toolreel._secrets.patterns import names_a_secret
 from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scan import Leak, leaks, spoken
 from toolreel.http._bounded_body import BodyError, BoundedDecoder

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from toolreel.cassette._lookup import canonical_body, endpoint
 from toolreel.cassette._request_diff import difference, drift
-from toolreel.cassette._request_key import canonical_body, endpoint
 
 if TYPE_CHECKING:
     from vcr.request import Request
@@ -27,7 +27,7 @@ class Asked:
     method: str
     url: str
     body: bytes
-    """Canonical, as from :func:`~toolreel.cassette._request_key.canonical_body`."""
+    """Canonical, as from :func:`~toolreel.cassette._lookup.canonical_body`."""
 
     @property
     def name(self) -> str:

@@ -26,11 +26,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel._errors import MissingExtra
-from toolreel.cassette._extend import AsyncExtendTransport, ExtendTransport
 from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
+    AsyncExtendTransport,
     AsyncRecordTransport,
     AsyncReplayTransport,
+    ExtendTransport,
     RecordTransport,
     ReplayTransport,
 )

@@ -9,8 +9,8 @@
 
 A recording client gets exactly the response that a replaying client will get: the decoded body, and only the
 headers that a cassette stores. Bodies are read completely before the client sees them, except for event
-streams, which are passed on as they arrive (:mod:`toolreel.cassette._stream`). An exchange that fails with an
-``httpx.TransportError`` is recorded too, and fails the same way in a replay; other exceptions are not.
+streams, which are passed on as they arrive (:mod:`toolreel.cassette._responses`). An exchange that fails with
+an ``httpx.TransportError`` is recorded too, and fails the same way in a replay; other exceptions are not.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import Final, cast
 
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel.cassette._failures import Break
-from toolreel.cassette._responses import replayed, response_of
-from toolreel.cassette._stream import AsyncTapedStream, TapedStream, Taping
+from toolreel.cassette._responses import AsyncTapedStream, TapedStream, Taping, replayed, response_of
 from toolreel.cassette._tape import Recording, StoredResponse, scrubbed
 from toolreel.http._bounded_body import BoundedDecoder, TooLarge, UndecodableBody
 
@@ -252,3 +251,52 @@ def _recorded(
 def _save(tape: Recording, known_secrets: Mapping[str, str] | None) -> None:
     if tape.total:
         tape.save(known_secrets)
+
+
+class ExtendTransport(httpx.BaseTransport):
+    """An httpx transport that replays a recording to its end, then sends requests and records the responses.
+
+    :param recording: the cassette in use, such as ``Session.of(path, "extend").recording``
+    :param inner: sends the requests that follow, for example ``httpx.HTTPTransport()``
+    :param limit: maximum size of a response body, in bytes, decoded
+    """
+
+    def __init__(self, recording: Recording, inner: httpx.BaseTransport, *, limit: int = BODY_LIMIT) -> None:
+        self._recording = recording
+        self._live = RecordTransport(recording, inner, limit=limit)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The stored response, or a new one if all interactions have been played.
+
+        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
+        """
+        stored = self._recording.play_on(request.method, str(request.url), request.read())
+        return replayed(stored, self._recording.path) if stored else self._live.handle_request(request)
+
+    def close(self) -> None:
+        """Close the inner transport."""
+        self._live.close()
+
+
+class AsyncExtendTransport(httpx.AsyncBaseTransport):
+    """The async version of :class:`ExtendTransport`."""
+
+    def __init__(
+        self, recording: Recording, inner: httpx.AsyncBaseTransport, *, limit: int = BODY_LIMIT
+    ) -> None:
+        self._recording = recording
+        self._live = AsyncRecordTransport(recording, inner, limit=limit)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The stored response, or a new one if all interactions have been played.
+
+        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
+        """
+        stored = self._recording.play_on(request.method, str(request.url), await request.aread())
+        if stored:
+            return replayed(stored, self._recording.path)
+        return await self._live.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the inner transport."""
+        await self._live.aclose()

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings
-from toolreel._cli.options.presets import (
-    catalogue_option,
-    composed_preset,
-    preset_option,
-    provider_option,
-    sampling_option,
-)
+from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
@@ -28,7 +22,6 @@ from toolreel._journal.record import read_journal
 from toolreel._replay.from_cassette.messages import COMPARISONS, Comparison
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
-from toolreel.presets._catalogues import with_files
 from toolreel.testing._files import ReelFiles
 from toolreel.tools._python.loading import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
@@ -63,10 +56,7 @@ if TYPE_CHECKING:
     help="How far a recorded request must be what toolreel asks for: to the byte (the default where there is "
     "a plan), by what is said in it, or not at all.",
 )
-@provider_option
-@preset_option
-@sampling_option
-@catalogue_option
+@preset_options
 @click.option(
     "--set",
     "settings",
@@ -83,10 +73,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     plan_file: Path | None,
     tool_names: tuple[str, ...],
     compare: Comparison | None,
-    provider: str | None,
-    presets: tuple[str, ...],
-    sampling: str | None,
-    catalogues: tuple[Path, ...],
+    presets: PresetChoice,
     settings: tuple[str, ...],
     name: str | None,
     overwrite: bool,
@@ -117,9 +104,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
             plans=plans,
             tools=PythonTools(tools) if tools else None,
             compare=compare,
-            preset=composed_preset(
-                with_files(catalogues), provider=provider, names=presets, sampling=sampling
-            ),
+            preset=presets.preset(),
             settings={**chosen.config, **chosen.provider},
         )
     for was, now in zip(beside, told, strict=False):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -10,7 +12,6 @@ from toolreel._driver.ports import Wanted
 from toolreel._errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import Recorded, read_journal
-from toolreel._replay.extend import uncancelled
 from toolreel._replay.replay import companion, recording_files
 from toolreel._replay.replayer import CHAT, breaks_in, came_whole
 from toolreel._replay.trace import Trace, retrace
@@ -18,7 +19,7 @@ from toolreel.cassette._session import Session
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import CancelRequested, Event
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 """When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
@@ -135,7 +136,9 @@ def _extended(path: Path) -> Recorded | None:
     :raises AdapterError: if the cassette or the journal is missing, or cannot be read
     """
     if path.exists():
-        return uncancelled(read_journal(recording_files(path)[1]))
+        recorded = read_journal(recording_files(path)[1])
+        kept = takewhile(lambda record: not isinstance(record.event, CancelRequested), recorded.records)
+        return replace(recorded, records=tuple(kept))
     if companion(path).exists():
         raise CassetteError(f"{path}: there is only a journal, which cannot be extended: use toolreel fork")
     return None

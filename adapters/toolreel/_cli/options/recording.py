@@ -1,4 +1,4 @@
-"""``--record``, ``--mode`` and ``--durable``, and saving a fork of a recording."""
+"""``--secrets FILE``: a project's own rules for detecting secrets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,28 @@ from toolreel._replay.fork import Forked
 from toolreel._replay.replay import companion
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.locations import refuse_secrets_in_line
+from toolreel._secrets.rules import SecretRules, read_rules, rules_in
 
 if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
+
+secrets_option = click.option(
+    "--secrets",
+    "secret_rules",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="TOML file with rules for detecting secrets (allow, variables, patterns, emails); by default the "
+    "file in TOOLREEL_SECRETS.",
+)
+
+
+def rules_of(path: Path | None) -> SecretRules:
+    """The rules for a command: those in the file, else those of the environment.
+
+    :raises SecretRulesError: if the file cannot be used
+    """
+    return rules_in() if path is None else read_rules(path)
+
 
 RecordMode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 

@@ -19,10 +19,9 @@ from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._errors import JournalError, MissingExtra
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.from_cassette.messages import Comparison, output_in, said_in
-from toolreel._replay.from_cassette.plan import chat_tree, plan_in
+from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plan_in, said_in
+from toolreel.cassette._lookup import canonical_body, endpoint
 from toolreel.cassette._request_diff import drift
-from toolreel.cassette._request_key import canonical_body, endpoint
 from toolreel.cassette._responses import replayed
 from toolreel.cassette._tape import Exchange, Recording
 from toolreel.http._endpoint import HttpEndpoint

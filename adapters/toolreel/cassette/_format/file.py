@@ -21,7 +21,7 @@ from toolreel._secrets.locations import interaction_texts, leaks_at
 from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._format.bodies import Body
 from toolreel.cassette._format.yaml import TEXT_LIMIT
-from toolreel.cassette._request_key import RequestKey, canonical_body, request_key
+from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
 from toolreel_core._jsontext.canonical import JsonText
 
 try:

@@ -6,7 +6,7 @@ reads these files too::
     my_vcr.register_serializer("toolreel", toolreel.cassette._format.serializer)
 
 On disk, bodies are trees (:mod:`~toolreel.cassette._format.bodies`), every message of a
-conversation stands once (:mod:`~toolreel.cassette._format.message_tree`), and repeated values such as
+conversation stands once (:mod:`~toolreel.cassette._format.bodies`), and repeated values such as
 ``tools`` are aliases under an anchor made of their name and content. ``toolreel: 1`` is the
 version of this format, ``version: 1`` that of vcrpy's, ``...`` in the last line says that the
 file is whole. An exchange that broke off has an ``error`` (:mod:`~toolreel.cassette._failures`).

@@ -32,10 +32,10 @@ from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break, is_unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
-from toolreel.cassette._request_key import canonical_body, request_key
+from toolreel.cassette._lookup import canonical_body, request_key
 from toolreel.cassette._tape import Recording
+from toolreel.cassette.vcr._convert import decoded
 from toolreel.cassette.vcr._format import stock_interaction
-from toolreel.cassette.vcr._import import decoded
 
 try:
     from vcr import VCR, matchers

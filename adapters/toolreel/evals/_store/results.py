@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from toolreel._errors import ResultsError
-from toolreel._journal.file_lock import taken
+from toolreel._journal.file import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.locations import leaks_at, line_texts
 from toolreel.evals._store.files import Header, read_header, write_header

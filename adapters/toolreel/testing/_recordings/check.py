@@ -22,8 +22,7 @@ from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._tape import Recording
 from toolreel.testing._journal import ReelJournal
-from toolreel.testing._recordings.folder import Group, found_in
-from toolreel.testing._recordings.test_names import names_in, reel_tests
+from toolreel.testing._recordings.folder import Group, found_in, names_in, reel_tests
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
 
@@ -99,6 +98,8 @@ def check(
             days = (now - one.recorded).days
             text = f"recorded on {one.recorded:%Y-%m-%d}, {days} days ago: record it again"
             findings.append(Finding(group.files[0], "old", text))
+    for path in found.evaluations:
+        findings += [Finding(path, "leak", text) for text in look.leaks_in(path)]
     for path in found.remains:
         findings += [Finding(path, "leak", text) for text in look.leaks_in(path)]
         findings.append(Finding(path, "remains", "left by a run that was killed: remove it"))

@@ -16,7 +16,7 @@ from tests.replay.sessions import CASSETTES as SESSIONS
 from tests.replay.sessions import REMOTE
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel._cli.live.session import LiveTarget, run_live
+from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._errors import JournalError
 from toolreel._journal.record import Recorded, read_journal
 from toolreel._replay.from_cassette.journals import Retold, retell
@@ -87,9 +87,9 @@ def test_what_tools_of_every_kind_have_said_is_found_in_the_requests(path: Path)
         model="m", messages="How many?", tools=PythonTools([Tool.of(stock, needs_approval=True)]).surface
     )
     with serving(*script, Answer(raw=b""), *script[-1:]) as server:
-        run_live(plan, LiveTarget(server.url), [stock], record=path)
+        LiveSession(LiveTarget(server.url), [stock]).run(plan, path)
         again = path.with_name("again.yaml")
-        run_live(Plan.of(model="m", messages="hi"), LiveTarget(server.url), record=again)
+        LiveSession(LiveTarget(server.url)).run(Plan.of(model="m", messages="hi"), again)
     assert told(path, plans=[plan])[0].recorded.text == companion(path).read_text()
     assert [type(event).__name__ for event in told(path, plans=[approved])[0].recorded.events][1:3] == [
         "ApprovalGiven",

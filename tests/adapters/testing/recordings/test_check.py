@@ -55,6 +55,10 @@ def test_this_projects_recordings_are_clean() -> None:
     assert all(looked.recorded for looked in checked.looked)
 
 
+def test_the_whole_repository_has_no_problems() -> None:
+    assert check(ROOT, now=datetime.now(UTC)).problems == ()
+
+
 # Each kind of finding.
 
 
@@ -180,6 +184,16 @@ def test_half_of_a_recording_and_what_a_killed_run_left_are_notes(tree: Path) ->
         (f"workspace/{NAME}.yaml", "alone"),
     ]
     assert [finding.kind for finding in checked.problems] == ["leak"]
+
+
+def test_the_journal_of_an_evaluation_is_no_recording_but_may_hold_no_secret(tree: Path) -> None:
+    trials = (ROOT / "tests" / "versions" / "evaluation-1.journal.jsonl").read_text("utf-8")
+    path = tree / "trials.journal.jsonl"
+    path.write_text(trials, "utf-8")
+    checked = check(tree, now=NOW)
+    assert (checked.findings, len(checked.looked)) == ((), 2)
+    path.write_text(trials + f"{KEY}\n", "utf-8")
+    assert told(check(path, now=NOW), tree) == [("trials.journal.jsonl", "leak")]
 
 
 def test_exchanges_that_no_journal_asks_for_are_a_note(tree: Path) -> None:

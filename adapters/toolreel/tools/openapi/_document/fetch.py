@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel._errors import MissingExtra, OpenApiError
-from toolreel._secrets.urls import scrubbed_url
+from toolreel._secrets.known_values import scrubbed_url
 from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
 from toolreel.tools.openapi._document.document import MAX_DOCUMENT_BYTES, Document, parsed_document
 
