@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ from typing import Final
 
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel.cassette._failures import Break
-from toolreel.cassette._tape import StoredResponse
+from toolreel.cassette._tape import Recording, StoredResponse, scrubbed
 from toolreel.http._bounded_body import BodyError, BoundedDecoder, UndecodableBody
 from toolreel.http._decompression import PACKAGES
 from toolreel_core._replies.streaming.stream import Stream
@@ -109,74 +109,84 @@ def refuse_unreadable(stored: StoredResponse, cassette: Path) -> None:
 
 
 class Taping:
-    """Collects a streamed response; made by :meth:`of`."""
+    """Collects one response and records it when it is complete.
+
+    :param limit: maximum size of the body, in bytes, decoded
+    """
 
     def __init__(
-        self, response: StoredResponse, decoder: BoundedDecoder, keep: Callable[[StoredResponse], object]
+        self, recording: Recording, request: httpx.Request, response: httpx.Response, limit: int
     ) -> None:
-        self._response = response
-        self._decoder = decoder
-        self._keep = keep
+        self._recording = recording
+        self._request = request
+        self._limit = limit
+        self._encoding = response.headers.get("content-encoding", "")
+        headers = tuple(response.headers.multi_items())
+        self.response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
+        """What a replaying client will get; without the body until it is complete."""
+        self.streamed = is_stream(self.response)
+        """Whether the body is an event stream that can be decoded chunk by chunk."""
+        try:
+            self._decoder = BoundedDecoder(self._encoding if self.streamed else "identity", limit)
+        except UndecodableBody:
+            self.streamed, self._decoder = False, BoundedDecoder("identity", limit)
+        if self.streamed:
+            self.response = scrubbed(_without_encoding(self.response))
         self._text = codecs.getincrementaldecoder("utf-8")("replace")
         self._stream = Stream()
         self._open = True
 
-    @classmethod
-    def of(
-        cls, response: httpx.Response, limit: int, keep: Callable[[StoredResponse], object]
-    ) -> Taping | None:
-        """The taping of a response; ``None`` if it is not an event stream or its encoding is not supported.
-
-        :param limit: maximum size of the body, in bytes, decoded
-        :param keep: called with the complete response, decoded
-        """
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            return None
-        try:
-            decoder = BoundedDecoder(response.headers.get("content-encoding", ""), limit)
-        except UndecodableBody:
-            return None
-        headers = [pair for pair in response.headers.multi_items() if pair[0].lower() != "content-encoding"]
-        stored = StoredResponse(response.status_code, response.reason_phrase, tuple(headers), b"")
-        return cls(stored, decoder, keep)
-
-    @property
-    def response(self) -> StoredResponse:
-        """The response without its body."""
-        return self._response
-
     def take(self, raw: bytes) -> bytes:
-        """Decode the next chunk of the body.
+        """Take the next chunk of the body; returns it decoded if the body is an event stream.
 
         :raises TooLarge: if the body exceeds the limit
         :raises UndecodableBody: if the bytes do not fit the encoding
         """
         piece = self._decoder.feed(raw)
-        self._stream, _ = self._stream.feed(self._text.decode(piece))
-        if self._stream.done:
-            self._record(self._decoder.body)
+        if self.streamed:
+            self._stream, _ = self._stream.feed(self._text.decode(piece))
+            if self._stream.done:
+                self._record(replace(self.response, body=self._decoder.body))
         return piece
 
     def finish(self) -> None:
         """Record the response; call it at the end of the body.
 
-        :raises UndecodableBody: if a compressed body is truncated
+        :raises TooLarge: if the decoded body exceeds the limit
+        :raises UndecodableBody: if a compressed event stream is truncated
         """
-        if self._open:
-            self._record(self._decoder.finish())
+        if not self._open:
+            return
+        response = replace(self.response, body=self._decoder.finish())
+        if not self.streamed:
+            # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
+            with suppress(UndecodableBody):
+                decoder = BoundedDecoder(self._encoding, self._limit)
+                decoder.feed(response.body)
+                response = _without_encoding(replace(response, body=decoder.finish()))
+        self._record(response)
 
     def break_off(self, error: httpx.TransportError) -> None:
-        """Record the part that arrived, with the exception that ended it."""
-        self._record(self._decoder.body, Break.of(error))
+        """Record the part of an event stream that arrived, with the exception that ended it."""
+        if self.streamed:
+            self._record(replace(self.response, body=self._decoder.body, broke=Break.of(error)))
 
     def give_up(self) -> None:
         """The client stopped reading; nothing is recorded unless the stream was complete."""
         self._open = False
 
-    def _record(self, body: bytes, broke: Break | None = None) -> None:
+    def _record(self, response: StoredResponse) -> None:
         if self._open:
             self._open = False
-            self._keep(replace(self._response, body=body, broke=broke))
+            request = self._request
+            self.response = self._recording.append(
+                request.method, str(request.url), request.headers, request.content, response
+            )
+
+
+def _without_encoding(response: StoredResponse) -> StoredResponse:
+    headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
+    return replace(response, headers=tuple(headers))
 
 
 class TapedStream(httpx.SyncByteStream):

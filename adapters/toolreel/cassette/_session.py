@@ -98,27 +98,17 @@ class Session:
 
         :param inner: the transport to the network, unused in a replay; ``httpx.HTTPTransport()`` by default
         """
-        match self.way:
-            case "replay":
-                return ReplayTransport(self.recording)
-            case "record":
-                return RecordTransport(self.recording, inner or httpx.HTTPTransport())
-            case "extend":
-                return ExtendTransport(self.recording, inner or httpx.HTTPTransport())
-            case _:
-                assert_never(self.way)
+        if self.way == "replay":
+            return ReplayTransport(self.recording)
+        kind = RecordTransport if self.way == "record" else ExtendTransport
+        return kind(self.recording, inner or httpx.HTTPTransport())
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        match self.way:
-            case "replay":
-                return AsyncReplayTransport(self.recording)
-            case "record":
-                return AsyncRecordTransport(self.recording, inner or httpx.AsyncHTTPTransport())
-            case "extend":
-                return AsyncExtendTransport(self.recording, inner or httpx.AsyncHTTPTransport())
-            case _:
-                assert_never(self.way)
+        if self.way == "replay":
+            return AsyncReplayTransport(self.recording)
+        kind = AsyncRecordTransport if self.way == "record" else AsyncExtendTransport
+        return kind(self.recording, inner or httpx.AsyncHTTPTransport())
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""

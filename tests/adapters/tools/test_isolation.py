@@ -198,7 +198,8 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
 HANGING = """
 from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.python.test_host import call
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)
 print(tools.run(call("hang", marker="m")).output)
 """

@@ -12,8 +12,8 @@ from rich.console import Console
 from toolreel._cli.output.console import complain, counted, labelled, out
 from toolreel._cli.output.errors import FAILED, say
 from toolreel._driver.run import Run, outcome_of
-from toolreel._replay.explain.advice import told
-from toolreel._replay.explain.turns import CallTold, TurnTold, story
+from toolreel._replay.explain.advice import describe_outcome
+from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -61,7 +61,7 @@ def show_outcome(console: Console, run: Run) -> None:
     outcome, tally = run.outcome, run.state.tally
     if isinstance(outcome, Completed):
         labelled(console, "answer", outcome.content, "bold")
-    words, _ = told(outcome)
+    words, _ = describe_outcome(outcome)
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     labelled(
         console,
@@ -83,7 +83,7 @@ def exit_code(outcome: Outcome, base_url: str, api_key_env: str | None) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
     if isinstance(outcome, Completed):
         return 0
-    words, hint = told(outcome, base_url=base_url, api_key_env=api_key_env)
+    words, hint = describe_outcome(outcome, base_url=base_url, api_key_env=api_key_env)
     complain(words, hint=hint)
     return FAILED
 
@@ -116,7 +116,7 @@ def _message(console: Console, message: Message) -> None:
             labelled(console, "tool", message.content)
 
 
-def _turn(console: Console, turn: TurnTold) -> None:
+def _turn(console: Console, turn: TurnSummary) -> None:
     labelled(
         console,
         f"turn {turn.number}",
@@ -135,7 +135,7 @@ def _turn(console: Console, turn: TurnTold) -> None:
         labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
 
 
-def _call(console: Console, call: CallTold) -> None:
+def _call(console: Console, call: CallSummary) -> None:
     origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
     labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
     labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")

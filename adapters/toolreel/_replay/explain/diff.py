@@ -12,9 +12,9 @@ from itertools import chain, zip_longest
 from typing import Literal, TypeAlias, cast
 
 from toolreel._driver.run import Run, outcome_of
-from toolreel._replay.explain.advice import told
+from toolreel._replay.explain.advice import describe_outcome
 from toolreel._replay.explain.comparison import effect_changes, event_changes, plan_changes
-from toolreel._replay.explain.turns import TurnTold, story
+from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel._replay.trace import Source, Trace, Traced, opened, retrace
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
@@ -167,7 +167,7 @@ def _deeds(run: Run) -> list[tuple[str, ...]]:
     return turns
 
 
-def _deeds_of(turn: TurnTold) -> tuple[str, ...]:
+def _deeds_of(turn: TurnSummary) -> tuple[str, ...]:
     calls = (
         (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
         for call in turn.calls
@@ -179,5 +179,5 @@ def _last_words(run: Run) -> str:
     outcome = outcome_of(run)
     if outcome is None:
         return "rests"
-    words, _ = told(outcome)
+    words, _ = describe_outcome(outcome)
     return outcome.content if isinstance(outcome, Completed) else f"{outcome.name}: {words}"

@@ -14,7 +14,7 @@ from toolreel.tools._python.toolbox import Toolbox
 
 SHED = '''
 from toolreel_core._tools.surface import ToolDefinition
-from toolreel.tools._python.host import Tool
+from toolreel.tools._python.tool import Tool
 
 def saw(wood: str) -> str:
     """Saw."""
