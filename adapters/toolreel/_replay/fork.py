@@ -23,17 +23,8 @@ from toolreel._replay.trace import Answered, Source, Trace, Traced, Underway, op
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    WaitElapsed,
-)
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._protocol.state import Settled, State
 
@@ -48,16 +39,16 @@ class Stop:
     why: str
 
 
-def carry(run: Underway, events: Iterable[Traced]) -> Stop | None:
+def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
     """Answer a run from recorded events, until one answers no pending effect, or the run has ended.
 
     The events stay the same except for ``ref``, which names the effect that they answer now.
     """
-    for traced in events:
+    for traced in record:
         if _has_ended_early(run, traced):
             return None
         over, event = isinstance(run.state.phase, Settled), traced.record.event
-        if traced.effect is None and (over or isinstance(event, CancelRequested)):
+        if traced.effect is None and (over or isinstance(event, events.CancelRequested)):
             run.take(None, event)
             continue
         effect = _same(traced.effect, run.wanted.values())
@@ -67,11 +58,11 @@ def carry(run: Underway, events: Iterable[Traced]) -> Stop | None:
     return None
 
 
-def ending(run: Underway, events: int) -> Stop | None:
+def ending(run: Underway, count: int) -> Stop | None:
     """The stop after the last event of a record; ``None`` if the run has ended."""
     if isinstance(run.state.phase, Settled):
         return None
-    return Stop(events + 1, f"the record has no event {events + 1}; {_now(run)}")
+    return Stop(count + 1, f"the record has no event {count + 1}; {_now(run)}")
 
 
 def _has_ended_early(run: Underway, traced: Traced) -> bool:
@@ -109,11 +100,17 @@ def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
             assert_never(now)
 
 
-def _answering(event: Event, ref: int) -> Event:
+def _answering(event: events.Event, ref: int) -> events.Event:
     match event:
-        case ReplyReceived() | RequestFailed() | ToolReturned() | ApprovalGiven() | WaitElapsed():
+        case (
+            events.ReplyReceived()
+            | events.RequestFailed()
+            | events.ToolReturned()
+            | events.ApprovalGiven()
+            | events.WaitElapsed()
+        ):
             return replace(event, ref=ref)
-        case RunStarted() | CancelRequested():
+        case events.RunStarted() | events.CancelRequested():
             return event
         case _:
             assert_never(event)
@@ -219,7 +216,7 @@ def fork(
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
     begun = beginning(source, at, changes)
-    collected = _Collector(journal(begun.plan) if journal else None)
+    collected = EventLog(journal(begun.plan) if journal else None)
     for effect, event in begun.answered:
         collected.record(effect, event)
     if performer is not None:
@@ -236,19 +233,21 @@ def fork(
     return Forked(begun, tuple(run.answered), run.run, stop)
 
 
-class _Collector:
-    """A journal that keeps the events, and passes them to another one."""
+class EventLog:
+    """A journal that keeps the events in memory, and passes them on to another one.
 
-    def __init__(self, inner: Journal | None) -> None:
+    :param before: events that the other one has already
+    """
+
+    def __init__(self, inner: Journal | None, before: Iterable[events.Event] = ()) -> None:
         self.answered: list[Answered] = []
+        self.events = [*before]
         self._inner = inner
 
-    @property
-    def events(self) -> list[Event]:
-        return [event for _, event in self.answered]
-
-    def record(self, effect: Wanted | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: events.Event) -> None:
+        """Record an event and the effect that it answers."""
         self.answered.append(Answered(effect, event))
+        self.events.append(event)
         if self._inner is not None:
             self._inner.record(effect, event)
 
@@ -277,7 +276,7 @@ def _is_result(traced: Traced, call_id: str) -> bool:
 
 def _with_result(trace: Trace, kept: list[Traced], output: str) -> Traced:
     last = kept[-1] if kept else None
-    if last is None or not isinstance(last.record.event, ToolReturned):
+    if last is None or not isinstance(last.record.event, events.ToolReturned):
         raise _error(trace, f"event {len(kept)} is no result of a tool, so there is none to change")
     event = replace(last.record.event, output=output)
     return replace(last, record=replace(last.record, event=event))

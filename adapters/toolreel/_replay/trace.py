@@ -1,4 +1,4 @@
-"""``Underway``: a run in progress that the caller feeds with events."""
+"""A run that the caller feeds with events, and ``retrace``: a recorded run, fed event by event."""
 
 from __future__ import annotations
 
@@ -16,17 +16,8 @@ from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.read_reply import received
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    WaitElapsed,
-)
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
@@ -38,7 +29,7 @@ class Answered(NamedTuple):
 
     effect: Wanted | None
     """``None`` for an event that answers none, such as a cancellation."""
-    event: Event
+    event: events.Event
 
 
 class Underway:
@@ -53,7 +44,7 @@ class Underway:
         self._notes = [*at.notes]
         self._want(at)
 
-    def take(self, effect: Wanted | None, event: Event) -> None:
+    def take(self, effect: Wanted | None, event: events.Event) -> None:
         """Feed an event that answers one of the pending effects, or none.
 
         :raises toolreel.ProtocolError: if the event does not fit the state
@@ -131,15 +122,15 @@ def retrace(recorded: Recorded) -> Trace:
 
     :raises toolreel.ReplayMismatch: if one does not; names its line
     """
-    run, events = Underway(recorded.plan), list[Traced]()
+    run, traced = Underway(recorded.plan), list[Traced]()
     for record in recorded.records:
         effect = _answered(recorded, record, run.wanted.values())
-        events.append(Traced(record, effect, run.state))
+        traced.append(Traced(record, effect, run.state))
         try:
             run.take(effect, record.event)
         except ProtocolError as error:
             raise ReplayMismatch(f"{recorded.source}, line {record.n + 1}: {error}") from None
-    return Trace(recorded, tuple(events), run.run)
+    return Trace(recorded, tuple(traced), run.run)
 
 
 def cut(text: str, length: int = _LINE) -> str:
@@ -164,21 +155,21 @@ def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> W
     )
 
 
-def _told(event: Event, effect: Wanted | None, before: State) -> str:
+def _told(event: events.Event, effect: Wanted | None, before: State) -> str:
     match event:
-        case ReplyReceived():
+        case events.ReplyReceived():
             return f"reply: {_reply(received(event.body, before).reply)}"
-        case RequestFailed():
+        case events.RequestFailed():
             return f"no reply: {event.message}"
-        case ToolReturned():
+        case events.ToolReturned():
             return f"{_wanted(effect)} returned {event.output}"
-        case ApprovalGiven():
+        case events.ApprovalGiven():
             return f"{_wanted(effect)} {'approved' if event.approved else 'denied'}"
-        case WaitElapsed():
+        case events.WaitElapsed():
             return f"{_wanted(effect)} elapsed"
-        case CancelRequested():
+        case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
-        case RunStarted():
+        case events.RunStarted():
             return "started"
         case _:
             assert_never(event)

@@ -1,4 +1,9 @@
-"""The cassette of one test, replayed or recorded through HTTP clients of any kind."""
+"""A reel: the recording of one test, which is replayed or recorded.
+
+The pytest plugin gives one to every test that asks for it (:mod:`toolreel.testing._pytest_plugin`).
+All requests to models go through the reel: with :meth:`Reel.run`, an endpoint, or a transport for another
+HTTP client.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +25,11 @@ from toolreel._driver.sync_as_async import ImmediateClock, ImmediateEndpoint
 from toolreel._errors import CassetteError, EndpointConfigError, MissingExtra
 from toolreel._journal.record import read_journal
 from toolreel._replay.replay import Driver, run_on
-from toolreel._replay.replayer import AsyncRehearsal, Breaks, Rehearsal, breaks_in
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import known_secrets
+from toolreel.cassette._session import Session
 from toolreel.cassette._tape import Recording
-from toolreel.cassette._transports import (
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    RecordTransport,
-    ReplayTransport,
-)
 from toolreel.http._async_endpoint import AsyncHttpEndpoint
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.testing._files import ReelFiles
@@ -79,17 +79,18 @@ class LiveSide:
         return known_secrets(os.environ) | own
 
 
-class ReelTape:
-    """Endpoints and transports for a test, which record or replay its cassette.
+class Reel:
+    """The recording of one test: a cassette, and a journal per run.
 
-    :param recording: whether to record; otherwise the cassette is replayed
+    :param recording: whether to record; otherwise the recording is replayed
     """
 
     def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
         self.files: Final = files
         self.recording: Final = recording
         self.live: Final = live or LiveSide()
-        self._tape: Recording | None = None
+        self._session: Session | None = None
+        self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
 
     @property
@@ -114,30 +115,22 @@ class ReelTape:
     @property
     def transport(self) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``; any number of them share the recording."""
-        if self.recording:
-            return RecordTransport(self._loaded(), httpx.HTTPTransport())
-        return ReplayTransport(self._loaded())
+        return self._opened().transport()
 
     @property
     def async_transport(self) -> httpx.AsyncBaseTransport:
         """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
-        if self.recording:
-            return AsyncRecordTransport(self._loaded(), httpx.AsyncHTTPTransport())
-        return AsyncReplayTransport(self._loaded())
+        return self._opened().async_transport()
 
     @property
     def httpx2_transport(self) -> Httpx2Transport:
         """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
-        from toolreel.cassette._httpx2 import Httpx2Transport
-
-        return Httpx2Transport(self.transport)
+        return self._opened().httpx2_transport()
 
     @property
     def async_httpx2_transport(self) -> AsyncHttpx2Transport:
         """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
-        from toolreel.cassette._httpx2 import AsyncHttpx2Transport
-
-        return AsyncHttpx2Transport(self.async_transport)
+        return self._opened().async_httpx2_transport()
 
     @property
     def endpoint(self) -> HttpEndpoint:
@@ -147,72 +140,15 @@ class ReelTape:
             self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
         return self._endpoint
 
-    @property
-    def taped(self) -> TapedEndpoint | None:
-        """An endpoint that replays the cassette without HTTP; ``None`` if there is no cassette."""
-        return TapedEndpoint(self._loaded()) if self.files.cassette.exists() else None
-
-    @property
-    def breaks(self) -> Breaks:
-        """The requests whose recorded exchange failed."""
-        return breaks_in(self._loaded() if self.files.cassette.exists() else None)
-
     def async_endpoint(self) -> AsyncHttpEndpoint:
         """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
         key = self.live.api_key_env if self.recording else None
         return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
 
-    def finish(self) -> None:
-        """End the test: fail if the cassette was not used completely.
-
-        :raises toolreel.ReplayMismatch: while replaying; names the unused or unrecorded requests
-        """
-        if not self.recording and (self._tape or self.files.cassette.exists()):
-            self._loaded().finish()
-
-    def save(self) -> tuple[Path, ...]:
-        """Write the cassette if there were requests; return its path.
-
-        :raises SecretFound: if it would contain a secret; nothing is written
-        """
-        if self._tape is None or not self._tape.total:
-            self.files.cassette.unlink(missing_ok=True)
-            return ()
-        self._tape.save(self.live.secrets)
-        return (self.files.cassette,)
-
-    def close(self) -> None:
-        """Close the connections of the endpoint."""
-        if self._endpoint is not None:
-            self._endpoint.close()
-
-    def check_there(self) -> None:
-        """Fail if there is nothing to replay.
-
-        :raises CassetteError: if the recording is missing; names the file
-        """
-        if not self.recording and not self.files.exist:
-            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
-
-    def _loaded(self) -> Recording:
-        if self._tape is None:
-            self.check_there()
-            make = Recording.blank if self.recording else Recording.load
-            self._tape = make(self.files.cassette)
-        return self._tape
-
-
-class Reel(ReelTape):
-    """The recording of one test: a cassette, and a journal per run."""
-
-    def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
-        super().__init__(files, live, recording=recording)
-        self._journals: list[ReelJournal] = []
-
     def journal(self, plan: Plan) -> ReelJournal:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
-        self.check_there()
+        self._check_exists()
         recorded = read_journal(path) if not self.recording and path.exists() else None
         self._journals.append(ReelJournal(plan, path, recorded))
         return self._journals[-1]
@@ -240,10 +176,11 @@ class Reel(ReelTape):
             clock = SystemClock() if self.recording else InstantClock()
             ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
             return run(plan, ports, journal=journal, observe=observe)
+        tape = self._replayed_tape()
         rehearsal = Rehearsal(
             journal.recorded,
-            endpoint=self.taped,
-            breaks=self.breaks,
+            endpoint=TapedEndpoint(tape) if tape else None,
+            breaks=breaks_in(tape),
             tools=host if tools_in_replay else None,
         )
         done = run(plan, rehearsal, journal=journal, observe=observe)
@@ -269,11 +206,11 @@ class Reel(ReelTape):
             async with self.async_endpoint() as live:
                 ports = AsyncPorts(live, host or AsyncPythonTools(), approver or AsyncLater(), clock)
                 return await arun(plan, ports, journal=journal, observe=observe)
-        taped = self.taped
+        tape = self._replayed_tape()
         rehearsal = AsyncRehearsal(
             journal.recorded,
-            endpoint=ImmediateEndpoint(taped) if taped else None,
-            breaks=self.breaks,
+            endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
+            breaks=breaks_in(tape),
             tools=host if tools_in_replay else None,
         )
         done = await arun(plan, rehearsal, journal=journal, observe=observe)
@@ -288,7 +225,8 @@ class Reel(ReelTape):
         """
         for journal in self._journals:
             journal.check()
-        super().finish()
+        if not self.recording and (self._session or self.files.cassette.exists()):
+            self._opened().finish()
         over = self.files.journals[len(self._journals) :]
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
@@ -300,12 +238,38 @@ class Reel(ReelTape):
         """
         for journal in self._journals:
             journal.refuse_secrets(self.live.secrets)
-        tape = super().save()
+        written = self._save_cassette()
         for stale in self.files.journals[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
             journal.save(self.live.secrets)
-        return (*tape, *(journal.path for journal in self._journals))
+        return (*written, *(journal.path for journal in self._journals))
+
+    def close(self) -> None:
+        """Close the connections of the endpoint."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    def _save_cassette(self) -> tuple[Path, ...]:
+        if self._session is None or not self._session.recording.total:
+            self.files.cassette.unlink(missing_ok=True)
+            return ()
+        self._session.save(self.live.secrets)
+        return (self.files.cassette,)
+
+    def _check_exists(self) -> None:
+        if not self.recording and not self.files.exist:
+            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            self._check_exists()
+            self._session = Session.of(self.files.cassette, "record" if self.recording else "replay")
+        return self._session
+
+    def _replayed_tape(self) -> Recording | None:
+        """The cassette of a replay; ``None`` if there is none, since no request was answered."""
+        return self._opened().recording if self.files.cassette.exists() else None
 
 
 def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:

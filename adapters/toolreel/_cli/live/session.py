@@ -13,12 +13,13 @@ from toolreel._driver.aio import ago_on, arun
 from toolreel._driver.approvers import Later
 from toolreel._driver.observers import tell
 from toolreel._driver.performer import AsyncPorts, Ports
-from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, Wanted
+from toolreel._driver.ports import Approver, Listener, Observer, ToolHost
 from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run
 from toolreel._driver.sync_as_async import ImmediateApprover
 from toolreel._errors import AdapterError, MissingExtra
 from toolreel._journal.record import Recorded
+from toolreel._replay.fork import EventLog
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.trace import Answered
@@ -34,7 +35,7 @@ from toolreel.tools._router import AsyncRouter, Router
 from toolreel.tools._threads_async import ThreadedTools
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested, Event
+from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
@@ -96,25 +97,12 @@ class Resumed:
     """Where an incomplete last line of the journal was moved, if there was one."""
 
 
-class _EventLog:
-    """A journal that keeps the events in memory, and passes them on to the files."""
-
-    def __init__(self, files: RecordedFiles | ResumedFiles | None, before: Sequence[Event] = ()) -> None:
-        self.events = [*before]
-        self._files = files
-
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        self.events.append(event)
-        if self._files:
-            self._files.record(effect, event)
-
-
 @dataclass(frozen=True, slots=True)
 class _Beginning:
     """Where a live run begins, and its recording."""
 
     plan: Plan
-    log: _EventLog
+    log: EventLog
     tape: Session | None
     state: State | None = None
     """The state from which the run continues; ``None`` for a new run."""
@@ -157,7 +145,7 @@ class LiveSession:
         """
         secrets = self.target.secrets
         files = RecordedFiles(record, plan, secrets, keeping, durable=self.durable) if record else None
-        log = _EventLog(files)
+        log = EventLog(files)
         worth = keeping in {"new", "overwrite"}
         try:
             for effect, event in earlier:
@@ -186,7 +174,7 @@ class LiveSession:
         """
         files = ResumedFiles(cassette, self.target.secrets, durable=self.durable)
         recorded, state = files.journal.recorded, files.trace.run.state
-        log = _EventLog(files, recorded.events)
+        log = EventLog(files, recorded.events)
         try:
             if not isinstance(state.phase, Settled):
                 if recorded.plan.sends_tools:

@@ -18,16 +18,8 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop.read_reply import received
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    WaitElapsed,
-)
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 
@@ -166,26 +158,26 @@ def _effect(traced: Traced) -> Json:
 def _event(traced: Traced) -> Json:
     event = traced.record.event
     match event:
-        case ReplyReceived():
+        case events.ReplyReceived():
             return {"event": "reply", **_reply(traced, event)}
-        case RequestFailed():
+        case events.RequestFailed():
             told: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
             return {"event": "no reply", **told, "retry_after_ms": event.retry_after_ms}
-        case ToolReturned():
+        case events.ToolReturned():
             return {"event": "result", "output": read(event.output).value_or(event.output)}
-        case ApprovalGiven():
+        case events.ApprovalGiven():
             return {"event": "approval", "approved": event.approved, "reason": event.reason}
-        case WaitElapsed():
+        case events.WaitElapsed():
             return {"event": "wait elapsed"}
-        case CancelRequested():
+        case events.CancelRequested():
             return {"event": "cancelled", "reason": event.reason}
-        case RunStarted():
+        case events.RunStarted():
             return {"event": "started"}
         case _:
             assert_never(event)
 
 
-def _reply(traced: Traced, event: ReplyReceived) -> Tree:
+def _reply(traced: Traced, event: events.ReplyReceived) -> Tree:
     reply = received(event.body, traced.before).reply
     return {
         "text": reply.content,

@@ -29,16 +29,8 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    ToolReturned,
-    WaitElapsed,
-)
 
 try:
     import httpx
@@ -133,7 +125,7 @@ class _Tape:
         """A run begins with what comes next."""
         self._began = self.at
 
-    def perform(self, effect: Wanted) -> Event:
+    def perform(self, effect: Wanted) -> events.Event:
         """The recorded answer; or the end of the run, where there is none."""
         match effect:
             case SendRequest():
@@ -141,9 +133,9 @@ class _Tape:
             case RunTool():
                 return self._tools.run(effect) if self._tools else self._result(effect)
             case AskApproval():
-                return ApprovalGiven(effect.ref, approved=True)
+                return events.ApprovalGiven(effect.ref, approved=True)
             case Wait():
-                return WaitElapsed(effect.ref)
+                return events.WaitElapsed(effect.ref)
             case _:
                 assert_never(effect)
 
@@ -158,9 +150,11 @@ class _Tape:
                 "it; if the calls were written as text, name the preset or the text_dialects that read them"
             )
 
-    def _reply(self, effect: SendRequest) -> ReplyReceived | RequestFailed | CancelRequested:
+    def _reply(
+        self, effect: SendRequest
+    ) -> events.ReplyReceived | events.RequestFailed | events.CancelRequested:
         if not self._goes_on():
-            return CancelRequested(_ENDED)
+            return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         self._check(exchange, effect.request.body.encode())
         self._dealt.next = exchange
@@ -195,10 +189,10 @@ class _Tape:
                 f"{self._path}: {exchange.name} is not what the reducer asks for:\n{drift(was, now)}"
             )
 
-    def _result(self, effect: RunTool) -> ToolReturned | CancelRequested:
+    def _result(self, effect: RunTool) -> events.Event:
         """What the tool said, by the next request."""
         if not self._goes_on():
-            return CancelRequested(_ENDED)
+            return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         results = [entry for entry in self._new(exchange) if _is_result(entry)]
         own = [entry for entry in results if entry.get("tool_call_id") == effect.call_id]
@@ -206,7 +200,7 @@ class _Tape:
         self._results += 1
         for entry in own or in_order:
             content = said_in({**entry, "role": "user"}, exchange.name)["content"]
-            return ToolReturned(effect.ref, output_in(str(content)))
+            return events.ToolReturned(effect.ref, output_in(str(content)))
         raise JournalError(
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
