@@ -165,9 +165,6 @@ class Forked:
 def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED) -> Beginning:
     """Keep the first events of a recorded run under a changed plan.
 
-    :param source: a record, or the path of its journal or cassette
-    :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
-    :param changes: what to change
     :raises ForkError: if there is no such event, or no tool result to change; lists the events
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
         event and the phase
@@ -202,7 +199,6 @@ def fork(
 
     :param source: a record, or the path of its journal or cassette
     :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
-    :param changes: what to change; the rest stays as recorded
     :param performer: performs the effects after the kept events, such as
         :class:`~toolreel._driver.performer.Ports`
     :param answers: another record, whose events after the kept ones answer as far as they fit; by default and

@@ -66,7 +66,6 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
 
     :param path: a cassette, ``<name>.yaml`` or ``<name>``, with its journal ``<name>.journal.jsonl`` in the
         same folder; or a journal alone
-    :param driver: ``sync``, ``asyncio`` or ``trio``
     :param tools: a function that returns the tools, which then run; by default, the journal has their results
     :raises toolreel.ReplayMismatch: if anything differs from the record; names the line and the difference
     :raises AdapterError: if a file is missing or unreadable, or an extra is not installed

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from toolreel._driver.ports import (
     AsyncEndpoint,
@@ -50,7 +50,38 @@ CHAT: Final = "/chat/completions"
 NO_BREAKS: Final = breaks_in(None)
 
 
-class Rehearsal:
+_Endpoint = TypeVar("_Endpoint")
+_ToolHost = TypeVar("_ToolHost")
+_Performer = TypeVar("_Performer")
+
+
+class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
+    """The parts of a rehearsal that are the same on every driver."""
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        *,
+        endpoint: _Endpoint | None = None,
+        breaks: Breaks = NO_BREAKS,
+        tools: _ToolHost | None = None,
+        live: _Performer | None = None,
+    ) -> None:
+        self._script = _Script(recorded)
+        self._endpoint = endpoint
+        self._breaks = breaks
+        self._tools = tools
+        self._live = live
+
+    def finish(self) -> None:
+        """Check that every line of the journal was used.
+
+        :raises toolreel.ReplayMismatch: if one was not
+        """
+        self._script.finish()
+
+
+class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     """A performer that replays a journal; approvals are not asked for again, and waits take no time.
 
     :param endpoint: answers requests instead of the journal
@@ -59,21 +90,6 @@ class Rehearsal:
     :param tools: runs tools instead of the journal
     :param live: performs the effects after the last line of the journal
     """
-
-    def __init__(
-        self,
-        recorded: Recorded,
-        *,
-        endpoint: Endpoint | None = None,
-        breaks: Breaks = NO_BREAKS,
-        tools: ToolHost | None = None,
-        live: Performer | None = None,
-    ) -> None:
-        self._script = _Script(recorded)
-        self._endpoint = endpoint
-        self._breaks = breaks
-        self._tools = tools
-        self._live = live
 
     def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
@@ -101,31 +117,9 @@ class Rehearsal:
             case _:
                 assert_never(effect)
 
-    def finish(self) -> None:
-        """Check that every line of the journal was used.
 
-        :raises toolreel.ReplayMismatch: if one was not
-        """
-        self._script.finish()
-
-
-class AsyncRehearsal:
+class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     """The async version of :class:`Rehearsal`."""
-
-    def __init__(
-        self,
-        recorded: Recorded,
-        *,
-        endpoint: AsyncEndpoint | None = None,
-        breaks: Breaks = NO_BREAKS,
-        tools: AsyncToolHost | None = None,
-        live: AsyncPerformer | None = None,
-    ) -> None:
-        self._script = _Script(recorded)
-        self._endpoint = endpoint
-        self._breaks = breaks
-        self._tools = tools
-        self._live = live
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
@@ -152,13 +146,6 @@ class AsyncRehearsal:
                 return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
-
-    def finish(self) -> None:
-        """Check that every line of the journal was used.
-
-        :raises toolreel.ReplayMismatch: if one was not
-        """
-        self._script.finish()
 
 
 def came_whole(event: Event) -> bool:

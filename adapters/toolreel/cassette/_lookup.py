@@ -73,10 +73,7 @@ _SHORT: Final = 3
 
 
 class Unplayed:
-    """The interactions of a recording, each of which is played once.
-
-    :param keys: of the interactions, in their order
-    """
+    """The interactions of a recording, each of which is played once."""
 
     def __init__(self, keys: Sequence[RequestKey]) -> None:
         self._keys = keys

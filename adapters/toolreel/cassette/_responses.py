@@ -34,7 +34,6 @@ _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 def replayed(stored: StoredResponse | Break, cassette: Path) -> httpx.Response:
     """The httpx response for a stored one; a stored failure is raised.
 
-    :param cassette: the path of the cassette, for messages
     :raises httpx.TransportError: the recorded exception, if there was no response
     :raises CassetteError: if httpx cannot decode the body, since a package is missing
     """
@@ -109,10 +108,7 @@ def refuse_unreadable(stored: StoredResponse, cassette: Path) -> None:
 
 
 class Taping:
-    """Collects one response and records it when it is complete.
-
-    :param limit: maximum size of the body, in bytes, decoded
-    """
+    """Collects one response and records it when it is complete."""
 
     def __init__(
         self, recording: Recording, request: httpx.Request, response: httpx.Response, limit: int

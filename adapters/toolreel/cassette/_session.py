@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._errors import MissingExtra
 from toolreel.cassette._tape import Recording
@@ -58,8 +58,6 @@ def way_of(mode: Mode, *, there: bool) -> Way:
 
     >>> way_of("auto", there=True), way_of("auto", there=False)
     ('replay', 'record')
-
-    :param there: whether the cassette exists
     """
     if mode == "auto":
         return "replay" if there else "record"
@@ -83,15 +81,8 @@ class Session:
         :raises CassetteError: if the file is to be replayed, and is missing, unreadable or invalid
         """
         way = way_of(mode, there=os.path.lexists(path))
-        match way:
-            case "replay":
-                return cls(Recording.load(path), way)
-            case "record":
-                return cls(Recording.blank(path), way)
-            case "extend":
-                return cls(Recording.extended(path), way)
-            case _:
-                assert_never(way)
+        opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
+        return cls(opened[way](path), way)
 
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
@@ -132,7 +123,6 @@ class Session:
     def save(self, known_secrets: Mapping[str, str] | None = None) -> bool:
         """Write the file if anything was recorded; returns whether it was written.
 
-        :param known_secrets: as for :func:`use_cassette`
         :raises SecretFound: if the recording contains a secret; the old file stays
         :raises CassetteError: if the file cannot be written
         """

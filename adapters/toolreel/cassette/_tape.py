@@ -156,22 +156,20 @@ class Recording:
         """
         if not (self._recorded or self.replays):
             raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
-        index = self._found(method, url, *body, take=True)
-        if index is None:
-            raise self._miss(Asked(method, url, canonical_body(b"".join(body))))
-        return _stored(self._cassette.data[index][1])
+        stored = self._next(method, url, *body)
+        if stored is None:
+            raise self._miss(method, url, *body)
+        return stored
 
     def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
         """The same as :meth:`play`; ``None`` if all interactions have been played.
 
         :raises ReplayMismatch: if interactions are left, and none of them is for this request
         """
-        index = self._found(method, url, body, take=True)
-        if index is not None:
-            return _stored(self._cassette.data[index][1])
-        if self.unplayed:
-            raise self._miss(Asked(method, url, canonical_body(body)))
-        return None
+        stored = self._next(method, url, body)
+        if stored is None and self.unplayed:
+            raise self._miss(method, url, body)
+        return stored
 
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
         """Whether the answer to a request would be a failed exchange; it does not count as played."""
@@ -267,7 +265,13 @@ class Recording:
                 self._unplayed.play(index)
             return index
 
-    def _miss(self, asked: Asked) -> ReplayMismatch:
+    def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
+        """The answer to a request, which counts as played."""
+        index = self._found(method, url, *body, take=True)
+        return None if index is None else _stored(self._cassette.data[index][1])
+
+    def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
+        asked = Asked(method, url, canonical_body(b"".join(body)))
         repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
         why = told(asked, self._cassette.data, self.unplayed, repeated=repeated)
         mismatch = ReplayMismatch(f"{self.path}: {why}")

@@ -155,12 +155,7 @@ class RecordTransport(httpx.BaseTransport):
 
 
 class AsyncRecordTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`RecordTransport`.
-
-    :param recording: from :func:`recording`
-    :param inner: sends the requests, for example ``httpx.AsyncHTTPTransport()``
-    :param limit: maximum size of a response body, in bytes, decoded
-    """
+    """The async version of :class:`RecordTransport`."""
 
     def __init__(
         self, recording: Recording, inner: httpx.AsyncBaseTransport, *, limit: int = BODY_LIMIT
@@ -216,8 +211,6 @@ class ExtendTransport(RecordTransport):
     """An httpx transport that replays a recording to its end, then sends requests and records the responses.
 
     :param recording: the cassette in use, such as ``Session.of(path, "extend").recording``
-    :param inner: sends the requests that follow, for example ``httpx.HTTPTransport()``
-    :param limit: maximum size of a response body, in bytes, decoded
     """
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

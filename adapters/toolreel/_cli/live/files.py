@@ -46,11 +46,8 @@ class RecordedFiles:
     ) -> None:
         self._path = path
         self._journal_path = companion(path)
-        for existing in (path, self._journal_path):
-            if existing.exists() and keeping == "new":
-                raise CassetteError(
-                    f"{existing} exists already: record under another name, or replace it with --overwrite"
-                )
+        if keeping == "new":
+            check_free(path)
         self._secrets = secrets
         self.before = _extended(path) if keeping == "extend" else None
         """The recorded run that is extended."""
@@ -96,7 +93,6 @@ class ResumedFiles:
     A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
     the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
 
-    :param cassette: the path of the cassette, which need not exist
     :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
     :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
     """
@@ -128,6 +124,18 @@ class ResumedFiles:
         if self._path.exists():
             self._path.replace(self._path.with_name(f"{self._path.name}.old"))
         return (self.journal.path,)
+
+
+def check_free(cassette: Path) -> None:
+    """Check that there is no recording yet.
+
+    :raises CassetteError: if there is one
+    """
+    for existing in (cassette, companion(cassette)):
+        if existing.exists():
+            raise CassetteError(
+                f"{existing} exists already: record under another name, or replace it with --overwrite"
+            )
 
 
 def _extended(path: Path) -> Recorded | None:

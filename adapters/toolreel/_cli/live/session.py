@@ -168,7 +168,6 @@ class LiveSession:
         The tools must equal those of the recorded run.
 
         :param cassette: the path of its cassette, which need not exist; the journal is next to it
-        :param others: tools that ``hosts`` run
         :raises AdapterError: if the journal cannot be continued or written
         :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
         """

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import click
 
-from toolreel._errors import CassetteError
 from toolreel._journal.file import FileJournal
 from toolreel._replay.fork import Forked
 from toolreel._replay.replay import companion
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.locations import refuse_secrets_in_line
 from toolreel._secrets.rules import SecretRules, read_rules, rules_in
+from toolreel.cassette._session import MODES, Mode
 
 if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
@@ -37,10 +37,6 @@ def rules_of(path: Path | None) -> SecretRules:
     return rules_in() if path is None else read_rules(path)
 
 
-RecordMode: TypeAlias = Literal["replay", "record", "auto", "extend"]
-
-_MODES: Final[tuple[RecordMode, ...]] = ("replay", "record", "auto", "extend")
-
 durable_option = click.option(
     "--durable",
     is_flag=True,
@@ -49,14 +45,14 @@ durable_option = click.option(
 
 mode_option = click.option(
     "--mode",
-    type=click.Choice(_MODES),
+    type=click.Choice(MODES),
     help="What to do if the recording exists. replay: use it, never the server. record: run live, and "
     "replace it if the run completes. auto: replay it, or record it if it is missing. extend: replay it, "
     "continue live after its end, and save it if the run completes. Without --mode it is an error.",
 )
 
 
-def keeping_of(mode: RecordMode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
+def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
     """How a run treats an existing recording; a path means that it is replayed.
 
     :raises click.UsageError: if the options contradict each other
@@ -101,18 +97,6 @@ def resumed_path(file: Path) -> Path:
     """
     name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
     return file.with_name(f"{name}.yaml")
-
-
-def check_free(cassette: Path, *, overwrite: bool) -> None:
-    """Fail if a recording exists and must not be replaced.
-
-    :raises CassetteError: if one exists and ``overwrite`` is false
-    """
-    for existing in (cassette, companion(cassette)):
-        if existing.exists() and not overwrite:
-            raise CassetteError(
-                f"{existing} exists already: record under another name, or replace it with --overwrite"
-            )
 
 
 def save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path, ...]:

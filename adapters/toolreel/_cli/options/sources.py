@@ -85,7 +85,6 @@ class SourceChoice:
     def recorded(self, definitions: Iterable[ToolDefinition]) -> Sources:
         """The sources for a replay: tools of servers come from the recording, so no server is started.
 
-        :param definitions: the tools of the recorded run
         :raises AdapterError: if a source cannot be read
         """
         python = self._python()

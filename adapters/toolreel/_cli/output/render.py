@@ -27,10 +27,7 @@ from toolreel_core._protocol.outcome import Completed, Outcome
 
 
 def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
-    """Print a whole run to stdout.
-
-    :param extra: additional keys of the JSON object
-    """
+    """Print a whole run to stdout."""
     if as_machine:
         say(as_json(run, extra or {}))
         return

@@ -14,8 +14,8 @@ import click
 
 from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.presets import PresetChoice, preset_options
-from toolreel._cli.options.recording import cassette_path, check_free, save_fork
-from toolreel._cli.options.run import Approval, api_key_option, approve_option, approver, timeout_option
+from toolreel._cli.options.recording import cassette_path, save_fork
+from toolreel._cli.options.run import Approval, api_key_option, approve_option, live_session, timeout_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
@@ -185,6 +185,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._cli.live.files import check_free
     from toolreel._cli.live.session import LiveTarget
 
     if sum((recorded, other is not None, base_url is not None)) != 1:
@@ -195,8 +196,8 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     source, path = opened(file), cassette_path(record)
     chosen = parse_settings(settings)
     preset = presets.preset(model or source.plan.model)
-    if path:
-        check_free(path, overwrite=overwrite)
+    if path and not overwrite:
+        check_free(path)
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         recorded_tools = source.plan.tools.definitions
@@ -232,7 +233,6 @@ def _fork_live(
     keeping: Keeping,
 ) -> ForkResult:
     """Run the fork against a live server."""
-    from toolreel._cli.live.session import LiveSession
     from toolreel._cli.output.progress import RunProgress
 
     plan = begun.plan
@@ -242,14 +242,7 @@ def _fork_live(
             f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
         )
     with RunProgress() as progress:
-        session = LiveSession(
-            target,
-            sources.tools,
-            sources.hosts,
-            approver=approver(approve, progress),
-            observe=progress,
-            on_delta=progress.show_delta,
-        )
+        session = live_session(target, sources, approve, progress)
         live = session.run(plan, path, keeping, begun.answered)
     return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
 

@@ -13,8 +13,8 @@ from toolreel._cli.options.run import (
     Approval,
     api_key_option,
     approve_option,
-    approver,
     driver_option,
+    live_session,
     timeout_option,
 )
 from toolreel._cli.options.sources import SourceChoice, source_options
@@ -57,7 +57,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import LiveSession, LiveTarget
+    from toolreel._cli.live.session import LiveTarget
     from toolreel._cli.output.progress import RunProgress
 
     with (
@@ -65,16 +65,8 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
-        session = LiveSession(
-            LiveTarget(base_url, api_key_env, timeout, available.secrets),
-            available.tools,
-            available.hosts,
-            driver,
-            approver(approve, progress),
-            progress,
-            progress.show_delta,
-            durable,
-        )
+        target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+        session = live_session(target, available, approve, progress, driver, durable=durable)
         resumed = session.resume(resumed_path(file), available.others)
     run, new = resumed.run, resumed.after - resumed.before
     cut = str(resumed.cut) if resumed.cut else None

@@ -10,13 +10,13 @@ import click
 
 from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.presets import PresetChoice, preset_options
-from toolreel._cli.options.recording import RecordMode, cassette_path, durable_option, keeping_of, mode_option
+from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.run import (
     Approval,
     api_key_option,
     approve_option,
-    approver,
     driver_option,
+    live_session,
     timeout_option,
 )
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
@@ -26,6 +26,7 @@ from toolreel._cli.output.render import exit_code, show_run, show_saved
 from toolreel._driver.run import outcome_of
 from toolreel._journal.record import read_journal
 from toolreel._replay.replay import Driver, companion
+from toolreel.cassette._session import Mode
 from toolreel.testing._files import ReelFiles
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
@@ -87,7 +88,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
-    mode: RecordMode | None,
+    mode: Mode | None,
     durable: bool,
     approve: Approval,
     stream: bool,
@@ -108,7 +109,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import LiveSession, LiveTarget
+    from toolreel._cli.live.session import LiveTarget
     from toolreel._cli.output.progress import RunProgress
 
     chosen = parse_settings(settings)
@@ -136,16 +137,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
-        session = LiveSession(
-            LiveTarget(base_url, api_key_env, timeout, available.secrets),
-            available.tools,
-            available.hosts,
-            driver,
-            approver(approve, progress),
-            progress,
-            progress.show_delta,
-            durable,
-        )
+        target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+        session = live_session(target, available, approve, progress, driver, durable=durable)
         live = session.run(plan_with(available), path, keeping)
     saved: list[Json] = [str(path) for path in live.saved]
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})

@@ -59,14 +59,14 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
 
 
 def _transport(outcome: outcomes.TransportFailed, base_url: str, api_key_env: str | None) -> str:
-    if outcome.failure == "connect":
-        return f"no server answers at {base_url}: start it, or correct --base-url"
-    if outcome.failure == "timeout":
-        return "the server is too slow: raise --timeout"
-    if outcome.failure == "too_large":
-        return "the server sent more than any chat completion has; is --base-url right?"
-    if outcome.failure == "broken":
-        return "the connection broke before the reply was whole: try again, or correct --base-url"
+    hints = {
+        "connect": f"no server answers at {base_url}: start it, or correct --base-url",
+        "timeout": "the server is too slow: raise --timeout",
+        "too_large": "the server sent more than any chat completion has; is --base-url right?",
+        "broken": "the connection broke before the reply was whole: try again, or correct --base-url",
+    }
+    if outcome.failure in hints:
+        return hints[outcome.failure]
     return _refusal(outcome.status or 0, outcome.message.lower(), base_url, api_key_env)
 
 

@@ -11,20 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, assert_never
 
 from toolreel._driver.ports import ToolHost, Wanted
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import JournalError, MissingExtra
+from toolreel._errors import JournalError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plan_in, said_in
+from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._lookup import canonical_body, endpoint
 from toolreel.cassette._request_diff import drift
-from toolreel.cassette._responses import replayed
 from toolreel.cassette._tape import Exchange, Recording
-from toolreel.http._endpoint import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._plan.plan import Plan
@@ -32,13 +30,7 @@ from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
-
 _ENDED: Final = "the recorded client asked no further"
-_NOWHERE: Final = "http://replay.invalid/v1"
 _NO_PRESET: Final = Preset()
 
 
@@ -111,8 +103,7 @@ class _Tape:
         self._tools: Final = tools
         if not self.exchanges:
             raise JournalError(f"{recording.path}: holds no chat completion, so there is no run in it")
-        self._dealt: Final = _Dealt(recording.path, self.exchanges[0])
-        self._endpoint: Final = HttpEndpoint(_NOWHERE, transport=self._dealt)
+        self._endpoint: Final = TapedEndpoint(recording)
         self._began = 0
         self._results = 0
 
@@ -157,10 +148,9 @@ class _Tape:
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         self._check(exchange, effect.request.body.encode())
-        self._dealt.next = exchange
         self.at += 1
         self._results = 0
-        return self._endpoint.send(effect)
+        return self._endpoint.answer(effect, exchange.answer)
 
     def _goes_on(self) -> bool:
         """Whether what comes next belongs to this run."""
@@ -205,18 +195,6 @@ class _Tape:
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
         )
-
-
-class _Dealt(httpx.BaseTransport):
-    """Answers any request with what was dealt."""
-
-    def __init__(self, path: Path, first: Exchange) -> None:
-        self._path = path
-        self.next = first
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:  # noqa: ARG002 - it was checked before
-        """The response of the exchange, or its exception."""
-        return replayed(self.next.answer, self._path)
 
 
 def _messages(exchange: Exchange) -> list[Tree]:

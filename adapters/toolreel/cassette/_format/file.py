@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -107,8 +107,7 @@ class CassetteFile:
 
         :raises SecretFound: when it would hold a secret
         """
-        pairs = [*zip(cassette_dict["requests"], cassette_dict["responses"], strict=True)]
-        interactions = [{"request": _request_dict(old), "response": response} for old, response in pairs]
+        interactions = interaction_dicts(cassette_dict["requests"], cassette_dict["responses"])
         self._refuse_secrets(interactions)
         return serializer.serialize({"version": 1, "interactions": interactions})
 
@@ -172,9 +171,20 @@ def _response(entry: dict[str, Any]) -> dict[str, Any]:
     return {**entry, "body": {"string": body.encode() if isinstance(body, str) else body}}
 
 
-def _request_dict(request: Request) -> dict[str, Any]:
-    headers = {name: [value] for name, value in request.headers.items()}
-    return {"method": request.method, "uri": request.uri, "headers": headers, "body": request.body}
+def interaction_dicts(requests: Iterable[Request], responses: Iterable[Any]) -> list[dict[str, Any]]:
+    """Interactions in the form of vcrpy's serializers."""
+    return [
+        {
+            "request": {
+                "method": request.method,
+                "uri": request.uri,
+                "headers": {name: [value] for name, value in request.headers.items()},
+                "body": request.body,
+            },
+            "response": response,
+        }
+        for request, response in zip(requests, responses, strict=True)
+    ]
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -67,7 +67,6 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
 def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS) -> dict[str, Any]:
     """The cassette in a text, in vcrpy's shape; bodies are texts where they are UTF-8.
 
-    :param versions: what older versions there are, and how they become the newest
     :raises CassetteError: when the text is not exactly what :func:`serialize` could have written
     """
     read = interactions(cassette_string, versions)

@@ -233,11 +233,7 @@ _LONG: Final = 100
 
 
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
-    """The YAML text of a tree of plain values, closed by an end mark.
-
-    :param anchors: by ``id`` of a collection in the tree, the anchor under which its second mention
-        becomes an alias; every other object is written out each time
-    """
+    """The YAML text of a tree of plain values, closed by an end mark."""
     try:
         return f"{written(tree, anchors)}...\n"
     except yaml.YAMLError as error:

@@ -117,7 +117,6 @@ def _tape(tree: object) -> StockTape:
 def stock_interaction(entry: object, place: str) -> StockInteraction:
     """One entry of the list ``interactions``.
 
-    :param place: where it stands, for messages
     :raises CassetteError: if it has another shape
     """
     parts = _mapping(entry, place)

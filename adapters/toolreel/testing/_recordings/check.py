@@ -19,7 +19,7 @@ from toolreel._secrets.locations import interaction_texts, leaks_at, line_texts
 from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import leaks
 from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette._format.file import CassetteFile, interaction_dicts
 from toolreel.cassette._tape import Recording
 from toolreel.testing._journal import ReelJournal
 from toolreel.testing._recordings.folder import Group, found_in, names_in, reel_tests
@@ -147,7 +147,7 @@ class _Looking:
         text = _raw(path)
         interactions = None
         try:
-            interactions = _interactions(path)
+            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path), cassette_format))
         except ToolreelError as error:
             kind, said = _unreadable(path, text, str(error))
             self._note(path, kind, said)
@@ -193,22 +193,6 @@ class _Looking:
                 "unplayed",
                 f"no journal asks for interaction {numbers}: another client's, or left over",
             )
-
-
-def _interactions(path: Path) -> list[dict[str, Any]]:
-    """In vcrpy's form, with bodies as bytes."""
-    requests, responses = CassetteFile().load_cassette(str(path), cassette_format)
-    return [
-        {
-            "request": {
-                "uri": request.uri,
-                "headers": {name: [value] for name, value in request.headers.items()},
-                "body": request.body or b"",
-            },
-            "response": response,
-        }
-        for request, response in zip(requests, responses, strict=True)
-    ]
 
 
 def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
