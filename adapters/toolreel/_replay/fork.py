@@ -18,7 +18,7 @@ from toolreel._driver.sync import go_on
 from toolreel._errors import ForkError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.changes import NOTHING_CHANGED, Changes
-from toolreel._replay.replayer import shown
+from toolreel._replay.replayer import describe
 from toolreel._replay.trace import Answered, Source, Trace, Traced, Underway, opened, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold
@@ -71,11 +71,11 @@ def _has_ended_early(run: Underway, traced: Traced) -> bool:
 
 
 def _answers(traced: Traced) -> str:
-    return f"answers {shown(traced.effect)}" if traced.effect else "has an answer that came after its end"
+    return f"answers {describe(traced.effect)}" if traced.effect else "has an answer that came after its end"
 
 
 def _now(run: Underway) -> str:
-    wants = " and ".join(shown(effect) for effect in run.wanted.values())
+    wants = " and ".join(describe(effect) for effect in run.wanted.values())
     return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
 
 
@@ -282,7 +282,7 @@ def _error(trace: Trace, why: str) -> ForkError:
     count = len(trace.events)
     return ForkError(
         f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {count}, after one of:\n"
-        f"{trace.told}"
+        f"{trace.listing}"
     )
 
 
@@ -291,7 +291,7 @@ def _not_carried(trace: Trace, run: Underway, stop: Stop | None) -> str:
     why = f"the run is in phase Settled after event {n - 1}, as {outcome.name}" if outcome else ""
     return (
         f"{trace.recorded.source}, event {n}: it does not fit the changed run: {stop.why if stop else why}. "
-        f"Fork at {n - 1} or before. The event: {trace.events[n - 1].told}"
+        f"Fork at {n - 1} or before. The event: {trace.events[n - 1].summary}"
     )
 
 

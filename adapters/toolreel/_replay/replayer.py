@@ -200,7 +200,9 @@ class _Script:
                 return _Reached(self._left.pop(place), wanted)
         if isinstance(effect, AskApproval):
             return None
-        raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {shown(effect)}")
+        raise ReplayMismatch(
+            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}"
+        )
 
     def answer(
         self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None
@@ -209,8 +211,9 @@ class _Script:
         record = reached.record
         if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
             raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.n + 1}: the run wants {shown(effect)}, but that is "
-                f"not the {record.kind} recorded here; the plan, a tool or toolreel has changed: record again"
+                f"{self._recorded.source}, line {record.n + 1}: the run wants {describe(effect)}, but that "
+                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
+                "record again"
             )
         return record.event if reply is None else _timed(reply, record)
 
@@ -223,7 +226,7 @@ class _Script:
             )
 
 
-def shown(effect: Wanted) -> str:
+def describe(effect: Wanted) -> str:
     """A short description of an effect, for messages."""
     match effect:
         case SendRequest():

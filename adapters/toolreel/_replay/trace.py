@@ -83,9 +83,9 @@ class Traced:
     """The state before the event."""
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The event in one line: the call and its result, or the calls or text of a reply."""
-        return cut(_told(self.record.event, self.effect, self.before))
+        return cut(_summary(self.record.event, self.effect, self.before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,11 @@ class Trace:
     """The state after all events, and all notes."""
 
     @property
-    def told(self) -> str:
+    def listing(self) -> str:
         """All events with their numbers, one line each."""
-        return "\n".join(f"{traced.record.n:>3}  {traced.told}" for traced in self.events) or "  (no events)"
+        return (
+            "\n".join(f"{traced.record.n:>3}  {traced.summary}" for traced in self.events) or "  (no events)"
+        )
 
 
 def opened(source: Source) -> Recorded:
@@ -155,7 +157,7 @@ def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> W
     )
 
 
-def _told(event: events.Event, effect: Wanted | None, before: State) -> str:
+def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
     match event:
         case events.ReplyReceived():
             return f"reply: {_reply(received(event.body, before).reply)}"

@@ -10,12 +10,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets.known_values import scrubbed_url
+from toolreel.cassette._request_diff import difference, drift
 from toolreel_core._jsontext.canonical import canonical, read
+
+if TYPE_CHECKING:
+    from vcr.request import Request
 
 RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
 """Method and endpoint, and the canonical body in pieces; how it is split does not matter."""
@@ -158,3 +163,70 @@ def _starts_with(pieces: Sequence[bytes], whole: bytes) -> bool:
             return False
         at += len(piece)
     return True
+
+
+RERECORD: Final = "If the change is meant, record the session again"
+
+_COMPARED: Final = 50
+"""Maximum number of unplayed interactions among which the nearest is searched."""
+
+Interactions: TypeAlias = "Sequence[tuple[Request, object]]"
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that a client sends to a recording."""
+
+    method: str
+    url: str
+    body: bytes
+    """Canonical, as from :func:`~toolreel.cassette._lookup.canonical_body`."""
+
+    @property
+    def name(self) -> str:
+        """Method and endpoint, for messages."""
+        return f"{self.method.upper()} {endpoint(self.url)}"
+
+
+def named(request: Request) -> str:
+    """Method and endpoint of a recorded request, for messages."""
+    return f"{request.method.upper()} {endpoint(request.uri)}"
+
+
+def mismatch_text(
+    asked: SentRequest, interactions: Interactions, left: Sequence[int], *, repeated: bool
+) -> str:
+    """The message that says why a request has no answer.
+
+    :param left: numbers of the interactions that are still unplayed
+    :param repeated: whether the recording has this request, but all its answers were used
+    """
+    text = f"{asked.name} is not in the recording"
+    if repeated:
+        text = f"{asked.name} was recorded, but is asked for more often than that"
+    total = len(interactions)
+    if not left:
+        return f"{text}; all {total} interactions have been played. {RERECORD}."
+    index = _nearest(asked, interactions, left[:_COMPARED])
+    text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
+    return f"{text}{_comparison(asked, interactions[index][0])}\n{RERECORD}."
+
+
+def _nearest(asked: SentRequest, interactions: Interactions, candidates: Sequence[int]) -> int:
+    # Same endpoint first, then the smallest difference of the bodies.
+    def likeness(index: int) -> tuple[bool, int]:
+        request = interactions[index][0]
+        return named(request) == asked.name, -difference(canonical_body(_body(request)), asked.body)
+
+    return max(candidates, key=likeness)
+
+
+def _comparison(asked: SentRequest, request: Request) -> str:
+    if named(request) != asked.name:
+        return f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
+    return drift(canonical_body(_body(request)), asked.body)
+
+
+def _body(request: Request) -> bytes:
+    body: Any = request.body
+    return body or b""

@@ -19,8 +19,15 @@ from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break, is_unanswered, unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
-from toolreel.cassette._lookup import Unplayed, canonical_body, request_key
-from toolreel.cassette._mismatch import RERECORD, Asked, named, told
+from toolreel.cassette._lookup import (
+    RERECORD,
+    SentRequest,
+    Unplayed,
+    canonical_body,
+    mismatch_text,
+    named,
+    request_key,
+)
 from toolreel_core._errors import ReplayMismatch
 
 try:
@@ -271,9 +278,9 @@ class Recording:
         return None if index is None else _stored(self._cassette.data[index][1])
 
     def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
-        asked = Asked(method, url, canonical_body(b"".join(body)))
+        asked = SentRequest(method, url, canonical_body(b"".join(body)))
         repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
-        why = told(asked, self._cassette.data, self.unplayed, repeated=repeated)
+        why = mismatch_text(asked, self._cassette.data, self.unplayed, repeated=repeated)
         mismatch = ReplayMismatch(f"{self.path}: {why}")
         with self._lock:
             self._misses.append(mismatch)

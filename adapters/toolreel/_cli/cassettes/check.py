@@ -95,12 +95,12 @@ def check_command(
         ]
         recordings: list[Json] = [
             {
-                "cassette": str(looked.cassette) if looked.cassette else None,
-                "journals": [str(path) for path in looked.journals],
-                "interactions": looked.interactions,
-                "recorded": looked.recorded.isoformat() if looked.recorded else None,
+                "cassette": str(recording.cassette) if recording.cassette else None,
+                "journals": [str(path) for path in recording.journals],
+                "interactions": recording.interactions,
+                "recorded": recording.recorded.isoformat() if recording.recorded else None,
             }
-            for looked in checked.looked
+            for recording in checked.recordings
         ]
         say({"ok": not failing, "findings": findings, "recordings": recordings})
         return FAILED if failing else 0
@@ -109,7 +109,7 @@ def check_command(
         show_columns(out, ("file", "found", "what"), rows)
     notes = len(checked.findings) - len(failing)
     problems = counted(len(failing), "problem") if failing else "no problems"
-    summary = f"{counted(len(checked.looked), 'recording')}, {problems}"
+    summary = f"{counted(len(checked.recordings), 'recording')}, {problems}"
     summary += f", {counted(notes, 'note')}" if notes else ""
     out.print(summary, style="bold red" if failing else "green")
     return FAILED if failing else 0

@@ -1,4 +1,4 @@
-"""``toolreel cassettes journal``: the journals of the runs in a cassette, whoever recorded it."""
+"""``toolreel cassettes journal``: make the journals of the runs in a cassette of any client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import decode_plan
 
 if TYPE_CHECKING:
-    from toolreel._replay.from_cassette.journals import Retold
+    from toolreel._replay.from_cassette.journals import RecoveredRun
 
 
 @click.command("journal", epilog=EPILOG, short_help="Make the journal of a cassette, whoever recorded it.")
@@ -88,7 +88,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     toolreel cassettes journal cassettes/openai-sdk/local--qwen2.5-coder-1.5b.yaml --out answers
     toolreel replay answers.journal.jsonl
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._replay.from_cassette.journals import retell
+    from toolreel._replay.from_cassette.journals import recover_runs
     from toolreel.cassette._tape import Recording
     from toolreel.tools._python.host import PythonTools
 
@@ -99,7 +99,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     plans = [_plan(plan_file)] if plan_file else [recorded.plan for recorded in beside]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
-        told = retell(
+        runs = recover_runs(
             tape,
             plans=plans,
             tools=PythonTools(tools) if tools else None,
@@ -107,11 +107,11 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
             preset=presets.preset(),
             settings={**chosen.config, **chosen.provider},
         )
-    for was, now in zip(beside, told, strict=False):
+    for was, now in zip(beside, runs, strict=False):
         if was.text != now.recorded.text and compare in {None, "exact"}:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
-    saved = _saved(told, ReelFiles(target), overwrite=overwrite) if target else ()
-    _show(told, saved, identical=bool(beside), as_machine=as_machine)
+    saved = _saved(runs, ReelFiles(target), overwrite=overwrite) if target else ()
+    _show(runs, saved, identical=bool(beside), as_machine=as_machine)
     return 0
 
 
@@ -126,31 +126,33 @@ def _plan(path: Path) -> Plan:
         raise JournalError(f"{path}: not a plan: {error}") from None
 
 
-def _saved(told: tuple[Retold, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write the journals, and say where."""
-    paths = tuple(files.journal(number) for number in range(1, len(told) + 1))
+def _saved(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
+    """Write the journals; returns their paths."""
+    paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
     secrets = known_secrets(os.environ)
-    for path, one in zip(paths, told, strict=True):
+    for path, one in zip(paths, runs, strict=True):
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists already: name another, or overwrite it (--overwrite)")
         if found := leaks(one.recorded.text, secrets):
             raise SecretFound(f"{path}: not written, it would hold {found[0].kind}")
-    for path, one in zip(paths, told, strict=True):
+    for path, one in zip(paths, runs, strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(one.recorded.text.encode())
     return paths
 
 
-def _show(told: tuple[Retold, ...], saved: tuple[Path, ...], *, identical: bool, as_machine: bool) -> None:
+def _show(
+    runs: tuple[RecoveredRun, ...], saved: tuple[Path, ...], *, identical: bool, as_machine: bool
+) -> None:
     if as_machine:
-        runs: list[Json] = [
+        trees: list[Json] = [
             as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
-            for one in told
+            for one in runs
         ]
-        tree = {"runs": runs, "identical": identical, "saved": [str(path) for path in saved]}
+        tree = {"runs": trees, "identical": identical, "saved": [str(path) for path in saved]}
         click.echo(json.dumps(tree, ensure_ascii=False).encode())
         return
-    for one in told:
+    for one in runs:
         labelled(out, "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
         show_plan(out, one.run)
         show_turns(out, one.run)

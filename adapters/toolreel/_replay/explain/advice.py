@@ -1,4 +1,4 @@
-"""What to do about a run that ended badly, for the person at the terminal."""
+"""Describe an outcome in words, and what the user can do about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid"
 def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
     outcome: outcomes.Outcome, *, base_url: str = "", api_key_env: str | None = None
 ) -> tuple[str, str]:
-    """How a run ended, in words, and what to do about it; the latter is empty where nothing is to be done.
+    """The outcome in words, and a hint what to do, which may be empty.
 
     >>> describe_outcome(outcomes.MaxTurns(3))
     ('the model still called tools after 3 turns', 'raise the limit with --set max_turns=6')

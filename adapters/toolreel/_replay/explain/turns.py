@@ -1,4 +1,4 @@
-"""A run told turn by turn, for people: what was asked, what came, what was mended, what the tools said."""
+"""A run turn by turn, for people: requests, replies, repairs, calls and their results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class CallSummary:
     """``structured``, ``legacy`` or ``text:<dialect>``; empty for a call that never ran."""
     ok: bool
     result: str
-    """What the tool said, or why the call failed."""
+    """The tool's output, or why the call failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSummary:
-    """One request and what came of it."""
+    """One request, its reply, and the calls in it."""
 
     number: int
     messages: int = 0
@@ -39,14 +39,14 @@ class TurnSummary:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     repairs: tuple[str, ...] = ()
-    """What was mended in the reply, by code."""
+    """Codes of the repairs to the reply."""
     quirks: tuple[str, ...] = ()
-    """Settings for the provider, and transforms, that changed something."""
+    """Provider settings and transforms that changed something."""
     stripped: str = ""
-    """Beginning of the text that stood beside calls and was kept out of the history."""
+    """Beginning of the text next to calls that was left out of the history."""
     calls: tuple[CallSummary, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What else was decided in this turn, in words."""
+    """Other decisions of the loop in this turn, in words."""
 
     def remarked(self, text: str) -> TurnSummary:
         """This turn with one more remark."""
@@ -135,12 +135,12 @@ def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
 
 
 def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:
-    """The calls of each assistant message that has some, as far as they have come back."""
+    """The calls of each assistant message that have a result."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
-    said = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
-    for at, message in enumerate(said):
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:
-            results = takewhile(lambda later: isinstance(later, ToolMessage), said[at + 1 :])
+            results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             yield tuple(
                 _call(call, result, provenance.get(call.id, ""))
                 for call, result in zip(message.calls, results, strict=False)
@@ -155,5 +155,5 @@ def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
             call.name, call.arguments, provenance, True, canonical(envelope.get("data", envelope))
         )
     errors = cast("list[Mapping[str, str]]", envelope.get("errors", []))
-    told = "; ".join(f"{error['code']}: {error['message']}" for error in errors)
-    return CallSummary(call.name, call.arguments, provenance, False, told)
+    reasons = "; ".join(f"{error['code']}: {error['message']}" for error in errors)
+    return CallSummary(call.name, call.arguments, provenance, False, reasons)

@@ -1,10 +1,9 @@
-"""Journals out of a cassette alone, by running the reducer over its tape.
+"""Make journals from a cassette alone, by running the reducer on its responses.
 
-A cassette holds what went over the wire, be it ours or another client's. The reducer asks for the next
-request; the recorded one must be what it asks for, and the recorded response answers it. Results of tools
-stand in the next recorded request, unless the tools are run for real. Where the recorded client asked no
-further, its run ends; the next request that does not go on with the conversation begins another. How far
-a request must be what the reducer asks for says :data:`~toolreel._replay.from_cassette.messages.Comparison`.
+The cassette may be from any client. Each request of the reducer is compared with the next recorded one
+(:data:`~toolreel._replay.from_cassette.messages.Comparison`), and the recorded response answers it. Tool
+results are taken from the next recorded request, unless the tools are executed. A run ends where the recorded
+conversation ends; the next request that does not continue it begins another run.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._errors import JournalError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plan_in, said_in
+from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plain_message, plan_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._lookup import canonical_body, endpoint
 from toolreel.cassette._request_diff import drift
@@ -35,8 +34,8 @@ _NO_PRESET: Final = Preset()
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
-    """A run that was made out of a cassette."""
+class RecoveredRun:
+    """A run that was made from a cassette."""
 
     run: Run
     recorded: Recorded
@@ -46,7 +45,7 @@ class Retold:
     last: int
 
 
-def retell(
+def recover_runs(
     tape: Recording,
     *,
     plans: Sequence[Plan] = (),
@@ -54,25 +53,25 @@ def retell(
     compare: Comparison | None = None,
     preset: Preset = _NO_PRESET,
     settings: Mapping[str, Any] | None = None,
-) -> tuple[Retold, ...]:
+) -> tuple[RecoveredRun, ...]:
     """The runs in a recording, each with its journal.
 
-    :param plans: of the runs, in order; without any, each is inferred from the request that it begins with
-    :param tools: runs tools for real; without it, their results are taken from the next request
-    :param compare: ``exact`` by default where plans are given, else ``conversation``
-    :param preset: what goes under an inferred plan, such as dialects of written calls
-    :param settings: of the loop and the provider, which go over those of the preset
+    :param plans: the plans of the runs, in order; by default, each is inferred from the run's first request
+    :param tools: executes tools; without it, their results are taken from the next request
+    :param compare: by default ``exact`` if plans are given, else ``conversation``
+    :param preset: defaults for an inferred plan, such as dialects of text calls
+    :param settings: loop and provider settings, which override the preset
     :raises toolreel.ReplayMismatch: if a recorded request is not what the reducer asks for, or is left over
     :raises JournalError: if no run begins with a request
     """
     tapes = _Tape(tape, compare or ("exact" if plans else "conversation"), tools)
-    told: list[Retold] = []
+    runs: list[RecoveredRun] = []
     inferred = {"fix_empty_final": False, "max_turns": len(tapes.exchanges), **(settings or {})}
-    while tapes.left and (not plans or len(told) < len(plans)):
+    while tapes.has_next and (not plans or len(runs) < len(plans)):
         began = tapes.at
         request = tapes.exchanges[began]
         if plans:
-            plan = plans[len(told)]
+            plan = plans[len(runs)]
         else:
             plan = plan_in(request.body, request.name, preset=preset, settings=inferred)
         journal = MemoryJournal(plan)
@@ -81,23 +80,23 @@ def retell(
         if tapes.at == began:
             raise JournalError(f"{request.name}: the plan of the run asks for nothing")
         tapes.check_over()
-        recorded = parse_journal(journal.text, f"{tape.path}, run {len(told) + 1}")
-        told.append(Retold(done, recorded, request.number, tapes.exchanges[tapes.at - 1].number))
-    if tapes.left:
+        recorded = parse_journal(journal.text, f"{tape.path}, run {len(runs) + 1}")
+        runs.append(RecoveredRun(done, recorded, request.number, tapes.exchanges[tapes.at - 1].number))
+    if tapes.has_next:
         raise ReplayMismatch(
             f"{tape.path}: the last run has ended, but {tapes.exchanges[tapes.at].name} was recorded too"
         )
-    return tuple(told)
+    return tuple(runs)
 
 
 class _Tape:
-    """A performer that goes along a tape."""
+    """A performer that answers from the exchanges of a cassette, in order."""
 
     def __init__(self, recording: Recording, compare: Comparison, tools: ToolHost | None) -> None:
         chats = (one for one in recording.exchanges if endpoint(one.url).startswith("/chat/completions"))
         self.exchanges: Final = tuple(chats)
         self.at = 0
-        """The place of the exchange that comes next."""
+        """Index of the next exchange."""
         self._path: Final = recording.path
         self._compare: Final = compare
         self._tools: Final = tools
@@ -108,16 +107,16 @@ class _Tape:
         self._results = 0
 
     @property
-    def left(self) -> bool:
-        """Whether anything comes."""
+    def has_next(self) -> bool:
+        """Whether there is another exchange."""
         return self.at < len(self.exchanges)
 
     def begin(self) -> None:
-        """A run begins with what comes next."""
+        """Begin a run with the next exchange."""
         self._began = self.at
 
     def perform(self, effect: Wanted) -> events.Event:
-        """The recorded answer; or the end of the run, where there is none."""
+        """The recorded answer; a cancellation if there is none."""
         match effect:
             case SendRequest():
                 return self._reply(effect)
@@ -131,8 +130,8 @@ class _Tape:
                 assert_never(effect)
 
     def check_over(self) -> None:
-        """Fail if the client went on with results of tools where the reducer's run has ended."""
-        if self._compare != "conversation" or not self._goes_on():
+        """Fail if the client sent tool results after the reducer's run has ended."""
+        if self._compare != "conversation" or not self._continues():
             return
         exchange = self.exchanges[self.at]
         if any(map(_is_result, self._new(exchange))):
@@ -144,7 +143,7 @@ class _Tape:
     def _reply(
         self, effect: SendRequest
     ) -> events.ReplyReceived | events.RequestFailed | events.CancelRequested:
-        if not self._goes_on():
+        if not self._continues():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         self._check(exchange, effect.request.body.encode())
@@ -152,15 +151,17 @@ class _Tape:
         self._results = 0
         return self._endpoint.answer(effect, exchange.answer)
 
-    def _goes_on(self) -> bool:
-        """Whether what comes next belongs to this run."""
-        if not self.left or self.at == self._began or self._compare != "conversation":
-            return self.left
-        before, now = (_said(exchange)["messages"] for exchange in self.exchanges[self.at - 1 : self.at + 1])
+    def _continues(self) -> bool:
+        """Whether the next exchange belongs to this run."""
+        if not self.has_next or self.at == self._began or self._compare != "conversation":
+            return self.has_next
+        before, now = (
+            _conversation(exchange)["messages"] for exchange in self.exchanges[self.at - 1 : self.at + 1]
+        )
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
 
     def _new(self, exchange: Exchange) -> list[Tree]:
-        """The messages that have come to those of the request before it."""
+        """The messages that the previous request did not have."""
         return _messages(exchange)[len(_messages(self.exchanges[self.at - 1])) :]
 
     def _check(self, exchange: Exchange, body: bytes) -> None:
@@ -169,7 +170,7 @@ class _Tape:
                 was, now = canonical_body(exchange.body), body
             case "conversation":
                 asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
-                was, now = (canonical(_said(one)).encode() for one in (exchange, asked))
+                was, now = (canonical(_conversation(one)).encode() for one in (exchange, asked))
             case "replies":
                 return
             case _:
@@ -180,8 +181,8 @@ class _Tape:
             )
 
     def _result(self, effect: RunTool) -> events.Event:
-        """What the tool said, by the next request."""
-        if not self._goes_on():
+        """The output of a tool, taken from the next request."""
+        if not self._continues():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         results = [entry for entry in self._new(exchange) if _is_result(entry)]
@@ -189,7 +190,7 @@ class _Tape:
         in_order = results[self._results : self._results + 1]
         self._results += 1
         for entry in own or in_order:
-            content = said_in({**entry, "role": "user"}, exchange.name)["content"]
+            content = plain_message({**entry, "role": "user"}, exchange.name)["content"]
             return events.ToolReturned(effect.ref, output_in(str(content)))
         raise JournalError(
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
@@ -206,10 +207,10 @@ def _is_result(entry: Tree) -> bool:
     return entry.get("role") in {"tool", "function"}
 
 
-def _said(exchange: Exchange) -> dict[str, Json]:
-    """What a request says, however it is written."""
+def _conversation(exchange: Exchange) -> dict[str, Json]:
+    """The content of a request, whatever its notation."""
     tree = chat_tree(exchange.body, exchange.name)
-    said: list[Json] = [
-        said_in(entry, f"{exchange.name}: messages[{n}]") for n, entry in enumerate(_messages(exchange))
+    messages: list[Json] = [
+        plain_message(entry, f"{exchange.name}: messages[{n}]") for n, entry in enumerate(_messages(exchange))
     ]
-    return {"model": tree.get("model"), "messages": said}
+    return {"model": tree.get("model"), "messages": messages}

@@ -1,8 +1,8 @@
-"""Messages of somebody else's requests: as messages of a plan, and as what they say.
+"""Messages in requests of other clients: converted to messages of a plan, or to one plain form.
 
-Clients write the same conversation in many ways: other orders of keys, ``null`` beside calls or an empty
-text, texts as lists of parts, results of tools with or without an envelope. What a message says is the
-same in all of them, and is what two conversations are compared by.
+Clients write the same conversation in many ways: different key orders, ``null`` or an empty text next to
+calls, texts as lists of parts, tool results with or without an envelope. The plain form is the same for all
+of them, so conversations are compared in it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolDefinition
 
 Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
-"""How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by what is
-said in them, model, roles, texts, calls and results, however it is written; ``replies`` not at all, so that
-whatever was asked, the next reply answers it."""
+"""How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by model,
+roles, texts, calls and results, whatever their notation; ``replies`` not at all: the next reply answers."""
 
 COMPARISONS: Final[tuple[Comparison, ...]] = ("exact", "conversation", "replies")
 
 
 def message_of(entry: Json, place: str) -> Message:
-    """A message of a request as one of a plan.
+    """Convert a message of a request to a message of a plan.
 
-    :raises JournalError: if a run cannot hold it, such as a picture
+    :raises JournalError: if a run cannot have it, such as a picture
     """
     match entry:
         case {"role": "system" | "developer"}:
@@ -52,10 +51,10 @@ def message_of(entry: Json, place: str) -> Message:
             raise JournalError(f"{place}: not a message that a run can begin with: {canonical(entry)[:100]}")
 
 
-def said_in(entry: Json, place: str) -> Tree:
-    """What a message says, in one form: role, text, and calls or the result of one, without ids.
+def plain_message(entry: Json, place: str) -> Tree:
+    """A message in plain form: role, text, and calls or the result of one, without ids.
 
-    >>> said_in({"role": "assistant", "content": None, "refusal": None}, "it")
+    >>> plain_message({"role": "assistant", "content": None, "refusal": None}, "it")
     {'role': 'assistant', 'content': ''}
     """
     text = _text(entry, place)
@@ -72,7 +71,7 @@ def said_in(entry: Json, place: str) -> Tree:
 
 
 def output_in(content: str) -> str:
-    """The output of a tool, for what its message says: taken out of our envelope if it is in one.
+    """The output of a tool in the content of its message; our envelope is removed.
 
     >>> output_in('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
     '3'
@@ -92,7 +91,7 @@ def output_in(content: str) -> str:
 
 
 def _result(content: str) -> Json:
-    """What a tool said, with or without an envelope; warnings in ours are the loop's own."""
+    """A tool's output without envelope; the warnings in ours come from the loop."""
     return _value(output_in(content))
 
 
@@ -144,10 +143,10 @@ _NO_PRESET: Final = Preset()
 
 
 def plan_in(body: bytes, place: str, *, preset: Preset = _NO_PRESET, settings: Mapping[str, Any]) -> Plan:
-    """The plan of a run that begins with this request: its model, messages, tools, and all its options.
+    """The plan of a run that begins with this request: its model, messages, tools and options.
 
-    :param settings: of the loop and of the provider, which no request tells
-    :raises JournalError: if no run begins so; names the place
+    :param settings: loop and provider settings, which a request does not contain
+    :raises JournalError: if no run can begin with it; names the place
     """
     tree = chat_tree(body, place)
     messages = [
@@ -171,7 +170,7 @@ def plan_in(body: bytes, place: str, *, preset: Preset = _NO_PRESET, settings: M
 def chat_tree(body: bytes, place: str) -> Tree:
     """The body of a chat-completions request.
 
-    :raises JournalError: if it is none
+    :raises JournalError: if it is not one
     """
     tree = read(body.decode(errors="replace")).value_or(None)
     if isinstance(tree, Mapping) and _list(tree.get("messages")):

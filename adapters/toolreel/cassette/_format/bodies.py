@@ -1,18 +1,22 @@
-"""Lists of messages that begin alike, written so that every message stands once.
+"""Bodies in a cassette file: trees where nothing is lost, and each message of a conversation only once.
 
-Each request of a conversation repeats the whole history. Put into a prefix tree, the lists
-share their beginnings; written out, a list that goes on from a shared beginning is
-``[beginning, new, new]``: a nested list as first element stands for its own elements. YAML
-writes the second mention of a beginning as an alias, so that a file grows linearly with the
-conversation::
+===================== ==================================================================
+``json: <tree>``      canonical JSON as YAML structure; dumped again, it is the body
+``text: <text>``      any other UTF-8 text
+``binary: <base64>``  everything else
+===================== ==================================================================
+
+An empty body is omitted. Each request of a conversation repeats the history. A prefix tree finds the shared
+beginnings; a list that continues one is written as ``[beginning, new, new]``, where the nested list stands
+for its elements. YAML writes later mentions as aliases, so a file grows linearly with the conversation::
 
     messages: &messages-3fa2c1      messages:                     (next request)
     - {role: user, …}               - *messages-3fa2c1
                                     - {role: assistant, …}
                                     - {role: tool, …}
 
-Where two lists part ways in the middle (a fork, or a reminder that moves along at the end),
-what they share is nested in the first of them too.
+Where two lists diverge in the middle (a fork, or a reminder that is always last), their shared beginning is
+nested in the first of them too.
 """
 
 from __future__ import annotations
@@ -38,15 +42,15 @@ class MessageNode:
     digest: str
     """Identifies the whole list, by chaining the digests of its messages."""
     length: int
-    """How many messages the list has."""
+    """The number of messages in the list."""
     children: dict[str, MessageNode] = field(default_factory=dict)
     ends: bool = False
-    """Whether some request's list ends here."""
+    """Whether the list of a request ends here."""
     folded: list[Json] | None = None
-    """The list as it is written, once it has been."""
+    """The list as it is written; ``None`` until then."""
 
     def first(self, count: int) -> MessageNode:
-        """The list that has its first messages alone."""
+        """The list of its first ``count`` messages."""
         node = self
         while node.length > count and node.parent is not None:
             node = node.parent
@@ -54,20 +58,17 @@ class MessageNode:
 
 
 class MessageTree:
-    """The lists of one file; all of them are added before the first is folded."""
+    """The lists of one file; add all of them before you fold one."""
 
     __slots__ = ("_root", "shared")
 
     def __init__(self) -> None:
         self._root: Final = MessageNode(None, None, "", 0)
         self.shared: Final[list[tuple[list[Json], str]]] = []
-        """Every folded list that may be mentioned again, with its digest."""
+        """Each folded list that may be repeated, with its digest."""
 
     def add(self, messages: Sequence[Json], before: MessageNode | None = None, kept: int = 0) -> MessageNode:
-        """Put a list that has at least one message into the tree.
-
-        :param before: a list of the tree, whose first ``kept`` messages stand before these
-        """
+        """Add messages, at least one, which follow the first ``kept`` messages of the list ``before``."""
         node = self._root if before is None else before.first(kept)
         for message in messages:
             text = canonical(message)
@@ -81,7 +82,7 @@ class MessageTree:
         return node
 
     def fold(self, end: MessageNode) -> list[Json]:
-        """The list that ends at a node, as it is written; the same object for the same list."""
+        """The list that ends at a node, as it is written: the same object for the same list."""
         trail: list[MessageNode] = []
         node = end
         while node.folded is None and node.parent is not None:
@@ -99,13 +100,12 @@ class MessageTree:
 
 
 def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
-    """The canonical text of each message in a folded list; lists share the blocks of what they share.
+    """The canonical text of each message in a folded list; lists share the blocks of shared messages.
 
     >>> [*message_rope([[{"role": "system"}], {"role": "user"}], {})]
     ['{"role":"system"}', '{"role":"user"}']
 
-    :param known: by ``id`` of a folded list, what was found for it; kept between the calls for
-        one file, whose lists stay alive meanwhile, so that no message is encoded twice
+    :param known: a cache for one file, by ``id`` of a folded list, so that no message is encoded twice
     """
     trail: list[Sequence[Json]] = [folded]
     while id(trail[-1]) not in known and trail[-1] and isinstance(trail[-1][0], list):
@@ -121,19 +121,19 @@ def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
 
 
 Body: TypeAlias = "str | bytes | tuple[bytes, ...]"
-"""A body outside of the file: bytes where it is no UTF-8, a :class:`JsonText` where it stood as a tree. The
-one of a conversation, canonical too, is in pieces, most of which it shares with the requests before it."""
+"""A body in memory: bytes if it is not UTF-8, a :class:`JsonText` if it was a tree. The body of a
+conversation is canonical text in pieces, most of which it shares with earlier requests."""
 
 _Read = TypeVar("_Read")
 _MAX_DEPTH: Final = 64
-"""Levels of a tree; YAML adds its own, and a body that nests deeper is not read by people anyway."""
+"""Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
 
 _WORTH_AN_ALIAS: Final = 60
-"""Characters from which on a repeated value is written as an alias."""
+"""Minimum characters of a repeated value that is written as an alias."""
 
 
 class BodyWriter:
-    """Turns the bodies of one file into what is written; every request is announced beforehand."""
+    """Converts the bodies of one file for writing; announce all requests first."""
 
     def __init__(self) -> None:
         self._tree = MessageTree()
@@ -144,7 +144,7 @@ class BodyWriter:
         self._values: dict[str, tuple[str, Json]] = {}
 
     def announce(self, body: bytes) -> None:
-        """Learn the next request body."""
+        """Add the next request body."""
         short, same = self._beginnings.without(body)
         form = _form(short)
         if same and "json" not in form:
@@ -153,7 +153,7 @@ class BodyWriter:
         messages = tree.get("messages") if isinstance(tree, dict) else None
         if isinstance(messages, list) and (messages or same):
             if not same and isinstance(messages[0], list):
-                form = {"text": body.decode()}  # else it would be taken for a list that goes on
+                form = {"text": body.decode()}  # else it would be read as a list that continues another
             else:
                 self._beginnings.learn(body, same, form["json"], messages)
                 self._last = self._tree.add(messages, self._last if same else None, same)
@@ -164,7 +164,7 @@ class BodyWriter:
         self._requests.append(form)
 
     def request(self, index: int) -> dict[str, Any]:
-        """What stands under ``body`` of the request that was announced as number ``index``."""
+        """The value of ``body`` for the request with this index."""
         form = self._requests[index]
         tree = form.get("json")
         if not isinstance(tree, dict):
@@ -176,21 +176,21 @@ class BodyWriter:
 
     @staticmethod
     def response(body: bytes) -> dict[str, Any]:
-        """What stands under ``body`` of a response."""
+        """The value of ``body`` for a response."""
         return _form(body)
 
     def anchors(self) -> dict[int, str]:
-        """The anchor of each value that may stand more than once: its name and a digest of its content."""
+        """The anchor of each value that may be repeated: its key and a digest of its content."""
         names: dict[int, str] = {}
-        taken: set[str] = set()
+        used: set[str] = set()
         shared: list[tuple[str, Json, str]] = [("messages", value, of) for value, of in self._tree.shared]
         shared += [(key, value, digest(text)) for text, (key, value) in self._values.items()]
         for key, value, content in shared:
             stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
             names[id(value)] = next(
-                name for length in range(6, 65) if (name := f"{stem}-{content[:length]}") not in taken
+                name for length in range(6, 65) if (name := f"{stem}-{content[:length]}") not in used
             )
-            taken.add(names[id(value)])
+            used.add(names[id(value)])
         return names
 
     def _once(self, key: str, value: Json) -> Json:
@@ -204,17 +204,17 @@ class BodyWriter:
 
 
 class BodyReader:
-    """Turns what stands in one file back into bodies."""
+    """Converts the values in one file back to bodies."""
 
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
         self._texts: dict[int, JsonText] = {}
-        """By ``id`` of a list or mapping in the file, its text: aliases are the same object."""
+        """Texts by ``id`` of a list or mapping in the file; aliases are the same object."""
 
     def request(self, stored: Mapping[str, Any], place: str) -> Body:
         """The request body in a ``body`` mapping of one key.
 
-        :raises CassetteError: when it has another shape
+        :raises CassetteError: if it has another shape
         """
         match [*stored.items()]:
             case [("json", {"messages": [_, *_]} as tree)]:
@@ -226,7 +226,7 @@ class BodyReader:
     def response(stored: Mapping[str, Any], place: str) -> str | bytes:
         """The response body in a ``body`` mapping of one key.
 
-        :raises CassetteError: when it has another shape
+        :raises CassetteError: if it has another shape
         """
         match [*stored.items()]:
             case [("json", tree)]:

@@ -39,11 +39,11 @@ _ONE_LINE: Final = re.compile("[ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\
 _NOT_PLAIN: Final = re.compile(
     r"[#,\[\]{}&*!|>'\"%@` ]|[?-](?: |\Z)|---|\.\.\.|(?:[^: ]|:(?! |\Z)| (?!#|\Z))*+[: ]"
 )
-"""Texts that would be taken for something else without quotes."""
+"""Texts that need quotes, because they would be read as something else."""
 _ESCAPED: Final = re.compile("[^ !#-\\[\\]-~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
-"""What double quotes hold as an escape."""
+"""Characters that are escaped in double quotes."""
 _LONGEST_KEY: Final = 122
-"""Characters of a key that stands before its colon without a question mark; PyYAML counts its tag, too."""
+"""Maximum characters of a key that needs no question mark; PyYAML counts its tag, too."""
 
 
 def written(tree: object, anchors: Mapping[int, str]) -> str:
@@ -51,7 +51,7 @@ def written(tree: object, anchors: Mapping[int, str]) -> str:
 
     :param anchors: by ``id`` of a collection in the tree, the anchor under which its second mention
         becomes an alias; every other object is written out each time
-    :raises yaml.YAMLError: if something in it is no plain value
+    :raises yaml.YAMLError: if it contains a value of another type
     """
     writer = _Writer({key: anchors[key] for key in _mentioned_again(tree, anchors)})
     writer.root(tree)
@@ -59,12 +59,12 @@ def written(tree: object, anchors: Mapping[int, str]) -> str:
 
 
 def _mentioned_again(tree: object, named: Mapping[int, str]) -> list[int]:
-    """The ``id`` of each named collection that stands more than once in a tree."""
+    """The ``id`` of each named collection that occurs more than once in a tree."""
     again: list[int] = []
     seen: set[int] = set()
-    left = [tree]
-    while left:
-        value = left.pop()
+    pending = [tree]
+    while pending:
+        value = pending.pop()
         if not isinstance(value, (list, dict)):
             continue
         if id(value) in named:
@@ -72,7 +72,7 @@ def _mentioned_again(tree: object, named: Mapping[int, str]) -> list[int]:
                 again.append(id(value))
                 continue
             seen.add(id(value))
-        left += value if isinstance(value, list) else value.values()
+        pending += value if isinstance(value, list) else value.values()
     return again
 
 
@@ -94,11 +94,11 @@ class _Writer:
             self.parts[0] = self.parts[0].lstrip(" ")
 
     def _empty(self, value: object) -> bool:
-        """Whether it stands in one line, or is a scalar."""
+        """Whether it is a scalar or an empty collection."""
         return not isinstance(value, (list, dict)) or not value
 
     def _node(self, value: Any, column: int, at: str, below: int) -> None:
-        """What follows a key or a dash, with its line break.
+        """Write what follows a key or a dash, with its line break.
 
         :param column: of the collection that it stands in
         :param at: the key or the dash
@@ -120,14 +120,14 @@ class _Writer:
             self._block(value, below)
 
     def _item(self, value: object, column: int, at: str) -> None:
-        """What follows a dash, or the mark of a long key; a collection begins in the same line."""
+        """Write what follows a dash or a question mark; a collection begins on the same line."""
         if self._empty(value) or id(value) in self._anchors:
             self._node(value, column, at, below=column + 2)
         else:
             self._block(value, column + 2, first=f"{at} ")
 
     def _block(self, value: Any, column: int, first: str | None = None) -> None:
-        """The lines of a collection that is not empty.
+        """Write the lines of a collection that is not empty.
 
         :param first: what the first line begins with, instead of the indentation
         """
@@ -149,7 +149,7 @@ class _Writer:
 
 
 def _fits_a_block(text: str) -> bool:
-    """Whether a literal block gives back this text: no character to escape, no indentation to guess."""
+    """Whether a literal block keeps this text: nothing to escape, and no leading tab."""
     return text[0] != "\t" and text.replace("\n", "").replace("\t", "").isprintable()
 
 
@@ -190,13 +190,13 @@ class _Scalars:
         return text
 
     def _is_text(self, text: str) -> bool:
-        """Whether it is read as a text when it stands plain."""
+        """Whether it is read as a text without quotes."""
         return text[0] not in Resolver.yaml_implicit_resolvers or (
             self._pyyaml.resolve(yaml.ScalarNode, text, (True, False)) == _STRING_TAG
         )
 
     def _lines(self, text: str, column: int) -> str:
-        """A text of several lines as a literal block, where that keeps it, without its last line break."""
+        """A text of several lines as a literal block if possible, without its last line break."""
         if not text or not _fits_a_block(text):
             return _escaped(text)
         pad = " " * column
@@ -229,7 +229,7 @@ _END: Final = "\n..."
 _MAX_DEPTH: Final = 160
 """A body may have 64 levels, and a conversation's tree of messages some of its own."""
 _LONG: Final = 100
-"""Characters from which on a plain scalar is not likely to come again."""
+"""Minimum characters of a plain scalar that is not cached."""
 
 
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
@@ -243,7 +243,7 @@ def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
 def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = True) -> object:
     """The tree of plain values in a YAML text from :func:`dump_yaml`, perhaps edited by hand.
 
-    Aliases come back as the same object, so a caller who walks the tree pays for each mention.
+    An alias gives the same object again.
 
     :param whole: whether the closing end mark must be there, which stock vcrpy does not write
     :raises CassetteError: for anything else; names line and column
@@ -263,7 +263,7 @@ def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = 
 
 
 def _number(construct: Callable[[Any, yaml.ScalarNode], Any], text: str) -> Any:
-    """What PyYAML makes of a number such as ``1_000`` or ``0x1F``."""
+    """The value that PyYAML gives a number such as ``1_000`` or ``0x1F``."""
     if len(text) > _LONG and ":" in text:  # base 60, for which PyYAML takes quadratic time
         raise ValueError("is too long a number")
     return construct(_constructor, yaml.ScalarNode(f"{TAG}str", text))
@@ -272,7 +272,7 @@ def _number(construct: Callable[[Any, yaml.ScalarNode], Any], text: str) -> Any:
 _constructor: Final = SafeConstructor()
 _resolver: Final[Any] = Resolver()
 _IMPLICIT: Final = frozenset(Resolver.yaml_implicit_resolvers)
-"""First letters of the plain scalars that may be something else than a text."""
+"""First letters of plain scalars that may not be text."""
 _KINDS: Final = {f"{TAG}timestamp": "a date", f"{TAG}merge": "a merge key", f"{TAG}value": "a default value"}
 
 _TAGS: Final[Mapping[str, Callable[[str], Scalar]]] = {
@@ -301,7 +301,7 @@ def _resolved(text: str) -> Scalar:
 
 
 _known: Final = lru_cache(maxsize=1024)(_resolved)
-"""The same for what is likely to come again, above all keys and numbers."""
+"""A cached version, for keys and numbers."""
 
 
 @lru_cache(maxsize=4)

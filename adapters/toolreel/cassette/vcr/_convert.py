@@ -1,4 +1,4 @@
-"""Cassettes of stock vcrpy, made into ours: readable, without secrets, and the same to who replays them."""
+"""Convert cassettes of stock vcrpy to ours, and ours to those of stock vcrpy."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _CHAT: Final = "/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of a file."""
+    """The result for one file."""
 
     source: Path
     target: Path
     interactions: int
     others: tuple[str, ...]
-    """The requests that ask for no chat completion, each once; they are kept like the others."""
+    """Requests other than chat completions, each once; they are kept too."""
     left_out: tuple[str, ...]
-    """What a cassette of ours does not hold: names of headers, and keys that mean nothing here."""
+    """Names of headers and unknown keys that our cassettes do not store."""
     scrubbed: int
-    """How many URLs had a user, a password or a key, which was struck out."""
+    """The number of URLs in which a user, a password or a key was masked."""
     redacted: Mapping[str, int]
-    """How many different secrets of each kind were replaced by placeholders."""
+    """The number of different secrets of each kind that were replaced with placeholders."""
 
 
 def import_cassette(
@@ -63,14 +63,14 @@ def import_cassette(
     known: Mapping[str, str] | None = None,
     rules: SecretRules | None = None,
 ) -> Imported:
-    """Write a cassette of ours with everything that a client asked for and got in one of stock vcrpy.
+    """Convert a cassette of stock vcrpy to one of ours, with all requests and responses.
 
-    Bodies stay as they were, but for their compression; of the headers stay those that ours hold.
+    Bodies are decompressed, otherwise unchanged; headers that our cassettes do not store are dropped.
 
-    :param redact: whether a secret in a body is replaced, by the same placeholder wherever it stands
-    :param known: secret values by their names; those of the environment by default
+    :param redact: whether a secret in a body is replaced with a placeholder, the same one everywhere
+    :param known: secret values by name; by default, those in the environment variables
     :raises SecretFound: if a secret would be written; names the interaction and the place
-    :raises CassetteError: if the source cannot be read or trusted, or the target is there already
+    :raises CassetteError: if the source cannot be read or is invalid, or the target exists
     """
     if os.path.lexists(target) and not overwrite:
         raise CassetteError(
@@ -101,7 +101,7 @@ def import_cassette(
 
 
 def decoded(response: StoredResponse) -> StoredResponse:
-    """The response as a client sees it; one that vcrpy has decoded may still say that it is compressed."""
+    """The response as a client sees it; vcrpy may leave the encoding header on a decoded body."""
     encodings = [value for name, value in response.headers if name == "content-encoding"]
     if not encodings:
         return response
@@ -122,7 +122,7 @@ def decoded(response: StoredResponse) -> StoredResponse:
 def _placeholders(
     interactions: Iterable[StockInteraction], known: Mapping[str, str], rules: SecretRules
 ) -> dict[str, tuple[str, str]]:
-    """By each secret in a body: its kind, and what stands in its place."""
+    """The kind and the placeholder of each secret in a body."""
     found: dict[str, tuple[str, str]] = {}
     numbers: Counter[str] = Counter()
     sent: dict[str, str] = {}
@@ -140,7 +140,7 @@ def _placeholders(
 
 
 def _placeholder(kind: str, number: int) -> str:
-    """What stands for a secret, in letters that need no escape anywhere.
+    """The placeholder for a secret, in characters that need no escape.
 
     >>> _placeholder("API key", 2)
     'REDACTED-API-key-2'
@@ -149,7 +149,7 @@ def _placeholder(kind: str, number: int) -> str:
 
 
 def _hidden(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
-    """The body with placeholders, the longest secrets first, since one may stand in another."""
+    """The body with placeholders; the longest secret first, since one may contain another."""
     for secret in sorted(hidden, key=len, reverse=True):
         for written in spellings(secret):
             body = body.replace(written.encode("utf-8", "surrogateescape"), hidden[secret][1].encode())
@@ -174,15 +174,15 @@ def _left_out(interactions: Iterable[StockInteraction], unknown: Iterable[str]) 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What came of a file."""
+    """The result for one file."""
 
     source: Path
     target: Path
     interactions: int
     left_out: tuple[str, ...]
-    """Exchanges that broke off, which vcrpy cannot play: the name of each, and what ended it."""
+    """Failed exchanges, which vcrpy cannot play: the name and the exception of each."""
     streams: tuple[int, ...]
-    """Numbers of the streams in the target, each of which vcrpy plays in one piece."""
+    """Numbers of the streams in the target; vcrpy plays each in one piece."""
 
 
 def export_cassette(
@@ -194,13 +194,12 @@ def export_cassette(
     known: Mapping[str, str] | None = None,
     rules: SecretRules | None = None,
 ) -> Exported:
-    """Write a cassette of stock vcrpy with all that one of ours holds; ``import`` gives the same again.
+    """Convert a cassette of ours to one of stock vcrpy; importing it gives the same again.
 
-    :param skip_broken: whether exchanges that broke off are left out, instead of refused
-    :param known: secret values by their names; those of the environment by default
+    :param skip_broken: whether failed exchanges are left out; otherwise they are an error
+    :param known: secret values by name; by default, those in the environment variables
     :raises SecretFound: if a secret would be written; names the interaction and the place
-    :raises CassetteError: if the source cannot be read, has what vcrpy cannot hold, or the target is there
-        already
+    :raises CassetteError: if the source cannot be read or has failed exchanges, or the target exists
     """
     if os.path.lexists(target) and not overwrite:
         raise CassetteError(
@@ -228,7 +227,7 @@ def export_cassette(
 
 
 class _Stock:
-    """The serializer of stock vcrpy, with texts in the place of bytes as vcrpy's own persister gives it."""
+    """The serializer of stock vcrpy, with texts instead of bytes, as vcrpy's persister does."""
 
     def serialize(self, cassette_dict: Mapping[str, Any]) -> str:
         entries = [
@@ -240,7 +239,7 @@ class _Stock:
 
 
 def _copy(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A message that may be changed, as vcrpy's conversion does; the body of a response is a mapping."""
+    """A copy, since vcrpy's conversion modifies it; the body of a response is a mapping."""
     body = part["body"]
     return {**part, "body": dict(body) if isinstance(body, dict) else body}
 

@@ -1,4 +1,4 @@
-"""The recordings in a folder: cassettes, the journals beside them, and what killed runs have left."""
+"""Find the recordings in a folder, and those that no test names."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _HEAD: Final = re.compile(rb"^\W?(?:toolreel|interactions|version):", re.MULTILI
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A cassette and the journals of the runs that were recorded with it, or journals alone."""
+    """A cassette with the journals of its runs, or journals alone."""
 
     cassette: Path
-    """Where the cassette is, or would be."""
+    """The path of the cassette, which may not exist."""
     has_cassette: bool
     journals: tuple[Path, ...]
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All that there are."""
+        """The existing files."""
         return (*([self.cassette] * self.has_cassette), *self.journals)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What there is below some paths."""
+    """The files below some paths."""
 
     groups: tuple[Group, ...]
     evaluations: tuple[Path, ...]
@@ -49,10 +49,10 @@ class Found:
 
 
 def found_in(*paths: Path) -> Found:
-    """The recordings below these folders, and those that are named themselves.
+    """The recordings in these folders and files.
 
-    In a folder, a YAML file counts if it lies under ``cassettes`` or ``reels``, begins as cassettes do,
-    or has a journal.
+    In a folder, a YAML file counts if it is under ``cassettes`` or ``reels``, begins like a cassette, or has
+    a journal.
 
     :raises CassetteError: if there is no such path, or nothing in it
     """
@@ -98,7 +98,7 @@ def _head(path: Path) -> bytes:
 
 
 def _cassette_of(journal: Path) -> Path:
-    """The cassette of a journal; those of a test's further runs have a number behind a plus."""
+    """The cassette of a journal; the journals of further runs of a test end in ``+2``, ``+3``, …."""
     stem = re.sub(r"\+[0-9]+$", "", journal.name.removesuffix(_JOURNAL))
     return journal.with_name(f"{stem}.yaml")
 
@@ -109,7 +109,7 @@ _REELS: Final = "reels"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What test files name."""
+    """The strings and functions in test files."""
 
     texts: frozenset[str]
     """Their strings, without the suffixes of recordings."""
@@ -117,7 +117,7 @@ class Names:
     """By the name of each module, the names that it defines."""
 
     def unnamed(self, cassettes: Iterable[Path]) -> list[Path]:
-        """Those of these recordings that no test names."""
+        """The recordings that no test names."""
         every = [*cassettes]
         shared = Counter(path.stem for path in every)
         return [path for path in every if not self._named(path, alone=shared[path.stem] == 1)]
@@ -135,7 +135,7 @@ class Names:
 
 
 def names_in(*paths: Path) -> Names:
-    """What the Python files below these paths name; what is no Python is passed over."""
+    """The names in the Python files below these paths; files with syntax errors are skipped."""
     texts: set[str] = set()
     tests: dict[str, frozenset[str]] = {}
     for file in _python_files(paths):
@@ -154,7 +154,7 @@ def names_in(*paths: Path) -> Names:
 
 
 def reel_tests(cassette: Path) -> Path | None:
-    """Where the tests of a recording of the pytest plugin are: beside the folder ``reels``.
+    """The folder of the tests of a pytest recording: the one that contains ``reels``.
 
     >>> reel_tests(Path("tests/reels/test_agent/test_status.yaml")).as_posix()
     'tests'

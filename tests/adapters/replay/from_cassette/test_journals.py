@@ -19,7 +19,7 @@ from tests.servers.chat_server import Answer, chunk, replying, serving, streamin
 from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._errors import JournalError
 from toolreel._journal.record import Recorded, read_journal
-from toolreel._replay.from_cassette.journals import Retold, retell
+from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
 from toolreel._replay.replay import companion, replay
 from toolreel.cassette._session import use_cassette
 from toolreel.cassette._tape import Recording
@@ -50,8 +50,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "session.yaml"
 
 
-def told(path: Path, **choices: Any) -> tuple[Retold, ...]:  # noqa: ANN401 - whatever retell takes
-    return retell(Recording.load(path), **choices)
+def told(path: Path, **choices: Any) -> tuple[RecoveredRun, ...]:  # noqa: ANN401 - whatever recover_runs takes
+    return recover_runs(Recording.load(path), **choices)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.parent.name)
