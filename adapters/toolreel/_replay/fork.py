@@ -24,7 +24,7 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol import events
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
+from toolreel_core._protocol.effects import AskApproval, RunTool
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._protocol.state import Settled, State
 
@@ -87,17 +87,9 @@ def _same(then: Wanted | None, wanted: Iterable[Wanted]) -> Wanted | None:
 
 
 def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
-    match now:
-        case SendRequest():
-            return isinstance(then, SendRequest)
-        case RunTool():
-            return isinstance(then, RunTool) and (now.name, now.arguments) == (then.name, then.arguments)
-        case AskApproval():
-            return isinstance(then, AskApproval) and (now.name, now.arguments) == (then.name, then.arguments)
-        case Wait():
-            return isinstance(then, Wait)
-        case _:
-            assert_never(now)
+    if isinstance(now, RunTool | AskApproval) and isinstance(then, RunTool | AskApproval):
+        return type(now) is type(then) and (now.name, now.arguments) == (then.name, then.arguments)
+    return type(now) is type(then)
 
 
 def _answering(event: events.Event, ref: int) -> events.Event:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
+from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
+from toolreel._cli.options.sources import tools_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
@@ -43,13 +44,7 @@ if TYPE_CHECKING:
     help="The plan of the run: a journal, or a plan as it stands in one, as JSON. By default that of the "
     "journals beside the cassette or, where there are none, what its requests amount to.",
 )
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="Run these tools for real; without it, their results are taken from the requests.",
-)
+@tools_option("Run these tools for real; without it, their results are taken from the requests.")
 @click.option(
     "--compare",
     type=click.Choice(COMPARISONS),
@@ -57,13 +52,7 @@ if TYPE_CHECKING:
     "a plan), by what is said in it, or not at all.",
 )
 @preset_options
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A setting of the loop or the provider, for a plan that is inferred; may be repeated.",
-)
+@settings_option("A setting of the loop or the provider, for a plan that is inferred; may be repeated.")
 @click.option("--out", "name", metavar="NAME", help="Write NAME.journal.jsonl, and NAME+2 and so on.")
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @json_option

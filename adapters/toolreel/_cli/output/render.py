@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -24,6 +25,13 @@ from toolreel_core._conversation.message import (
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.codec import encode
 from toolreel_core._protocol.outcome import Completed, Outcome
+
+_ROLES: Final[Mapping[type[Message], str]] = {
+    SystemMessage: "system",
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolMessage: "tool",
+}
 
 
 def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
@@ -44,7 +52,7 @@ def show_plan(console: Console, run: Run) -> None:
     if plan.tools.definitions:
         labelled(console, "tools", ", ".join(plan.tools.names))
     for message in plan.messages:
-        _message(console, message)
+        labelled(console, _ROLES[type(message)], message.content)
 
 
 def show_turns(console: Console, run: Run) -> None:
@@ -99,18 +107,6 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         "turns": turns,
         **extra,
     }
-
-
-def _message(console: Console, message: Message) -> None:
-    match message:
-        case SystemMessage():
-            labelled(console, "system", message.content)
-        case UserMessage():
-            labelled(console, "user", message.content)
-        case AssistantMessage():
-            labelled(console, "assistant", message.content)
-        case ToolMessage():
-            labelled(console, "tool", message.content)
 
 
 def _turn(console: Console, turn: TurnSummary) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
+from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, save_fork
 from toolreel._cli.options.run import Approval, api_key_option, approve_option, live_session, timeout_option
@@ -113,13 +113,7 @@ def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> 
 @click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
 @click.option("--system", metavar="TEXT", help="Replace the system message.")
 @preset_options
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
-)
+@settings_option("Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.")
 @click.option(
     "--tool-result",
     metavar="TEXT|@FILE",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
+from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.run import (
@@ -49,12 +49,8 @@ from toolreel_core._protocol.outcome import Completed
 @allow_option
 @deny_option
 @preset_options
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
+@settings_option(
+    "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
     "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable.",
 )
 @click.option(

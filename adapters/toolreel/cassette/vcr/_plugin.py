@@ -59,10 +59,8 @@ def register(
     """The same ``vcr.VCR``, which reads and writes cassettes of toolreel from now on.
 
     Registers :class:`Serializer` under :data:`NAME` and makes it the default, :class:`Persister`, and
-    :func:`same_request` as the matcher :data:`NAME`, which you choose by ``match_on=["toolreel"]``.
-
-    :param known_secrets: as for :class:`Serializer`
-    :param secret_rules: as for :class:`Serializer`
+    :func:`same_request` as the matcher :data:`NAME`, which you choose by ``match_on=["toolreel"]``. The
+    parameters are those of :class:`Serializer`.
     """
     recorder.register_serializer(NAME, Serializer(known_secrets, secret_rules))
     recorder.register_persister(Persister)
