@@ -1,4 +1,4 @@
-"""``toolreel presets models`` and ``toolreel presets sampling``."""
+"""``toolreel presets``: show presets, models and sampling profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""A file lock for one process; the operating system releases it when the process ends, however it ends."""
+"""Journals on disk, written line by line, so that a killed run loses only the effects in progress.
+
+Lines go to ``<path>.part``, locked by one process and renamed to ``<path>`` when the journal is closed. Each
+line is flushed to the operating system before the run continues, so it survives a killed process. With
+``durable``, it also survives a power loss, at the cost of one ``fsync`` per event.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,17 @@
-"""Answers another run from recorded events, as far as they fit.
+"""``fork``: continue a recorded run from one of its events, with something changed.
 
-The next recorded reply answers a request, whatever its content. A recorded tool result or approval answers
-only a call with the same name and arguments; a wait answers a wait. The recorded order is kept, since each
-event depends on those before it.
+A fork keeps the first events of a record and continues from there. Since a run is a fold of its plan and its
+events, you can change two things, alone or together:
+
+- **the plan** (model, prompt, preset, limit, option, tools). The kept events stay as they were recorded,
+  although the requests that they answer are different now; the state is computed under the changed plan.
+- **one tool result**: that of the last kept event.
+
+The events after the kept ones are new: performed live or by a script, taken from another record, or answered
+by the record itself as far as it fits: the next recorded reply answers a request, whatever its content; a
+recorded tool result or approval answers only an equal call; the recorded order is kept. The journal of a fork has its own
+plan and all events, with the fingerprints of the effects that they answer now, so it can be replayed and
+forked again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""URLs as they may be written to a file: no user, password or fragment, and secret values masked."""
+"""Secrets known by value, in environment variables and requests, and URLs without their secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Checks that tell secrets from ordinary text, and the names under which secrets occur."""
+r"""Regular expressions for secrets: the formats of known API keys, and values with the name of a secret.
+
+All of them also work on JSON-escaped text, where a line break is ``\n`` and a slash may be ``\/``, and take
+linear time on any text: repetitions are bounded or possessive. If ordinary text can match too, ``proof``
+confirms or rejects the match. Also the names under which secrets occur.
+"""
 
 from __future__ import annotations
 

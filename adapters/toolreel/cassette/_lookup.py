@@ -1,8 +1,13 @@
-"""The key by which a cassette finds a request.
+"""Find the recorded interaction for a request, and explain a request that has none.
 
 Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
 canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
 endpoint do not matter, so that a session replays under another base URL.
+
+Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
+hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
+conversation share: a piece found equal to a recorded one is remembered by its identity, so that each request
+compares only its new pieces. Otherwise comparing a conversation would take quadratic time.
 """
 
 from __future__ import annotations

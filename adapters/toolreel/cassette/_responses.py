@@ -1,7 +1,11 @@
-"""Converts a stored exchange to what an httpx client gets: a response or an exception.
+"""The bodies of recorded responses: replayed to a client, or recorded while a client reads them.
 
-An event stream is delivered event by event. If the connection failed in the middle of it, the exception is
-raised after the last event.
+In a replay, an event stream is delivered event by event. If the connection failed in the middle of it, the
+exception is raised after the last event.
+
+A response is recorded when it is complete: at the end of the body, or at ``[DONE]``, since some servers keep
+the connection open. If the connection fails in a stream, the part that arrived is recorded with the exception.
+If the client stops reading a stream early, nothing is recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``--secrets FILE``: a project's own rules for detecting secrets."""
+"""``--record``, ``--mode``, ``--durable`` and ``--secrets``, and saving a fork of a recording."""
 
 from __future__ import annotations
 

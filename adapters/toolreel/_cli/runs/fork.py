@@ -1,4 +1,4 @@
-"""The result of a fork: printed as text or JSON, and its exit code."""
+"""``toolreel fork``: continue a recorded run from any event, with a change."""
 
 from __future__ import annotations
 
