@@ -9,9 +9,9 @@ events, you can change two things, alone or together:
 
 The events after the kept ones are new: performed live or by a script, taken from another record, or answered
 by the record itself as far as it fits: the next recorded reply answers a request, whatever its content; a
-recorded tool result or approval answers only an equal call; the recorded order is kept. The journal of a fork has its own
-plan and all events, with the fingerprints of the effects that they answer now, so it can be replayed and
-forked again.
+recorded tool result or approval answers only an equal call; the recorded order is kept. The journal of a fork
+has its own plan and all events, with the fingerprints of the effects that they answer now, so it can be
+replayed and forked again.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ In a replay, an event stream is delivered event by event. If the connection fail
 exception is raised after the last event.
 
 A response is recorded when it is complete: at the end of the body, or at ``[DONE]``, since some servers keep
-the connection open. If the connection fails in a stream, the part that arrived is recorded with the exception.
-If the client stops reading a stream early, nothing is recorded.
+the connection open. If the connection fails in a stream, the part that arrived is recorded with the
+exception. If the client stops reading a stream early, nothing is recorded.
 """
 
 from __future__ import annotations

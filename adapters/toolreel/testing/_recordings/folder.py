@@ -1,4 +1,12 @@
-"""Find the recordings in a folder, and those that no test names."""
+"""Find the recordings in a folder, and those that no test names.
+
+A test file names a recording if it
+
+- has a string that is its path without the suffix (``status/local--qwen``) or ends in it, its folder
+  (``status``), or its own name if no other recording has it, with or without ``.yaml``;
+- is the module of its folder, and defines the test after which the pytest plugin named it
+  (``reels/test_agent/test_status.yaml``, ``TestAgent.test_status-small.yaml``).
+"""
 
 from __future__ import annotations
 
