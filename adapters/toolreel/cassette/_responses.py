@@ -126,6 +126,7 @@ class Taping:
         """What a replaying client will get; without the body until it is complete."""
         self.streamed = is_stream(self.response)
         """Whether the body is an event stream that can be decoded chunk by chunk."""
+        # The raw bytes of other bodies are limited too; `finish` decompresses them afterwards.
         try:
             self._decoder = BoundedDecoder(self._encoding if self.streamed else "identity", limit)
         except UndecodableBody:
