@@ -14,10 +14,10 @@ from toolreel._replay.replay import companion
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.locations import refuse_secrets_in_line
 from toolreel._secrets.rules import SecretRules, read_rules, rules_in
-from toolreel.cassette._session import MODES, Mode
 
 if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
+    from toolreel.cassette._session import Mode
 
 secrets_option = click.option(
     "--secrets",
@@ -45,7 +45,7 @@ durable_option = click.option(
 
 mode_option = click.option(
     "--mode",
-    type=click.Choice(MODES),
+    type=click.Choice(("replay", "record", "auto", "extend")),
     help="What to do if the recording exists. replay: use it, never the server. record: run live, and "
     "replace it if the run completes. auto: replay it, or record it if it is missing. extend: replay it, "
     "continue live after its end, and save it if the run completes. Without --mode it is an error.",

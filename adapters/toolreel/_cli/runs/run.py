@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,12 +27,14 @@ from toolreel._cli.output.render import exit_code, show_run, show_saved
 from toolreel._driver.run import outcome_of
 from toolreel._journal.record import read_journal
 from toolreel._replay.replay import Driver, companion
-from toolreel.cassette._session import Mode
 from toolreel.testing._files import ReelFiles
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
+
+if TYPE_CHECKING:
+    from toolreel.cassette._session import Mode
 
 
 @click.command("run", epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
