@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
+from toolreel._cli.options.bundle import tools_option
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
-from toolreel._cli.options.sources import tools_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.bundle import Command, bundle
+from toolreel._cli.options.bundle import bundle, tools_option
 from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
 from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.skills import SkillChoice, skill_options
@@ -96,11 +96,6 @@ class SourceChoice:
     def _python(self) -> Sources:
         skills = self.skills.read()
         return Sources((*load_tools(self.tool_names), *skills.tools), message=skills.message)
-
-
-def tools_option(text: str) -> Callable[[Command], Command]:
-    """``--tools``, with a help text; the command receives ``tool_names``."""
-    return click.option("--tools", "tool_names", multiple=True, metavar="MODULE:ATTR", help=text)
 
 
 source_options = bundle(
