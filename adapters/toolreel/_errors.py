@@ -34,26 +34,6 @@ from __future__ import annotations
 
 from toolreel_core._errors import ToolreelError
 
-__all__ = [
-    "AdapterError",
-    "CassetteError",
-    "CatalogueError",
-    "EndpointConfigError",
-    "EvalPlanError",
-    "ForkError",
-    "JournalError",
-    "McpConfigError",
-    "McpServerError",
-    "MissingExtra",
-    "OpenApiError",
-    "ResultsError",
-    "SecretFound",
-    "SecretRulesError",
-    "SkillError",
-    "TokenizerError",
-    "ToolModuleError",
-]
-
 
 class AdapterError(ToolreelError):
     """Base class of all errors that adapters raise."""
@@ -133,6 +113,6 @@ class EndpointConfigError(AdapterError, ValueError):
     """An endpoint's setting that is not usable; names the setting, its value and what is allowed."""
 
 
-for _name in __all__:
-    # A traceback then names an error by the path from which users import it.
-    globals()[_name].__module__ = "toolreel"
+for _error in [*vars().values()]:
+    if isinstance(_error, type) and issubclass(_error, AdapterError):
+        _error.__module__ = "toolreel"  # a traceback then names it by the path from which users import it

@@ -49,10 +49,9 @@ from toolreel._errors import (
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal, read_journal
 from toolreel._replay.changes import Changes
-from toolreel._replay.counterfactual import Counterfactual, counterfactual
 from toolreel._replay.explain.diff import diff
 from toolreel._replay.explain.turns import story
-from toolreel._replay.fork import Forked, fork
+from toolreel._replay.fork import Counterfactual, Forked, counterfactual, fork
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.resume import aresume, resume

@@ -7,7 +7,9 @@ from toolreel._errors import AdapterError, CassetteError, MissingExtra, SecretFo
 from toolreel.http import _bounded_body as bounded
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
-ADAPTERS = [getattr(errors, name) for name in errors.__all__]
+ADAPTERS = [
+    kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AdapterError)
+]
 
 
 @pytest.mark.parametrize("kind", [*ADAPTERS, bounded.BodyError, bounded.TooLarge, bounded.UndecodableBody])

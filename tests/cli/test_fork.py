@@ -20,7 +20,7 @@ SESSION: Final = str(cassette("workspace"))
 JOURNAL: Final = str(companion(cassette("workspace")))
 FORK: Final = ("fork", SESSION)
 APPROVED: Final = (
-    "from toolreel.tools._python.host import Tool\n"
+    "from toolreel import Tool\n"
     'def greet(name: str) -> str:\n    """Greet."""\n    return f"Hello, {name}."\n'
     "TOOLS = [Tool.of(greet, needs_approval=True)]\n"
 )

@@ -17,7 +17,7 @@ from tests.cli.commands import (
 )
 from tests.patience import eventually
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.session import LiveTarget, resume_live, run_live
+from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._driver.performer import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
@@ -80,8 +80,8 @@ def test_the_cassette_of_a_run_that_rested_is_gone_on_with(tmp_path: Path) -> No
     plan = Plan.of(model="m", messages="Which status?", tools=Toolbox(guarded()).surface)
     with serving(replying(LOOKING_UP), replying(READY)) as server:
         target = LiveTarget(server.url)
-        assert run_live(plan, target, guarded(), record=path).saved
-        resumed = resume_live(path, target, guarded(), approver=Always(), durable=True)
+        assert LiveSession(target, guarded()).run(plan, path).saved
+        resumed = LiveSession(target, guarded(), approver=Always(), durable=True).resume(path)
     assert (resumed.before, resumed.after) == (1, 4)
     assert resumed.saved == (path, tmp_path / "kept.journal.jsonl")
     assert replay(path).run == resumed.run
@@ -93,9 +93,9 @@ def test_a_cassette_of_another_run_makes_way(tmp_path: Path) -> None:
     plan = Plan.of(model="m", messages="Which status?", tools=Toolbox(guarded()).surface)
     with serving(replying(LOOKING_UP), replying(READY)) as server:
         target = LiveTarget(server.url)
-        run_live(plan, target, guarded(), record=path)
+        LiveSession(target, guarded()).run(plan, path)
         path.write_text(path.read_text().replace("Which status?", "What else?"))
-        resumed = resume_live(path, target, guarded(), approver=Always())
+        resumed = LiveSession(target, guarded(), approver=Always()).resume(path)
     assert resumed.saved == (tmp_path / "kept.journal.jsonl",)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept.journal.jsonl", "kept.yaml.old"]
     assert replay(path.with_suffix("")).run == resumed.run

@@ -12,7 +12,7 @@ from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.cli.test_mcp import configured, rude
 from tests.servers.chat_server import replying, serving
-from toolreel._cli.live.session import LiveTarget, run_live
+from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel.testing._scripted import calling
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools.skills._folders import read_skills
@@ -97,7 +97,7 @@ def test_a_run_that_rests_is_resumed_with_its_skills(here: Path) -> None:
     tools = skill_tools(read_skills(here / "skills"), allow_scripts=["*"])
     plan = Plan.of(model="m", messages="Fill it.", tools=Toolbox(tools).surface)
     with serving(replying(RUNNING), replying(READY)) as server:
-        run_live(plan, LiveTarget(server.url), tools, record=here / "kept.yaml")
+        LiveSession(LiveTarget(server.url), tools).run(plan, here / "kept.yaml")
         base = ("resume", "kept", "--base-url", server.url, "--approve", "always")
         other, said = said_by_each([(*base, "--skills", "skills"), (*base, *ALLOWED)], here)
     assert other.code == 3

@@ -13,8 +13,7 @@ from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.changes import Changes
 from toolreel._replay.explain.diff import diff
 from toolreel._replay.fork import fork
-from toolreel._replay.run_in_progress import Underway
-from toolreel._replay.trace import retrace
+from toolreel._replay.trace import Underway, retrace
 from toolreel_core._loop.reducer import fold
 from toolreel_core._protocol.state import Settled
 from toolreel_core._settings.config import LoopConfig

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolreel._cli.live.session import LiveTarget, resume_live, run_live
+from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel.tools._call_context import current_call
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike
@@ -62,12 +62,12 @@ def hold(mode: str, folder: Path, url: str) -> None:
     """Begin the run, or go on with it."""
     given, path, target = tools(folder), folder / f"{NAME}.yaml", LiveTarget(url)
     if mode == "resume":
-        resume_live(path, target, given)
+        LiveSession(target, given).resume(path)
         return
     plan = Plan.of(
         model="m", messages="Book five rooms.", tools=Toolbox(given).surface, config=LoopConfig(max_turns=20)
     )
-    run_live(plan, target, given, record=path)
+    LiveSession(target, given).run(plan, path)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from tests.replay.sessions import (
 )
 from tests.samples import printed_under
 from toolreel._driver.run import Run
-from toolreel._replay.explain.turns import CallTold, story
+from toolreel._replay.explain.turns import CallSummary, story
 from toolreel._replay.replay import DRIVERS, Driver, companion, replay
 from toolreel._secrets.scan import leaks
 from toolreel.demo._workspace import START, Workspace, workspace
@@ -49,7 +49,7 @@ def recorded(path: Path) -> bytes:
     return companion(path).read_bytes()
 
 
-def calls(run: Run) -> list[CallTold]:
+def calls(run: Run) -> list[CallSummary]:
     return [call for turn in story(run) for call in turn.calls]
 
 

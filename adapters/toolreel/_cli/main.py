@@ -26,7 +26,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "normalize", "replies.normalize:normalize_command", "Parse replies of models into calls and content."
     ),
-    LazyCommand("presets", "presets.group:presets_command", "Show what presets change, and why."),
+    LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
     LazyCommand(
         "replay", "runs.replay:replay_command", "Replay a recorded run, and check that it is identical."
     ),

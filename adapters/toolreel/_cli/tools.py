@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
@@ -10,28 +9,15 @@ from contextlib import redirect_stdout
 import click
 
 from toolreel._cli.options.mcp import accept_option
-from toolreel._cli.options.sources import SourceChoice, source_options
-from toolreel._cli.output.console import labelled, out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting
+from toolreel._cli.options.sources import SourceChoice, allow_option, deny_option, source_options
+from toolreel._cli.output.console import labelled, out, show_columns
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._settings.config import LoopConfig
 from toolreel_core._tools.sources import check_surface, largest, shares
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
-
-allow_option = click.option(
-    "--allow",
-    multiple=True,
-    metavar="NAME",
-    help="Offer only these tools; * matches any text. Repeatable.",
-)
-deny_option = click.option(
-    "--deny",
-    multiple=True,
-    metavar="NAME",
-    help="Never offer these tools, even if --allow matches; * matches any text. Repeatable.",
-)
 
 
 @click.command("tools", epilog=EPILOG, short_help="Show the tools of a run: names, sizes, flags.")
@@ -68,7 +54,7 @@ def tools_command(
     with redirect_stdout(sys.stderr), sources.open(accept=accept) as available:
         surface = available.surface(allow, deny)
     if as_machine:
-        click.echo(json.dumps(_tree(surface), ensure_ascii=False).encode())
+        say(_tree(surface))
     else:
         _show(surface, by_size=by_size)
     check_surface(surface, LoopConfig())
@@ -76,12 +62,9 @@ def tools_command(
 
 
 def _show(surface: ToolSurface, *, by_size: bool) -> None:
-    rows = [_HEAD, *map(_row, largest(surface) if by_size else surface.definitions)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    for row in rows if surface.definitions else ():
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        style = "bold blue" if row is _HEAD else ""
-        out.print("  ".join(cells).rstrip(), style=style)
+    rows = [_row(tool) for tool in (largest(surface) if by_size else surface.definitions)]
+    if surface.definitions:
+        show_columns(out, _HEAD, rows)
     if surface.masked:
         labelled(out, "masked", ", ".join(surface.masked))
     limits = LoopConfig()

@@ -8,6 +8,7 @@ line is flushed to the operating system before the run continues, so it survives
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import IO, Final, Self
 
 from toolreel._driver.ports import Wanted
 from toolreel._errors import JournalError
-from toolreel._journal.file_lock import taken
 from toolreel._journal.record import (
     VERSIONS,
     Recorded,
@@ -29,6 +29,35 @@ from toolreel._journal.record import (
 from toolreel._secrets.locations import refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR_BEYOND = 2**40
+    """Windows locks byte ranges, which others then cannot read; so we lock one that is never written."""
+
+    def taken(file: IO[bytes]) -> bool:
+        """Lock a file until it is closed; returns False if another process has the lock."""
+        at = file.tell()
+        file.seek(_FAR_BEYOND)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            file.seek(at)
+        return True
+else:
+    import fcntl
+
+    def taken(file: IO[bytes]) -> bool:
+        """Lock a file until it is closed; returns False if another process has the lock."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
 
 _CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
 """Windows cannot rename an open file."""

@@ -34,8 +34,6 @@ class Versions(Generic[_Document]):
     def newest_of(self, document: _Document, found: object, place: str) -> _Document:
         """A document in the newest version.
 
-        :param found: the version number in the document
-        :param place: file and line, for messages
         :raises AdapterError: if the version is invalid or newer than this toolreel; says what to do
         """
         if not isinstance(found, int) or isinstance(found, bool) or found < 1:

@@ -69,10 +69,7 @@ class Recorded:
 
 
 class MemoryJournal:
-    """A journal in memory; ``text`` is what a file would contain.
-
-    :param plan: the plan of the run
-    """
+    """A journal in memory; ``text`` is what a file would contain."""
 
     def __init__(self, plan: Plan) -> None:
         self.lines = [header_line(plan)]
@@ -112,7 +109,6 @@ def read_journal(path: Path) -> Recorded:
 def parse_journal(text: str, source: str = "journal", *, versions: Versions[Lines] = VERSIONS) -> Recorded:
     """Read a journal from its text.
 
-    :param versions: the known versions with their migrations
     :raises JournalError: if it is missing or invalid; names the line and says what to do
     """
     if not text.strip():
@@ -152,10 +148,7 @@ def header_line(plan: Plan, versions: Versions[Lines] = VERSIONS) -> str:
 
 
 def event_line(n: int, effect: Wanted | None, event: Event) -> str:
-    """The line of an event, without a line break.
-
-    :param n: its number, counted from 1
-    """
+    """The line of an event, without a line break."""
     if effect is None or not isinstance(event, ANSWERS[type(effect)]):
         return canonical({"n": n, "kind": tag(type(event)), "fp": None, "event": encode(event)})
     return canonical({"n": n, "kind": tag(type(effect)), "fp": fingerprint(effect), "event": encode(event)})

@@ -8,14 +8,15 @@ events, you can change two things, alone or together:
 - **one tool result**: that of the last kept event.
 
 The events after the kept ones are new: performed live or by a script, taken from another record, or answered
-by the record itself as far as it fits (:mod:`toolreel._replay.carry_over`). The journal of a fork has its own
-plan and all events, with the fingerprints of the effects that they answer now, so it can be replayed and
-forked again.
+by the record itself as far as it fits: the next recorded reply answers a request, whatever its content; a
+recorded tool result or approval answers only an equal call; the recorded order is kept. The journal of a fork
+has its own plan and all events, with the fingerprints of the effects that they answer now, so it can be
+replayed and forked again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -24,17 +25,95 @@ from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
 from toolreel._errors import ForkError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.carry_over import Stop, carry, ending
 from toolreel._replay.changes import NOTHING_CHANGED, Changes
-from toolreel._replay.run_in_progress import Answered, Underway
-from toolreel._replay.trace import Source, Trace, Traced, opened, retrace
+from toolreel._replay.replayer import describe
+from toolreel._replay.trace import Answered, Source, Trace, Traced, Underway, opened, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.effects import RunTool
-from toolreel_core._protocol.events import Event, ToolReturned
+from toolreel_core._protocol import events
+from toolreel_core._protocol.effects import AskApproval, RunTool
 from toolreel_core._protocol.outcome import Outcome
-from toolreel_core._protocol.state import State
+from toolreel_core._protocol.state import Settled, State
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The place where a record no longer answers a run."""
+
+    n: int
+    """Number of the recorded event that answers no pending effect; one more than the number of events if the
+    record has ended."""
+    why: str
+
+
+def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
+    """Answer a run from recorded events, until one answers no pending effect, or the run has ended.
+
+    The events stay the same except for ``ref``, which names the effect that they answer now.
+    """
+    for traced in record:
+        if _has_ended_early(run, traced):
+            return None
+        over, event = isinstance(run.state.phase, Settled), traced.record.event
+        if traced.effect is None and (over or isinstance(event, events.CancelRequested)):
+            run.take(None, event)
+            continue
+        effect = _same(traced.effect, run.wanted.values())
+        if effect is None:
+            return None if over else Stop(traced.record.n, f"the record {_answers(traced)}; {_now(run)}")
+        run.take(effect, _answering(event, effect.ref))
+    return None
+
+
+def ending(run: Underway, count: int) -> Stop | None:
+    """The stop after the last event of a record; ``None`` if the run has ended."""
+    if isinstance(run.state.phase, Settled):
+        return None
+    return Stop(count + 1, f"the record has no event {count + 1}; {_now(run)}")
+
+
+def _has_ended_early(run: Underway, traced: Traced) -> bool:
+    """Whether this run has ended earlier than the recorded one; late answers come after both ends."""
+    return isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled)
+
+
+def _answers(traced: Traced) -> str:
+    return f"answers {describe(traced.effect)}" if traced.effect else "has an answer that came after its end"
+
+
+def _now(run: Underway) -> str:
+    wants = " and ".join(describe(effect) for effect in run.wanted.values())
+    return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
+
+
+def _same(then: Wanted | None, wanted: Iterable[Wanted]) -> Wanted | None:
+    """The pending effect that is equivalent to the recorded one, preferably the one with its ``ref``."""
+    fitting = [effect for effect in wanted if _asks_for_the_same(effect, then)]
+    same_ref = (effect for effect in fitting if then and effect.ref == then.ref)
+    return next(same_ref, fitting[0] if fitting else None)
+
+
+def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
+    if isinstance(now, RunTool | AskApproval) and isinstance(then, RunTool | AskApproval):
+        return type(now) is type(then) and (now.name, now.arguments) == (then.name, then.arguments)
+    return type(now) is type(then)
+
+
+def _answering(event: events.Event, ref: int) -> events.Event:
+    match event:
+        case (
+            events.ReplyReceived()
+            | events.RequestFailed()
+            | events.ToolReturned()
+            | events.ApprovalGiven()
+            | events.WaitElapsed()
+        ):
+            return replace(event, ref=ref)
+        case events.RunStarted() | events.CancelRequested():
+            return event
+        case _:
+            assert_never(event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +165,6 @@ class Forked:
 def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED) -> Beginning:
     """Keep the first events of a recorded run under a changed plan.
 
-    :param source: a record, or the path of its journal or cassette
-    :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
-    :param changes: what to change
     :raises ForkError: if there is no such event, or no tool result to change; lists the events
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
         event and the phase
@@ -123,7 +199,6 @@ def fork(
 
     :param source: a record, or the path of its journal or cassette
     :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
-    :param changes: what to change; the rest stays as recorded
     :param performer: performs the effects after the kept events, such as
         :class:`~toolreel._driver.performer.Ports`
     :param answers: another record, whose events after the kept ones answer as far as they fit; by default and
@@ -137,7 +212,7 @@ def fork(
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
     begun = beginning(source, at, changes)
-    collected = _Collector(journal(begun.plan) if journal else None)
+    collected = EventLog(journal(begun.plan) if journal else None)
     for effect, event in begun.answered:
         collected.record(effect, event)
     if performer is not None:
@@ -154,19 +229,21 @@ def fork(
     return Forked(begun, tuple(run.answered), run.run, stop)
 
 
-class _Collector:
-    """A journal that keeps the events, and passes them to another one."""
+class EventLog:
+    """A journal that keeps the events in memory, and passes them on to another one.
 
-    def __init__(self, inner: Journal | None) -> None:
+    :param before: events that the other one has already
+    """
+
+    def __init__(self, inner: Journal | None, before: Iterable[events.Event] = ()) -> None:
         self.answered: list[Answered] = []
+        self.events = [*before]
         self._inner = inner
 
-    @property
-    def events(self) -> list[Event]:
-        return [event for _, event in self.answered]
-
-    def record(self, effect: Wanted | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: events.Event) -> None:
+        """Record an event and the effect that it answers."""
         self.answered.append(Answered(effect, event))
+        self.events.append(event)
         if self._inner is not None:
             self._inner.record(effect, event)
 
@@ -195,7 +272,7 @@ def _is_result(traced: Traced, call_id: str) -> bool:
 
 def _with_result(trace: Trace, kept: list[Traced], output: str) -> Traced:
     last = kept[-1] if kept else None
-    if last is None or not isinstance(last.record.event, ToolReturned):
+    if last is None or not isinstance(last.record.event, events.ToolReturned):
         raise _error(trace, f"event {len(kept)} is no result of a tool, so there is none to change")
     event = replace(last.record.event, output=output)
     return replace(last, record=replace(last.record, event=event))
@@ -205,7 +282,7 @@ def _error(trace: Trace, why: str) -> ForkError:
     count = len(trace.events)
     return ForkError(
         f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {count}, after one of:\n"
-        f"{trace.told}"
+        f"{trace.listing}"
     )
 
 
@@ -214,5 +291,45 @@ def _not_carried(trace: Trace, run: Underway, stop: Stop | None) -> str:
     why = f"the run is in phase Settled after event {n - 1}, as {outcome.name}" if outcome else ""
     return (
         f"{trace.recorded.source}, event {n}: it does not fit the changed run: {stop.why if stop else why}. "
-        f"Fork at {n - 1} or before. The event: {trace.events[n - 1].told}"
+        f"Fork at {n - 1} or before. The event: {trace.events[n - 1].summary}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """The result of a counterfactual replay."""
+
+    forked: Forked
+    was: Outcome | None
+    """The outcome of the recorded run; ``None`` if it has not ended."""
+
+    @property
+    def now(self) -> Outcome | None:
+        """The outcome under the other configuration; ``None`` if the record does not fit to the end."""
+        return self.forked.outcome
+
+    @property
+    def carried(self) -> int:
+        """The number of recorded events that were used."""
+        return len(self.forked.answered)
+
+    @property
+    def stop(self) -> Stop | None:
+        """Where the record no longer fitted, and why; ``None`` if the run ended."""
+        return self.forked.stop
+
+
+def counterfactual(source: Source, changes: Changes) -> Counterfactual:
+    """Run the recorded answers under another configuration, as far as they fit; nothing is performed.
+
+    The recorded replies answer the requests in order, and the recorded results answer equal calls. The run
+    stops where it needs an answer that the record does not have, and may end before the record does.
+
+    >>> from toolreel.demo._session import demo_cassette
+    >>> told = counterfactual(demo_cassette(), Changes(config={"max_turns": 1}))
+    >>> told.was.name, told.now.name, told.carried
+    ('completed', 'max_turns', 2)
+    """
+    forked = fork(source, 0, changes)
+    recorded = forked.begun.source
+    return Counterfactual(forked, outcome_of(retold(recorded.plan, recorded.events)))

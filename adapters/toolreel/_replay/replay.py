@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import ImmediateEndpoint
@@ -17,7 +16,7 @@ from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._errors import CassetteError, JournalError, MissingExtra
 from toolreel._journal.record import MemoryJournal, Recorded, read_journal
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
+from toolreel._replay.replayer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike
@@ -27,8 +26,6 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
-    from toolreel.cassette._tape import Recording
-    from toolreel.tools._python.host import AsyncPythonTools
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
@@ -69,7 +66,6 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
 
     :param path: a cassette, ``<name>.yaml`` or ``<name>``, with its journal ``<name>.journal.jsonl`` in the
         same folder; or a journal alone
-    :param driver: ``sync``, ``asyncio`` or ``trio``
     :param tools: a function that returns the tools, which then run; by default, the journal has their results
     :raises toolreel.ReplayMismatch: if anything differs from the record; names the line and the difference
     :raises AdapterError: if a file is missing or unreadable, or an extra is not installed
@@ -77,17 +73,8 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
     cassette, journal_path = recording_files(path)
     recorded = read_journal(journal_path)
     journal = MemoryJournal(recorded.plan)
-    match driver:
-        case "sync":
-            done = _replay(recorded, cassette, tools, journal)
-        case "asyncio":
-            import asyncio
-
-            done = asyncio.run(_areplay(recorded, cassette, tools, journal))
-        case "trio":
-            done = load_trio().run(partial(_areplay, recorded, cassette, tools, journal))
-        case _:
-            assert_never(driver)
+    parts = (recorded, cassette, tools, journal)
+    done = run_on(driver, partial(_replay, *parts), partial(_areplay, *parts))
     _check_identical(recorded, journal)
     return Replayed(done, recorded, cassette, driver)
 
@@ -117,11 +104,10 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
 
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
     with ExitStack() as stack:
-        tape = stack.enter_context(_tape(cassette)) if cassette else None
-        endpoint = _endpoint(tape) if tape else None
+        endpoint, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
+        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
         done = run(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
         return done
@@ -130,45 +116,50 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
 async def _areplay(
     recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
 ) -> Run:
+    from toolreel.tools._python.host import AsyncPythonTools
+
     async with AsyncExitStack() as stack:
-        tape = stack.enter_context(_tape(cassette)) if cassette else None
-        endpoint = ImmediateEndpoint(_endpoint(tape)) if tape else None
-        host = _async_tools(tools()) if tools else None
+        taped, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
+        endpoint = ImmediateEndpoint(taped) if taped else None
+        host = AsyncPythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks_in(tape), tools=host)
+        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
         done = await arun(recorded.plan, rehearsal, journal=journal)
         rehearsal.finish()
         return done
 
 
-def _tape(cassette: Path) -> AbstractContextManager[Recording]:
+def run_on(
+    driver: Driver, blocking: Callable[[], Run], awaiting: Callable[[], Coroutine[Any, Any, Run]]
+) -> Run:
+    """Run a function or, on asyncio and trio, its async version.
+
+    :raises MissingExtra: if trio is not installed
+    """
+    match driver:
+        case "sync":
+            return blocking()
+        case "asyncio":
+            import asyncio
+
+            return asyncio.run(awaiting())
+        case "trio":
+            try:
+                import trio
+            except ImportError:
+                raise MissingExtra.of("trio", "trio") from None
+            return trio.run(awaiting)
+        case _:
+            assert_never(driver)
+
+
+def _taped(cassette: Path, stack: ExitStack | AsyncExitStack) -> tuple[TapedEndpoint, Breaks]:
+    """An endpoint that replays the cassette, which has to be played to its end."""
+    from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel.cassette._transports import replaying
 
-    return replaying(cassette)
-
-
-def _endpoint(tape: Recording) -> TapedEndpoint:
-    from toolreel._replay.taped_endpoint import TapedEndpoint
-
-    return TapedEndpoint(tape)
-
-
-def _async_tools(tools: Iterable[ToolLike]) -> AsyncPythonTools:
-    from toolreel.tools._python.host import AsyncPythonTools
-
-    return AsyncPythonTools(tools)
-
-
-def load_trio() -> ModuleType:
-    """The trio package.
-
-    :raises MissingExtra: if it is not installed
-    """
-    try:
-        import trio
-    except ImportError:
-        raise MissingExtra.of("trio", "trio") from None
-    return trio
+    tape = stack.enter_context(replaying(cassette))
+    return TapedEndpoint(tape), breaks_in(tape)
 
 
 def check_surface(recorded: Recorded, given: ToolSurface) -> None:

@@ -13,9 +13,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
 
-from toolreel._driver.ports import AsyncEndpoint, AsyncToolHost, Endpoint, ToolHost, Wanted
+from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncPerformer,
+    AsyncToolHost,
+    Endpoint,
+    Performer,
+    ToolHost,
+    Wanted,
+)
 from toolreel._journal.record import Record, Recorded
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.codec import tag
@@ -39,36 +47,57 @@ def breaks_in(tape: Recording | None) -> Breaks:
 
 
 CHAT: Final = "/chat/completions"
-_NEVER: Final = breaks_in(None)
+NO_BREAKS: Final = breaks_in(None)
 
 
-class Rehearsal:
+_Endpoint = TypeVar("_Endpoint")
+_ToolHost = TypeVar("_ToolHost")
+_Performer = TypeVar("_Performer")
+
+
+class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
+    """The parts of a rehearsal that are the same on every driver."""
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        *,
+        endpoint: _Endpoint | None = None,
+        breaks: Breaks = NO_BREAKS,
+        tools: _ToolHost | None = None,
+        live: _Performer | None = None,
+    ) -> None:
+        self._script = _Script(recorded)
+        self._endpoint = endpoint
+        self._breaks = breaks
+        self._tools = tools
+        self._live = live
+
+    def finish(self) -> None:
+        """Check that every line of the journal was used.
+
+        :raises toolreel.ReplayMismatch: if one was not
+        """
+        self._script.finish()
+
+
+class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     """A performer that replays a journal; approvals are not asked for again, and waits take no time.
 
     :param endpoint: answers requests instead of the journal
     :param breaks: whether the endpoint has a failed exchange for a request; older cassettes do not store
         failures, so the journal answers for them
     :param tools: runs tools instead of the journal
+    :param live: performs the effects after the last line of the journal
     """
-
-    def __init__(
-        self,
-        recorded: Recorded,
-        *,
-        endpoint: Endpoint | None = None,
-        breaks: Breaks = _NEVER,
-        tools: ToolHost | None = None,
-    ) -> None:
-        self._script = _Script(recorded)
-        self._endpoint = endpoint
-        self._breaks = breaks
-        self._tools = tools
 
     def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
+        if self._live and self._script.over:
+            return self._live.perform(effect)
         reached = self._script.next(effect)
         if reached is None:
             return None
@@ -88,40 +117,17 @@ class Rehearsal:
             case _:
                 assert_never(effect)
 
-    @property
-    def over(self) -> bool:
-        """Whether every line of the journal has been used."""
-        return self._script.over
 
-    def finish(self) -> None:
-        """Check that every line of the journal was used.
-
-        :raises toolreel.ReplayMismatch: if one was not
-        """
-        self._script.finish()
-
-
-class AsyncRehearsal:
+class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     """The async version of :class:`Rehearsal`."""
-
-    def __init__(
-        self,
-        recorded: Recorded,
-        *,
-        endpoint: AsyncEndpoint | None = None,
-        breaks: Breaks = _NEVER,
-        tools: AsyncToolHost | None = None,
-    ) -> None:
-        self._script = _Script(recorded)
-        self._endpoint = endpoint
-        self._breaks = breaks
-        self._tools = tools
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
+        if self._live and self._script.over:
+            return await self._live.perform(effect)
         reached = self._script.next(effect)
         if reached is None:
             return None
@@ -140,18 +146,6 @@ class AsyncRehearsal:
                 return self._script.answer(effect, reached)
             case _:
                 assert_never(effect)
-
-    @property
-    def over(self) -> bool:
-        """Whether every line of the journal has been used."""
-        return self._script.over
-
-    def finish(self) -> None:
-        """Check that every line of the journal was used.
-
-        :raises toolreel.ReplayMismatch: if one was not
-        """
-        self._script.finish()
 
 
 def came_whole(event: Event) -> bool:
@@ -186,6 +180,7 @@ class _Script:
 
     @property
     def over(self) -> bool:
+        """Whether every line has been used."""
         with self._lock:
             return not self._left
 
@@ -205,7 +200,9 @@ class _Script:
                 return _Reached(self._left.pop(place), wanted)
         if isinstance(effect, AskApproval):
             return None
-        raise ReplayMismatch(f"{self._recorded.source}: the journal ends, but the run wants {shown(effect)}")
+        raise ReplayMismatch(
+            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}"
+        )
 
     def answer(
         self, effect: Wanted, reached: _Reached, reply: ReplyReceived | RequestFailed | None = None
@@ -214,8 +211,9 @@ class _Script:
         record = reached.record
         if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
             raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.n + 1}: the run wants {shown(effect)}, but that is "
-                f"not the {record.kind} recorded here; the plan, a tool or toolreel has changed: record again"
+                f"{self._recorded.source}, line {record.n + 1}: the run wants {describe(effect)}, but that "
+                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
+                "record again"
             )
         return record.event if reply is None else _timed(reply, record)
 
@@ -228,7 +226,7 @@ class _Script:
             )
 
 
-def shown(effect: Wanted) -> str:
+def describe(effect: Wanted) -> str:
     """A short description of an effect, for messages."""
     match effect:
         case SendRequest():

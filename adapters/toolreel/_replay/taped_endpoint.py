@@ -34,7 +34,6 @@ _KINDS: Final[dict[str, FailureKind]] = {
 class TapedEndpoint:
     """An endpoint that answers from a recording.
 
-    :param recording: the cassette in use, from ``toolreel.cassette.replaying``
     :param max_response_bytes: maximum size of a response body, in bytes; give the value of the recorded run
     :param on_delta: callback for each piece of a reply
     """
@@ -58,10 +57,12 @@ class TapedEndpoint:
 
         :raises toolreel.ReplayMismatch: if the request is not in the recording
         """
-        stored = self._recording.play("POST", CHAT, *effect.request.pieces())
-        return _broke(effect.ref, stored) if isinstance(stored, Break) else self._read(effect, stored)
+        return self.answer(effect, self._recording.play("POST", CHAT, *effect.request.pieces()))
 
-    def _read(self, effect: SendRequest, stored: StoredResponse) -> ReplyReceived | RequestFailed:
+    def answer(self, effect: SendRequest, stored: StoredResponse | Break) -> ReplyReceived | RequestFailed:
+        """The event for a stored response, or for a stored failure."""
+        if isinstance(stored, Break):
+            return _broke(effect.ref, stored)
         headers = _headers(stored)
         encoded, streamed = "content-encoding" in headers, is_stream(stored)
         if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:

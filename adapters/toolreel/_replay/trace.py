@@ -1,35 +1,70 @@
-"""``retrace``: the events of a recorded run, each with the effect that it answers and the state before it."""
+"""A run that the caller feeds with events, and ``retrace``: a recorded run, fed event by event."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from toolreel._driver.ports import Wanted
 from toolreel._driver.run import Run
 from toolreel._journal.record import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
-from toolreel._replay.run_in_progress import Underway
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.read_reply import received
-from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    WaitElapsed,
-)
-from toolreel_core._protocol.state import State
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol import events
+from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait, fingerprint
+from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Reply
+
+
+class Answered(NamedTuple):
+    """An event of a run, and the effect that it answers."""
+
+    effect: Wanted | None
+    """``None`` for an event that answers none, such as a cancellation."""
+    event: events.Event
+
+
+class Underway:
+    """A run in progress: its state, its pending effects and its events."""
+
+    def __init__(self, plan: Plan) -> None:
+        at = start(plan)
+        self.state = at.state
+        self.wanted: dict[int, Wanted] = {}
+        """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
+        self.answered: list[Answered] = []
+        self._notes = [*at.notes]
+        self._want(at)
+
+    def take(self, effect: Wanted | None, event: events.Event) -> None:
+        """Feed an event that answers one of the pending effects, or none.
+
+        :raises toolreel.ProtocolError: if the event does not fit the state
+        """
+        at = step(self.state, event)
+        self.answered.append(Answered(effect, event))
+        self.state = at.state
+        self._notes += at.notes
+        if effect is not None:
+            del self.wanted[effect.ref]
+        self._want(at)
+
+    @property
+    def run(self) -> Run:
+        """The run so far."""
+        return Run(self.state, tuple(self._notes))
+
+    def _want(self, at: Step) -> None:
+        self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
+
 
 Source: TypeAlias = Recorded | Path | str
 """A recorded run: a journal that was read, or the path of a journal or a cassette."""
@@ -48,9 +83,9 @@ class Traced:
     """The state before the event."""
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The event in one line: the call and its result, or the calls or text of a reply."""
-        return cut(_told(self.record.event, self.effect, self.before))
+        return cut(_summary(self.record.event, self.effect, self.before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +98,11 @@ class Trace:
     """The state after all events, and all notes."""
 
     @property
-    def told(self) -> str:
+    def listing(self) -> str:
         """All events with their numbers, one line each."""
-        return "\n".join(f"{traced.record.n:>3}  {traced.told}" for traced in self.events) or "  (no events)"
+        return (
+            "\n".join(f"{traced.record.n:>3}  {traced.summary}" for traced in self.events) or "  (no events)"
+        )
 
 
 def opened(source: Source) -> Recorded:
@@ -87,15 +124,15 @@ def retrace(recorded: Recorded) -> Trace:
 
     :raises toolreel.ReplayMismatch: if one does not; names its line
     """
-    run, events = Underway(recorded.plan), list[Traced]()
+    run, traced = Underway(recorded.plan), list[Traced]()
     for record in recorded.records:
         effect = _answered(recorded, record, run.wanted.values())
-        events.append(Traced(record, effect, run.state))
+        traced.append(Traced(record, effect, run.state))
         try:
             run.take(effect, record.event)
         except ProtocolError as error:
             raise ReplayMismatch(f"{recorded.source}, line {record.n + 1}: {error}") from None
-    return Trace(recorded, tuple(events), run.run)
+    return Trace(recorded, tuple(traced), run.run)
 
 
 def cut(text: str, length: int = _LINE) -> str:
@@ -120,21 +157,21 @@ def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> W
     )
 
 
-def _told(event: Event, effect: Wanted | None, before: State) -> str:
+def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
     match event:
-        case ReplyReceived():
+        case events.ReplyReceived():
             return f"reply: {_reply(received(event.body, before).reply)}"
-        case RequestFailed():
+        case events.RequestFailed():
             return f"no reply: {event.message}"
-        case ToolReturned():
+        case events.ToolReturned():
             return f"{_wanted(effect)} returned {event.output}"
-        case ApprovalGiven():
+        case events.ApprovalGiven():
             return f"{_wanted(effect)} {'approved' if event.approved else 'denied'}"
-        case WaitElapsed():
+        case events.WaitElapsed():
             return f"{_wanted(effect)} elapsed"
-        case CancelRequested():
+        case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
-        case RunStarted():
+        case events.RunStarted():
             return "started"
         case _:
             assert_never(event)

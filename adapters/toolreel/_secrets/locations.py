@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolreel._errors import SecretFound
 from toolreel._secrets.body_prefixes import SharedBeginnings
-from toolreel._secrets.heuristics import names_a_secret
+from toolreel._secrets.patterns import names_a_secret
 from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scan import Leak, leaks, spoken
 from toolreel.http._bounded_body import BodyError, BoundedDecoder
@@ -94,7 +94,6 @@ def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[s
 def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> None:
     """Reject a line of a journal that contains a secret.
 
-    :param where: file and line, for the message
     :raises SecretFound: names location and kind, never the secret itself
     """
     for place, leak in leaks_at(line_texts(line), known):
@@ -131,10 +130,7 @@ def _unpacked(body: bytes) -> bytes:
 
 
 def _text(place: str, text: str, nested: int = 1) -> Iterator[tuple[str, str]]:
-    """The strings in JSON text, and the text itself unless it is canonical JSON.
-
-    :param nested: levels of JSON in JSON strings
-    """
+    """The strings in JSON text, and the text itself unless it is canonical JSON."""
     value: Json = None
     if nested and text.lstrip()[:1] in {"{", "[", '"'}:  # such JSON is never null, so None is: not JSON
         value = read(text).value_or(None)

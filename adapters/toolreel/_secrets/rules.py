@@ -50,7 +50,6 @@ class SecretRules:
 def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
     """The rules in the file named by ``TOOLREEL_SECRETS``; without it, the default rules.
 
-    :param environ: by default, the environment of this process
     :raises SecretRulesError: if the file is missing or invalid
     """
     named = (os.environ if environ is None else environ).get(VARIABLE, "")

@@ -1,10 +1,11 @@
 """The public names of ``toolreel.cassette``."""
 
-from toolreel.cassette._extend import AsyncExtendTransport, ExtendTransport
 from toolreel.cassette._session import Mode, Session, use_cassette
 from toolreel.cassette._transports import (
+    AsyncExtendTransport,
     AsyncRecordTransport,
     AsyncReplayTransport,
+    ExtendTransport,
     RecordTransport,
     ReplayTransport,
     recording,

@@ -23,14 +23,15 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._errors import MissingExtra
-from toolreel.cassette._extend import AsyncExtendTransport, ExtendTransport
 from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
+    AsyncExtendTransport,
     AsyncRecordTransport,
     AsyncReplayTransport,
+    ExtendTransport,
     RecordTransport,
     ReplayTransport,
 )
@@ -57,8 +58,6 @@ def way_of(mode: Mode, *, there: bool) -> Way:
 
     >>> way_of("auto", there=True), way_of("auto", there=False)
     ('replay', 'record')
-
-    :param there: whether the cassette exists
     """
     if mode == "auto":
         return "replay" if there else "record"
@@ -82,42 +81,25 @@ class Session:
         :raises CassetteError: if the file is to be replayed, and is missing, unreadable or invalid
         """
         way = way_of(mode, there=os.path.lexists(path))
-        match way:
-            case "replay":
-                return cls(Recording.load(path), way)
-            case "record":
-                return cls(Recording.blank(path), way)
-            case "extend":
-                return cls(Recording.extended(path), way)
-            case _:
-                assert_never(way)
+        opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
+        return cls(opened[way](path), way)
 
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
 
         :param inner: the transport to the network, unused in a replay; ``httpx.HTTPTransport()`` by default
         """
-        match self.way:
-            case "replay":
-                return ReplayTransport(self.recording)
-            case "record":
-                return RecordTransport(self.recording, inner or httpx.HTTPTransport())
-            case "extend":
-                return ExtendTransport(self.recording, inner or httpx.HTTPTransport())
-            case _:
-                assert_never(self.way)
+        if self.way == "replay":
+            return ReplayTransport(self.recording)
+        kind = RecordTransport if self.way == "record" else ExtendTransport
+        return kind(self.recording, inner or httpx.HTTPTransport())
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        match self.way:
-            case "replay":
-                return AsyncReplayTransport(self.recording)
-            case "record":
-                return AsyncRecordTransport(self.recording, inner or httpx.AsyncHTTPTransport())
-            case "extend":
-                return AsyncExtendTransport(self.recording, inner or httpx.AsyncHTTPTransport())
-            case _:
-                assert_never(self.way)
+        if self.way == "replay":
+            return AsyncReplayTransport(self.recording)
+        kind = AsyncRecordTransport if self.way == "record" else AsyncExtendTransport
+        return kind(self.recording, inner or httpx.AsyncHTTPTransport())
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""
@@ -141,7 +123,6 @@ class Session:
     def save(self, known_secrets: Mapping[str, str] | None = None) -> bool:
         """Write the file if anything was recorded; returns whether it was written.
 
-        :param known_secrets: as for :func:`use_cassette`
         :raises SecretFound: if the recording contains a secret; the old file stays
         :raises CassetteError: if the file cannot be written
         """

@@ -14,15 +14,20 @@ from typing import Any, Final
 
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
-from toolreel._secrets.known_values import secrets_sent
+from toolreel._secrets.known_values import scrubbed_url, secrets_sent
 from toolreel._secrets.rules import SecretRules
-from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._failures import Break, is_unanswered, unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
-from toolreel.cassette._mismatch import RERECORD, Asked, named, told
-from toolreel.cassette._request_key import canonical_body, request_key
-from toolreel.cassette._unplayed import Unplayed
+from toolreel.cassette._lookup import (
+    RERECORD,
+    SentRequest,
+    Unplayed,
+    canonical_body,
+    mismatch_text,
+    named,
+    request_key,
+)
 from toolreel_core._errors import ReplayMismatch
 
 try:
@@ -158,22 +163,20 @@ class Recording:
         """
         if not (self._recorded or self.replays):
             raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
-        index = self._found(method, url, *body, take=True)
-        if index is None:
-            raise self._miss(Asked(method, url, canonical_body(b"".join(body))))
-        return _stored(self._cassette.data[index][1])
+        stored = self._next(method, url, *body)
+        if stored is None:
+            raise self._miss(method, url, *body)
+        return stored
 
     def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
         """The same as :meth:`play`; ``None`` if all interactions have been played.
 
         :raises ReplayMismatch: if interactions are left, and none of them is for this request
         """
-        index = self._found(method, url, body, take=True)
-        if index is not None:
-            return _stored(self._cassette.data[index][1])
-        if self.unplayed:
-            raise self._miss(Asked(method, url, canonical_body(body)))
-        return None
+        stored = self._next(method, url, body)
+        if stored is None and self.unplayed:
+            raise self._miss(method, url, body)
+        return stored
 
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
         """Whether the answer to a request would be a failed exchange; it does not count as played."""
@@ -269,9 +272,15 @@ class Recording:
                 self._unplayed.play(index)
             return index
 
-    def _miss(self, asked: Asked) -> ReplayMismatch:
+    def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
+        """The answer to a request, which counts as played."""
+        index = self._found(method, url, *body, take=True)
+        return None if index is None else _stored(self._cassette.data[index][1])
+
+    def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
+        asked = SentRequest(method, url, canonical_body(b"".join(body)))
         repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
-        why = told(asked, self._cassette.data, self.unplayed, repeated=repeated)
+        why = mismatch_text(asked, self._cassette.data, self.unplayed, repeated=repeated)
         mismatch = ReplayMismatch(f"{self.path}: {why}")
         with self._lock:
             self._misses.append(mismatch)

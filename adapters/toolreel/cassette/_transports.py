@@ -9,23 +9,21 @@
 
 A recording client gets exactly the response that a replaying client will get: the decoded body, and only the
 headers that a cassette stores. Bodies are read completely before the client sees them, except for event
-streams, which are passed on as they arrive (:mod:`toolreel.cassette._stream`). An exchange that fails with an
-``httpx.TransportError`` is recorded too, and fails the same way in a replay; other exceptions are not.
+streams, which are passed on as they arrive (:mod:`toolreel.cassette._responses`). An exchange that fails with
+an ``httpx.TransportError`` is recorded too, and fails the same way in a replay; other exceptions are not.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final, cast
 
 from toolreel._errors import CassetteError, MissingExtra
 from toolreel.cassette._failures import Break
-from toolreel.cassette._responses import replayed, response_of
-from toolreel.cassette._stream import AsyncTapedStream, TapedStream, Taping
-from toolreel.cassette._tape import Recording, StoredResponse, scrubbed
-from toolreel.http._bounded_body import BoundedDecoder, TooLarge, UndecodableBody
+from toolreel.cassette._responses import AsyncTapedStream, TapedStream, Taping, replayed, response_of
+from toolreel.cassette._tape import Recording
 
 try:
     import httpx
@@ -140,18 +138,16 @@ class RecordTransport(httpx.BaseTransport):
 
     def _exchange(self, request: httpx.Request) -> httpx.Response:
         response = self._inner.handle_request(request)
-        taping = _taping(self._recording, request, response, self._limit)
-        if taping:
-            stream = cast("httpx.SyncByteStream", response.stream)
-            return _passed_on(taping, TapedStream(stream, taping))
-        # The raw bytes are limited too; _recorded decompresses them afterwards.
-        raw = BoundedDecoder("identity", self._limit)
+        taping = Taping(self._recording, request, response, self._limit)
+        stream = TapedStream(cast("httpx.SyncByteStream", response.stream), taping)
+        if taping.streamed:
+            return response_of(taping.response, stream)
         try:
-            for chunk in cast("httpx.SyncByteStream", response.stream):
-                raw.feed(chunk)
+            for _ in stream:
+                pass  # the end of the body records it
         finally:
-            response.close()
-        return _recorded(self._recording, request, response, raw.finish(), self._limit)
+            stream.close()
+        return response_of(taping.response)
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -159,12 +155,7 @@ class RecordTransport(httpx.BaseTransport):
 
 
 class AsyncRecordTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`RecordTransport`.
-
-    :param recording: from :func:`recording`
-    :param inner: sends the requests, for example ``httpx.AsyncHTTPTransport()``
-    :param limit: maximum size of a response body, in bytes, decoded
-    """
+    """The async version of :class:`RecordTransport`."""
 
     def __init__(
         self, recording: Recording, inner: httpx.AsyncBaseTransport, *, limit: int = BODY_LIMIT
@@ -184,25 +175,16 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
 
     async def _exchange(self, request: httpx.Request) -> httpx.Response:
         response = await self._inner.handle_async_request(request)
-        taping = _taping(self._recording, request, response, self._limit)
-        if taping:
-            stream = cast("httpx.AsyncByteStream", response.stream)
-            return _passed_on(taping, AsyncTapedStream(stream, taping))
-        # The raw bytes are limited too; _recorded decompresses them afterwards.
-        raw = BoundedDecoder("identity", self._limit)
-        chunks = aiter(cast("httpx.AsyncByteStream", response.stream))
+        taping = Taping(self._recording, request, response, self._limit)
+        stream = AsyncTapedStream(cast("httpx.AsyncByteStream", response.stream), taping)
+        if taping.streamed:
+            return response_of(taping.response, stream)
         try:
-            async for chunk in chunks:
-                raw.feed(chunk)
-        except TooLarge:
-            await response.aclose()
-            with suppress(httpx.HTTPError):
-                # Exhausts the inner generators: trio warns about unfinished async generators.
-                [_ async for _ in chunks]
-            raise
+            async for _ in stream:
+                pass  # the end of the body records it
         finally:
-            await response.aclose()
-        return _recorded(self._recording, request, response, raw.finish(), self._limit)
+            await stream.aclose()
+        return response_of(taping.response)
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -220,35 +202,35 @@ def _breaks_kept(tape: Recording, request: httpx.Request) -> Generator[None]:
         raise
 
 
-def _taping(tape: Recording, request: httpx.Request, response: httpx.Response, limit: int) -> Taping | None:
-    def keep(stored: StoredResponse) -> None:
-        tape.append(request.method, str(request.url), request.headers, request.content, stored)
-
-    return Taping.of(response, limit, keep)
-
-
-def _passed_on(taping: Taping, stream: TapedStream | AsyncTapedStream) -> httpx.Response:
-    return response_of(scrubbed(taping.response), stream)
-
-
-def _recorded(
-    tape: Recording, request: httpx.Request, response: httpx.Response, raw: bytes, limit: int
-) -> httpx.Response:
-    headers = response.headers.multi_items()
-    try:
-        decoder = BoundedDecoder(response.headers.get("content-encoding", ""), limit)
-        decoder.feed(raw)
-        body = decoder.finish()
-    except UndecodableBody:  # stored as sent, with its content-encoding, so that the client decides
-        body = raw
-    else:
-        headers = [(name, value) for name, value in headers if name.lower() != "content-encoding"]
-    stored = StoredResponse(response.status_code, response.reason_phrase, tuple(headers), body)
-    return response_of(
-        tape.append(request.method, str(request.url), request.headers, request.content, stored)
-    )
-
-
 def _save(tape: Recording, known_secrets: Mapping[str, str] | None) -> None:
     if tape.total:
         tape.save(known_secrets)
+
+
+class ExtendTransport(RecordTransport):
+    """An httpx transport that replays a recording to its end, then sends requests and records the responses.
+
+    :param recording: the cassette in use, such as ``Session.of(path, "extend").recording``
+    """
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The stored response, or a new one if all interactions have been played.
+
+        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
+        """
+        stored = self._recording.play_on(request.method, str(request.url), request.read())
+        return replayed(stored, self._recording.path) if stored else super().handle_request(request)
+
+
+class AsyncExtendTransport(AsyncRecordTransport):
+    """The async version of :class:`ExtendTransport`."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The stored response, or a new one if all interactions have been played.
+
+        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
+        """
+        stored = self._recording.play_on(request.method, str(request.url), await request.aread())
+        if stored:
+            return replayed(stored, self._recording.path)
+        return await super().handle_async_request(request)

@@ -44,10 +44,7 @@ def calls_made(run: Run) -> tuple[CallMade, ...]:
 
 
 def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
-    """The calls and the outcome of a run, one per line.
-
-    :param marks: suffixes for lines, by index of the call
-    """
+    """The calls and the outcome of a run, one per line."""
     lines = [
         f"  {at + 1}. {_short(str(call))}  {', '.join(call.failed) or 'ok'}{(marks or {}).get(at, '')}"
         for at, call in enumerate(calls_made(run))

@@ -18,11 +18,7 @@ from toolreel_core._protocol.events import Event
 
 
 class ReelJournal:
-    """Collects the events of a run.
-
-    :param path: where it is saved
-    :param recorded: the recorded journal, if the run is a replay
-    """
+    """Collects the events of a run."""
 
     def __init__(self, plan: Plan, path: Path, recorded: Recorded | None) -> None:
         self.path = path

@@ -15,8 +15,7 @@ import pytest
 from toolreel._errors import AdapterError, CassetteError
 from toolreel.testing._files import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._network import NetworkBlocked, network_blocked
-from toolreel.testing._reel import Reel
-from toolreel.testing._tape import LiveSide
+from toolreel.testing._reel import LiveSide, Reel
 from toolreel_core._errors import ReplayMismatch
 
 PASSED: Final = pytest.StashKey[bool]()

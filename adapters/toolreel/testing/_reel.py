@@ -7,10 +7,12 @@ HTTP client.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, Final
 
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import (
@@ -27,13 +29,17 @@ from toolreel._driver.performer import (
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import MissingExtra
+from toolreel._errors import CassetteError, EndpointConfigError, MissingExtra
 from toolreel._journal.record import read_journal
-from toolreel._replay.replay import Driver, load_trio
-from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
+from toolreel._replay.replay import Driver, run_on
+from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel._secrets.known_values import known_secrets
+from toolreel.cassette._session import Session
+from toolreel.cassette._tape import Recording
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
-from toolreel.testing._tape import LiveSide, ReelTape
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
@@ -42,22 +48,112 @@ from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 
 try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+try:
     import anyio.to_thread
 except ImportError:
     raise MissingExtra.of("http", "anyio") from None
 
+if TYPE_CHECKING:
+    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
 
-class Reel(ReelTape):
-    """The recording of one test: a cassette, and a journal per run."""
+_REPLAY_URL: Final = "http://replay.invalid/v1"
+"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSide:
+    """The server to record from."""
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+
+    @property
+    def api_key(self) -> str:
+        """The key, if there is one."""
+        return os.environ.get(self.api_key_env or "", "").strip()
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Values to keep out of recordings."""
+        own = {str(self.api_key_env): self.api_key} if self.api_key else {}
+        return known_secrets(os.environ) | own
+
+
+class Reel:
+    """The recording of one test: a cassette, and a journal per run.
+
+    :param recording: whether to record; otherwise the recording is replayed
+    """
 
     def __init__(self, files: ReelFiles, live: LiveSide | None = None, *, recording: bool = False) -> None:
-        super().__init__(files, live, recording=recording)
+        self.files: Final = files
+        self.recording: Final = recording
+        self.live: Final = live or LiveSide()
+        self._session: Session | None = None
         self._journals: list[ReelJournal] = []
+        self._endpoint: HttpEndpoint | None = None
+
+    @property
+    def base_url(self) -> str:
+        """Base URL for a client: the live server's, or an invalid one while replaying.
+
+        :raises EndpointConfigError: while recording, if no server is configured
+        """
+        if not self.recording:
+            return _REPLAY_URL
+        if not self.live.base_url:
+            raise EndpointConfigError(
+                "recording needs a model: name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"
+            )
+        return self.live.base_url
+
+    @property
+    def api_key(self) -> str:
+        """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
+        return (self.live.api_key if self.recording else "") or "none"
+
+    @property
+    def transport(self) -> httpx.BaseTransport:
+        """A new transport for an ``httpx.Client``; any number of them share the recording."""
+        return self._opened().transport()
+
+    @property
+    def async_transport(self) -> httpx.AsyncBaseTransport:
+        """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
+        return self._opened().async_transport()
+
+    @property
+    def httpx2_transport(self) -> Httpx2Transport:
+        """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
+        return self._opened().httpx2_transport()
+
+    @property
+    def async_httpx2_transport(self) -> AsyncHttpx2Transport:
+        """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
+        return self._opened().async_httpx2_transport()
+
+    @property
+    def endpoint(self) -> HttpEndpoint:
+        """An endpoint for a driver of your own; closed at the end of the test."""
+        if self._endpoint is None:
+            key = self.live.api_key_env if self.recording else None
+            self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
+        return self._endpoint
+
+    def async_endpoint(self) -> AsyncHttpEndpoint:
+        """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
+        key = self.live.api_key_env if self.recording else None
+        return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
 
     def journal(self, plan: Plan) -> ReelJournal:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
-        self.check_there()
+        self._check_exists()
         recorded = read_journal(path) if not self.recording and path.exists() else None
         self._journals.append(ReelJournal(plan, path, recorded))
         return self._journals[-1]
@@ -85,10 +181,11 @@ class Reel(ReelTape):
             clock = SystemClock() if self.recording else InstantClock()
             ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
             return run(plan, ports, journal=journal, observe=observe)
+        tape = self._replayed_tape()
         rehearsal = Rehearsal(
             journal.recorded,
-            endpoint=self.taped,
-            breaks=self.breaks,
+            endpoint=TapedEndpoint(tape) if tape else None,
+            breaks=breaks_in(tape),
             tools=host if tools_in_replay else None,
         )
         done = run(plan, rehearsal, journal=journal, observe=observe)
@@ -114,11 +211,11 @@ class Reel(ReelTape):
             async with self.async_endpoint() as live:
                 ports = AsyncPorts(live, host or AsyncPythonTools(), approver or AsyncLater(), clock)
                 return await arun(plan, ports, journal=journal, observe=observe)
-        taped = self.taped
+        tape = self._replayed_tape()
         rehearsal = AsyncRehearsal(
             journal.recorded,
-            endpoint=ImmediateEndpoint(taped) if taped else None,
-            breaks=self.breaks,
+            endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
+            breaks=breaks_in(tape),
             tools=host if tools_in_replay else None,
         )
         done = await arun(plan, rehearsal, journal=journal, observe=observe)
@@ -133,7 +230,8 @@ class Reel(ReelTape):
         """
         for journal in self._journals:
             journal.check()
-        super().finish()
+        if not self.recording and (self._session or self.files.cassette.exists()):
+            self._opened().finish()
         over = self.files.journals[len(self._journals) :]
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
@@ -145,12 +243,38 @@ class Reel(ReelTape):
         """
         for journal in self._journals:
             journal.refuse_secrets(self.live.secrets)
-        tape = super().save()
+        written = self._save_cassette()
         for stale in self.files.journals[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
             journal.save(self.live.secrets)
-        return (*tape, *(journal.path for journal in self._journals))
+        return (*written, *(journal.path for journal in self._journals))
+
+    def close(self) -> None:
+        """Close the connections of the endpoint."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    def _save_cassette(self) -> tuple[Path, ...]:
+        if self._session is None or not self._session.recording.total:
+            self.files.cassette.unlink(missing_ok=True)
+            return ()
+        self._session.save(self.live.secrets)
+        return (self.files.cassette,)
+
+    def _check_exists(self) -> None:
+        if not self.recording and not self.files.exist:
+            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            self._check_exists()
+            self._session = Session.of(self.files.cassette, "record" if self.recording else "replay")
+        return self._session
+
+    def _replayed_tape(self) -> Recording | None:
+        """The cassette of a replay; ``None`` if there is none, since no request was answered."""
+        return self._opened().recording if self.files.cassette.exists() else None
 
 
 def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:
@@ -160,17 +284,7 @@ def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Obs
     :raises AdapterError: if there is no recording, or it cannot be read
     """
     reel = Reel(files)
-    match driver:
-        case "sync":
-            done = reel.run(plan, observe=observe)
-        case "asyncio":
-            import asyncio
-
-            done = asyncio.run(reel.arun(plan, observe=observe))
-        case "trio":
-            done = load_trio().run(partial(reel.arun, plan, observe=observe))
-        case _:
-            assert_never(driver)
+    done = run_on(driver, partial(reel.run, plan, observe=observe), partial(reel.arun, plan, observe=observe))
     reel.finish()
     reel.close()
     return done

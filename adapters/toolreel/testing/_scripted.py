@@ -75,10 +75,7 @@ def _body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
 
 
 class ScriptedEndpoint:
-    """An endpoint that answers requests from a script, in order; ``asked`` has the requests.
-
-    :param on_delta: callback for the chunks of streamed replies
-    """
+    """An endpoint that answers requests from a script, in order; ``asked`` has the requests."""
 
     def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
         self._remaining = deque(script)

@@ -4,22 +4,50 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
-from collections.abc import Callable
+import json
+import runpy
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import anyio
 import brotli
 import httpx
 import pytest
 import zstandard
 
-from tests.servers.chat_server import LIMIT, Answer, bomb, chunk, serving, streaming
-from toolreel._errors import CassetteError
+from tests.samples import complaint
+from tests.servers.chat_server import (
+    KEPT_ALIVE,
+    LIMIT,
+    STALL,
+    Answer,
+    asking,
+    bomb,
+    chunk,
+    serving,
+    streaming,
+)
+from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._journal.file import FileJournal
 from toolreel.cassette import _responses as cassette_replayed
+from toolreel.cassette import _responses as cassette_stream
 from toolreel.cassette._session import Session, use_cassette
 from toolreel.cassette._tape import Recording, StoredResponse
-from toolreel.cassette._transports import RecordTransport, recording
+from toolreel.cassette._transports import (
+    AsyncRecordTransport,
+    RecordTransport,
+    ReplayTransport,
+    recording,
+    replaying,
+)
 from toolreel.http._bounded_body import TooLarge
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 
 PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "gzip": gzip.compress,
@@ -119,3 +147,145 @@ def test_a_body_in_brotli_of_an_older_cassette_replays_where_the_package_is(path
     tape.save({})
     with use_cassette(path) as session:
         assert got(session, "http://a.test")[2] == b"hi"
+
+
+DONE: Final = "data: [DONE]\n\n"
+HELLO: Final = (chunk("Hel"), chunk("lo", "stop"), DONE)
+SECRET: Final = "sk-" + "abcdefghij0123456789"
+
+Sent = tuple["ReplyReceived | RequestFailed", list[float]]
+"""An event, and when each delta was heard, in seconds since the request."""
+
+
+def send(tape: Recording, url: str, **settings: Any) -> Sent:  # noqa: ANN401
+    heard: list[float] = []
+    began = time.monotonic()
+    transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+    with HttpEndpoint(
+        url, transport=transport, on_delta=lambda _: heard.append(time.monotonic() - began), **settings
+    ) as endpoint:
+        return endpoint.send(asking(stream=True)), heard
+
+
+async def asend(tape: Recording, url: str, **settings: Any) -> Sent:  # noqa: ANN401
+    heard: list[float] = []
+    began = time.monotonic()
+    transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport(), limit=LIMIT)
+    async with AsyncHttpEndpoint(
+        url, transport=transport, on_delta=lambda _: heard.append(time.monotonic() - began), **settings
+    ) as endpoint:
+        return await endpoint.send(asking(stream=True)), heard
+
+
+def on(backend: str) -> Callable[..., Sent]:
+    def sent(tape: Recording, url: str, **settings: Any) -> Sent:  # noqa: ANN401
+        def asked() -> Awaitable[Sent]:
+            return asend(tape, url, **settings)
+
+        return anyio.run(asked, backend=backend)
+
+    return sent
+
+
+each = pytest.mark.parametrize("ask", [send, on("asyncio"), on("trio")], ids=["sync", "asyncio", "trio"])
+
+
+@each
+def test_deltas_are_heard_while_they_are_recorded(ask: Callable[..., Sent], tmp_path: Path) -> None:
+    answer = streaming(HELLO[0], 0.3, *HELLO[1:], 60.0)
+    with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
+        event, (first, second) = ask(tape, server.url)
+    assert event == ReplyReceived(1, 200, answer.body.decode())
+    assert second - first > 0.2
+    with (
+        replaying(tmp_path / "a.yaml") as tape,
+        HttpEndpoint(server.url, transport=ReplayTransport(tape)) as again,
+    ):
+        assert again.send(asking(stream=True)) == event
+
+
+@each
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        (streaming(HELLO[0], *KEPT_ALIVE), "timeout"),
+        (streaming(*[chunk("x" * 1_000)] * 100), "too_large"),
+        (replace(streaming(*HELLO, encoding="gzip"), pieces=(b"<html>",)), "broken"),
+        (replace(streaming(*HELLO, encoding="gzip"), pieces=(b"\x1f\x8b\x08\0\0\0\0\0",)), "broken"),
+    ],
+    ids=["stalls", "is too large", "is no gzip", "is half a gzip"],
+)
+def test_a_stream_that_is_given_up_is_not_recorded(
+    ask: Callable[..., Sent], answer: Answer, failure: str, tmp_path: Path
+) -> None:
+    with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
+        event, _ = ask(tape, server.url, stall_timeout=STALL)
+    assert isinstance(event, RequestFailed)
+    assert event.failure == failure
+    assert tape.total == 0
+
+
+@each
+def test_a_stream_in_an_encoding_that_nobody_knows_is_recorded_as_it_came(
+    ask: Callable[..., Sent], tmp_path: Path
+) -> None:
+    answer = replace(
+        streaming(*HELLO), headers={"content-type": "text/event-stream", "content-encoding": "compress"}
+    )
+    with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
+        event, _ = ask(tape, server.url)
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, tape.total) == ("broken", 1)
+
+
+def test_a_cut_stream_is_recorded_since_it_came_whole(tmp_path: Path) -> None:
+    with serving(streaming(HELLO[0])) as server, recording(tmp_path / "a.yaml") as tape:
+        event, _ = send(tape, server.url)
+    assert event == ReplyReceived(1, 200, HELLO[0])
+    assert tape.total == 1
+
+
+def test_a_stream_can_be_read_in_its_cassette(tmp_path: Path) -> None:
+    with serving(streaming(*HELLO, encoding="gzip")) as server, recording(tmp_path / "a.yaml") as tape:
+        send(tape, server.url)
+    text = (tmp_path / "a.yaml").read_text()
+    assert "      text: |" in text
+    assert f"        {HELLO[0].strip()}\n\n        {HELLO[1].strip()}\n" in text
+    assert "content-encoding" not in text
+
+
+IN_PIECES: Final = (
+    *(chunk(SECRET[at : at + 3]) for at in range(0, len(SECRET), 3)),
+    chunk(None, "stop"),
+    DONE,
+)
+
+
+def test_a_secret_that_comes_in_pieces_is_not_written(tmp_path: Path) -> None:
+    body = "".join(IN_PIECES)
+    assert SECRET[:9] not in body
+
+    def session() -> None:
+        with (
+            serving(streaming(*IN_PIECES)) as server,
+            recording(tmp_path / "a.yaml", known_secrets={}) as tape,
+        ):
+            send(tape, server.url)
+
+    said = complaint(SecretFound, session)
+    assert "interaction 1: response.body, put together, line 1 holds a secret (API key)" in said
+    assert [*tmp_path.iterdir()] == []
+
+    plan = Plan.of(model="m", messages="hi")
+    with FileJournal(tmp_path / "a.journal.jsonl", plan) as journal:
+        said = complaint(SecretFound, lambda: journal.record(asking(), ReplyReceived(1, 200, body)))
+    assert "line 2: not written, it holds API key" in said
+    assert len((tmp_path / "a.journal.jsonl").read_text().splitlines()) == 1
+    assert json.loads((tmp_path / "a.journal.jsonl").read_text())
+
+
+def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    assert complaint(MissingExtra, lambda: runpy.run_path(cassette_stream.__file__)) == (
+        "httpx is not installed: it comes with the extra 'record', pip install 'toolreel[record]'"
+    )

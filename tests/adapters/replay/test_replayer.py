@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,9 @@ from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._cli.live.session import LiveTarget, run_live
+from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import ImmediateEndpoint, Ports
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.run import retold
 from toolreel._driver.sync import run
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
@@ -210,7 +211,7 @@ ONCE_MORE = Plan.of(model="m", messages="hi", config=LoopConfig(retry_base_ms=0)
 def broken_session(folder: Path) -> tuple[Path, str]:
     """A run whose first request broke off, with its cassette; and the text of its journal."""
     with serving(Answer(raw=b""), replying(saying("hello"))) as server:
-        live = run_live(ONCE_MORE, LiveTarget(server.url), record=folder / "kept.yaml")
+        live = LiveSession(LiveTarget(server.url)).run(ONCE_MORE, folder / "kept.yaml")
     assert live.run.completed
     return folder / "kept.yaml", (folder / "kept.journal.jsonl").read_text()
 
@@ -234,3 +235,48 @@ def test_a_cassette_from_before_such_exchanges_were_kept_still_replays(
     path.write_text(serialize({**tree, "interactions": whole}))
     assert (len(tree["interactions"]), len(whole)) == (2, 1)
     assert replay(path, driver=driver).recorded.text == journal
+
+
+def whole() -> str:
+    journal = MemoryJournal(PLAN)
+    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    return journal.text
+
+
+def stopped(at: int) -> Recorded:
+    """A run that somebody stopped at one of its effects."""
+    journal = MemoryJournal(PLAN)
+    run(PLAN, Stopping(Ports(ScriptedEndpoint(SUM), PythonTools([add])), at=at), journal=journal)
+    return parse_journal(journal.text, "j")
+
+
+def uncancelled(recorded: Recorded) -> Recorded:
+    """The record without its last event, the cancellation."""
+    assert isinstance(recorded.events[-1], CancelRequested)
+    return replace(recorded, records=recorded.records[:-1])
+
+
+@pytest.mark.parametrize(("at", "asked"), [(1, 0), (2, 1), (3, 1)])
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(at: int, asked: int) -> None:
+    live, journal = Ports(ScriptedEndpoint([*SUM][asked:]), PythonTools([add])), MemoryJournal(PLAN)
+    rehearsal = Rehearsal(uncancelled(stopped(at)), live=live)
+    run(PLAN, rehearsal, journal=journal)
+    rehearsal.finish()
+    assert journal.text == whole()
+
+
+@pytest.mark.anyio
+async def test_a_run_that_was_stopped_goes_on_awaited() -> None:
+    journal = MemoryJournal(PLAN)
+    live = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint([*SUM][1:])), AsyncPythonTools([add]))
+    rehearsal = AsyncRehearsal(uncancelled(stopped(2)), live=live)
+    await arun(PLAN, rehearsal, journal=journal)
+    rehearsal.finish()
+    assert journal.text == whole()
+
+
+def test_another_run_is_not_gone_on_with() -> None:
+    other = Plan.of(model="other", messages="hi", tools=PLAN.tools)
+    live = Ports(ScriptedEndpoint([]), PythonTools([add]))
+    rehearsal = Rehearsal(uncancelled(stopped(2)), live=live)
+    assert "the run wants a request" in complaint(ReplayMismatch, lambda: run(other, rehearsal))

@@ -25,7 +25,7 @@ CUT_CALL: Final[Json] = {"id": "a", "function": {"name": "add", "arguments": '{"
 
 
 def told(source: Recorded) -> list[str]:
-    return [traced.told for traced in retrace(source).events]
+    return [traced.summary for traced in retrace(source).events]
 
 
 def stopped(reason: str, *late: Event) -> Recorded:
@@ -48,14 +48,14 @@ def test_every_event_is_found_with_what_it_answered_and_where_the_run_was() -> N
 
 
 def test_the_events_are_told_one_a_line() -> None:
-    assert retrace(recorded()).told.splitlines() == [
+    assert retrace(recorded()).listing.splitlines() == [
         '  1  reply: add({"a":2,"b":40})',
         '  2  add({"a":2,"b":40}) returned 42',
         '  3  reply: add({"a":42,"b":1})',
         '  4  add({"a":42,"b":1}) returned 43',
         "  5  reply: It is 43.",
     ]
-    assert retrace(parse_journal(MemoryJournal(ADDING).text)).told == "  (no events)"
+    assert retrace(parse_journal(MemoryJournal(ADDING).text)).listing == "  (no events)"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
-from toolreel._cli.live.session import LiveRun, LiveTarget, run_live
+from toolreel._cli.live.session import LiveRun, LiveSession, LiveTarget
 from toolreel._errors import SecretFound
 from toolreel._secrets.known_values import spellings
 from toolreel.cassette._transports import RecordTransport, recording
@@ -191,7 +191,7 @@ def shell(output: str) -> Tool:
 def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> LiveRun:
     tool = shell(output)
     plan = Plan.of(model="m", messages=prompt, tools=[tool.definition])
-    return run_live(plan, LiveTarget(server.url), [tool], record=path)
+    return LiveSession(LiveTarget(server.url), [tool]).run(plan, path)
 
 
 @each_kind

@@ -14,9 +14,8 @@ from toolreel._driver.run import Run
 from toolreel._errors import CassetteError, EndpointConfigError
 from toolreel.testing._assertions import assert_reel
 from toolreel.testing._files import ReelFiles
-from toolreel.testing._reel import Reel
+from toolreel.testing._reel import LiveSide, Reel
 from toolreel.testing._scripted import calling, saying
-from toolreel.testing._tape import LiveSide
 from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError, ReplayMismatch

@@ -319,12 +319,12 @@ async def test_the_async_host_kills_it_too(tmp_path: Path) -> None:
     assert scope.cancelled_caught
 
 
-def test_being_stopped_is_no_error_of_the_tool() -> None:
+def test_being_stopped_is_no_error_of_the_tool(tmp_path: Path) -> None:
     seen: list[Exception] = []
     tools = PythonTools(
         [Tool.of(things.hang, isolated=True)], deadline=0.5, on_error=lambda _, error: seen.append(error)
     )
-    assert "TOOL_TIMEOUT" in tools.run(call("hang", marker="m")).output
+    assert "TOOL_TIMEOUT" in tools.run(call("hang", marker=str(tmp_path / "marker"))).output
     time.sleep(0.3)
     assert seen == []
 
@@ -353,7 +353,8 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
 HANGING = """
 from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.python.test_host import call
-from toolreel.tools._python.host import PythonTools, Tool
+from toolreel.tools._python.host import PythonTools
+from toolreel.tools._python.tool import Tool
 tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)
 print(tools.run(call("hang", marker="m")).output)
 """

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import click
 
-from toolreel._cli.options.secrets import rules_of, secrets_option
-from toolreel._cli.output.columns import show_columns
-from toolreel._cli.output.console import out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.options.recording import rules_of, secrets_option
+from toolreel._cli.output.console import counted, out, show_columns
+from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel_core._jsontext.canonical import Json
 
-_FAILED: Final = 1
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
 
 
@@ -91,35 +90,26 @@ def check_command(
     failing = checked.findings if strict else checked.problems
     if as_machine:
         findings: list[Json] = [
-            {
-                "path": str(finding.path),
-                "kind": finding.kind,
-                "text": finding.text,
-                "problem": finding in failing,
-            }
+            asdict(finding) | {"path": str(finding.path), "problem": finding in failing}
             for finding in checked.findings
         ]
         recordings: list[Json] = [
             {
-                "cassette": str(looked.cassette) if looked.cassette else None,
-                "journals": [str(path) for path in looked.journals],
-                "interactions": looked.interactions,
-                "recorded": looked.recorded.isoformat() if looked.recorded else None,
+                "cassette": str(recording.cassette) if recording.cassette else None,
+                "journals": [str(path) for path in recording.journals],
+                "interactions": recording.interactions,
+                "recorded": recording.recorded.isoformat() if recording.recorded else None,
             }
-            for looked in checked.looked
+            for recording in checked.recordings
         ]
         say({"ok": not failing, "findings": findings, "recordings": recordings})
-        return _FAILED if failing else 0
+        return FAILED if failing else 0
     rows = [(str(finding.path), finding.kind, finding.text) for finding in checked.findings]
     if rows:
         show_columns(out, ("file", "found", "what"), rows)
     notes = len(checked.findings) - len(failing)
-    summary = f"{_number(len(checked.looked), 'recording')}, {_number(len(failing), 'problem')}"
-    out.print(
-        summary + (f", {_number(notes, 'note')}" if notes else ""), style="bold red" if failing else "green"
-    )
-    return _FAILED if failing else 0
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"
+    problems = counted(len(failing), "problem") if failing else "no problems"
+    summary = f"{counted(len(checked.recordings), 'recording')}, {problems}"
+    summary += f", {counted(notes, 'note')}" if notes else ""
+    out.print(summary, style="bold red" if failing else "green")
+    return FAILED if failing else 0

@@ -13,8 +13,8 @@ _COMMANDS: Final = (
     LazyCommand(
         "check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."
     ),
-    LazyCommand("export", "cassettes.export:export_command", "Make a cassette into one of stock vcrpy."),
-    LazyCommand("import", "cassettes.import_:import_command", "Make cassettes of stock vcrpy into ours."),
+    LazyCommand("export", "cassettes.convert:export_command", "Make a cassette into one of stock vcrpy."),
+    LazyCommand("import", "cassettes.convert:import_command", "Make cassettes of stock vcrpy into ours."),
     LazyCommand(
         "journal", "cassettes.journal:journal_command", "Make the journal of a cassette, whoever recorded it."
     ),

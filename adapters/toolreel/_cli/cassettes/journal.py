@@ -1,4 +1,4 @@
-"""``toolreel cassettes journal``: the journals of the runs in a cassette, whoever recorded it."""
+"""``toolreel cassettes journal``: make the journals of the runs in a cassette of any client."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
-from toolreel._cli.options.presets import (
-    catalogue_option,
-    composed_preset,
-    preset_option,
-    provider_option,
-    sampling_option,
-)
+from toolreel._cli.live.set_options import parse_settings, settings_option
+from toolreel._cli.options.bundle import tools_option
+from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
@@ -28,7 +23,6 @@ from toolreel._journal.record import read_journal
 from toolreel._replay.from_cassette.messages import COMPARISONS, Comparison
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
-from toolreel.presets._catalogues import with_files
 from toolreel.testing._files import ReelFiles
 from toolreel.tools._python.tool import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
@@ -37,7 +31,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import decode_plan
 
 if TYPE_CHECKING:
-    from toolreel._replay.from_cassette.journals import Retold
+    from toolreel._replay.from_cassette.journals import RecoveredRun
 
 
 @click.command("journal", epilog=EPILOG, short_help="Make the journal of a cassette, whoever recorded it.")
@@ -50,30 +44,15 @@ if TYPE_CHECKING:
     help="The plan of the run: a journal, or a plan as it stands in one, as JSON. By default that of the "
     "journals beside the cassette or, where there are none, what its requests amount to.",
 )
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="Run these tools for real; without it, their results are taken from the requests.",
-)
+@tools_option("Run these tools for real; without it, their results are taken from the requests.")
 @click.option(
     "--compare",
     type=click.Choice(COMPARISONS),
     help="How far a recorded request must be what toolreel asks for: to the byte (the default where there is "
     "a plan), by what is said in it, or not at all.",
 )
-@provider_option
-@preset_option
-@sampling_option
-@catalogue_option
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A setting of the loop or the provider, for a plan that is inferred; may be repeated.",
-)
+@preset_options
+@settings_option("A setting of the loop or the provider, for a plan that is inferred; may be repeated.")
 @click.option("--out", "name", metavar="NAME", help="Write NAME.journal.jsonl, and NAME+2 and so on.")
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @json_option
@@ -83,10 +62,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     plan_file: Path | None,
     tool_names: tuple[str, ...],
     compare: Comparison | None,
-    provider: str | None,
-    presets: tuple[str, ...],
-    sampling: str | None,
-    catalogues: tuple[Path, ...],
+    presets: PresetChoice,
     settings: tuple[str, ...],
     name: str | None,
     overwrite: bool,
@@ -101,7 +77,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     toolreel cassettes journal cassettes/openai-sdk/local--qwen2.5-coder-1.5b.yaml --out answers
     toolreel replay answers.journal.jsonl
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._replay.from_cassette.journals import retell
+    from toolreel._replay.from_cassette.journals import recover_runs
     from toolreel.cassette._tape import Recording
     from toolreel.tools._python.host import PythonTools
 
@@ -112,21 +88,19 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     plans = [_plan(plan_file)] if plan_file else [recorded.plan for recorded in beside]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
-        told = retell(
+        runs = recover_runs(
             tape,
             plans=plans,
             tools=PythonTools(tools) if tools else None,
             compare=compare,
-            preset=composed_preset(
-                with_files(catalogues), provider=provider, names=presets, sampling=sampling
-            ),
+            preset=presets.preset(),
             settings={**chosen.config, **chosen.provider},
         )
-    for was, now in zip(beside, told, strict=False):
+    for was, now in zip(beside, runs, strict=False):
         if was.text != now.recorded.text and compare in {None, "exact"}:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
-    saved = _saved(told, ReelFiles(target), overwrite=overwrite) if target else ()
-    _show(told, saved, identical=bool(beside), as_machine=as_machine)
+    saved = _saved(runs, ReelFiles(target), overwrite=overwrite) if target else ()
+    _show(runs, saved, identical=bool(beside), as_machine=as_machine)
     return 0
 
 
@@ -141,31 +115,33 @@ def _plan(path: Path) -> Plan:
         raise JournalError(f"{path}: not a plan: {error}") from None
 
 
-def _saved(told: tuple[Retold, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write the journals, and say where."""
-    paths = tuple(files.journal(number) for number in range(1, len(told) + 1))
+def _saved(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
+    """Write the journals; returns their paths."""
+    paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
     secrets = known_secrets(os.environ)
-    for path, one in zip(paths, told, strict=True):
+    for path, one in zip(paths, runs, strict=True):
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists already: name another, or overwrite it (--overwrite)")
         if found := leaks(one.recorded.text, secrets):
             raise SecretFound(f"{path}: not written, it would hold {found[0].kind}")
-    for path, one in zip(paths, told, strict=True):
+    for path, one in zip(paths, runs, strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(one.recorded.text.encode())
     return paths
 
 
-def _show(told: tuple[Retold, ...], saved: tuple[Path, ...], *, identical: bool, as_machine: bool) -> None:
+def _show(
+    runs: tuple[RecoveredRun, ...], saved: tuple[Path, ...], *, identical: bool, as_machine: bool
+) -> None:
     if as_machine:
-        runs: list[Json] = [
+        trees: list[Json] = [
             as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
-            for one in told
+            for one in runs
         ]
-        tree = {"runs": runs, "identical": identical, "saved": [str(path) for path in saved]}
+        tree = {"runs": trees, "identical": identical, "saved": [str(path) for path in saved]}
         click.echo(json.dumps(tree, ensure_ascii=False).encode())
         return
-    for one in told:
+    for one in runs:
         labelled(out, "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
         show_plan(out, one.run)
         show_turns(out, one.run)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import click
 
 from toolreel._cli.evals.options import plan_options
-from toolreel._cli.output.columns import show_columns
-from toolreel._cli.output.console import labelled, out, printable
+from toolreel._cli.output.console import labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._errors import MissingExtra
 from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences

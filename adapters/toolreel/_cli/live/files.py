@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -10,7 +12,6 @@ from toolreel._driver.ports import Wanted
 from toolreel._errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import Recorded, read_journal
-from toolreel._replay.extend import uncancelled
 from toolreel._replay.replay import companion, recording_files
 from toolreel._replay.replayer import CHAT, breaks_in, came_whole
 from toolreel._replay.trace import Trace, retrace
@@ -18,7 +19,7 @@ from toolreel.cassette._session import Session
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.events import CancelRequested, Event
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 """When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
@@ -45,11 +46,8 @@ class RecordedFiles:
     ) -> None:
         self._path = path
         self._journal_path = companion(path)
-        for existing in (path, self._journal_path):
-            if existing.exists() and keeping == "new":
-                raise CassetteError(
-                    f"{existing} exists already: record under another name, or replace it with --overwrite"
-                )
+        if keeping == "new":
+            check_free(path)
         self._secrets = secrets
         self.before = _extended(path) if keeping == "extend" else None
         """The recorded run that is extended."""
@@ -95,7 +93,6 @@ class ResumedFiles:
     A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
     the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
 
-    :param cassette: the path of the cassette, which need not exist
     :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
     :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
     """
@@ -129,13 +126,27 @@ class ResumedFiles:
         return (self.journal.path,)
 
 
+def check_free(cassette: Path) -> None:
+    """Check that there is no recording yet.
+
+    :raises CassetteError: if there is one
+    """
+    for existing in (cassette, companion(cassette)):
+        if existing.exists():
+            raise CassetteError(
+                f"{existing} exists already: record under another name, or replace it with --overwrite"
+            )
+
+
 def _extended(path: Path) -> Recorded | None:
     """The recorded run without its cancellation; ``None`` if there is no recording.
 
     :raises AdapterError: if the cassette or the journal is missing, or cannot be read
     """
     if path.exists():
-        return uncancelled(read_journal(recording_files(path)[1]))
+        recorded = read_journal(recording_files(path)[1])
+        kept = takewhile(lambda record: not isinstance(record.event, CancelRequested), recorded.records)
+        return replace(recorded, records=tuple(kept))
     if companion(path).exists():
         raise CassetteError(f"{path}: there is only a journal, which cannot be extended: use toolreel fork")
     return None

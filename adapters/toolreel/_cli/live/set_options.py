@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Final
 
+import click
+
+from toolreel._cli.options.bundle import Command
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, read
@@ -35,6 +38,11 @@ OPTIONS: Final = (
 
 _TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
 """Settings whose value is always text: ``null`` is a choice of theirs, not JSON null."""
+
+
+def settings_option(text: str) -> Callable[[Command], Command]:
+    """``--set``, with a help text; the command receives ``settings``."""
+    return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
 from pathlib import PurePosixPath
-from typing import Final
 from urllib.parse import urlsplit
 
 import click
 
+from toolreel._cli.options.bundle import bundle
 from toolreel._cli.output.console import err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel_core._tools.surface import ToolDefinition
 
-_OPTIONS: Final = (
+
+@dataclass(frozen=True, slots=True)
+class OpenApiChoice:
+    """The values of the ``--openapi`` options."""
+
+    file: str | None
+    name: str | None
+    tags: tuple[str, ...]
+    operations: tuple[str, ...]
+    base_url: str | None
+    auth: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.file is None and any((self.name, self.tags, self.operations, self.base_url, self.auth)):
+            raise click.UsageError("the --openapi-… options need a document: --openapi FILE")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenApiToolset:
+    """The tools of a document, and the host that runs them."""
+
+    definitions: tuple[ToolDefinition, ...] = ()
+    hosts: Mapping[str, ToolHost] = field(default_factory=dict)
+    """Tool hosts by the prefix of the tool names that they run."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+openapi_options = bundle(
+    "openapi",
+    OpenApiChoice,
     click.option(
         "--openapi",
         "openapi_file",
@@ -52,54 +80,9 @@ _OPTIONS: Final = (
         help="Environment variable with the credential for a security scheme of the document; without "
         "SCHEME=, for all schemes. Repeatable.",
     ),
+    prefix="openapi_",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class OpenApiChoice:
-    """The values of the ``--openapi`` options."""
-
-    file: str | None
-    name: str | None
-    tags: tuple[str, ...]
-    operations: tuple[str, ...]
-    base_url: str | None
-    auth: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenApiToolset:
-    """The tools of a document, and the host that runs them."""
-
-    definitions: tuple[ToolDefinition, ...] = ()
-    hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """Tool hosts by the prefix of the tool names that they run."""
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-
-def openapi_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the ``--openapi`` options to a command, which receives them as one argument ``openapi``."""
-
-    @wraps(command)
-    def bundled(
-        *,
-        openapi_file: str | None,
-        openapi_name: str | None,
-        openapi_tags: tuple[str, ...],
-        openapi_operations: tuple[str, ...],
-        openapi_base_url: str | None,
-        openapi_auth: tuple[str, ...],
-        **others: object,
-    ) -> None:
-        details = (openapi_name, openapi_tags, openapi_operations, openapi_base_url, openapi_auth)
-        if openapi_file is None and any(details):
-            raise click.UsageError("the --openapi-… options need a document: --openapi FILE")
-        command(openapi=OpenApiChoice(openapi_file, *details), **others)
-
-    decorated: Callable[..., None] = bundled
-    for option in reversed(_OPTIONS):  # the decorator applied last comes first in the help
-        decorated = option(decorated)
-    return decorated
+"""Adds the ``--openapi`` options to a command, which receives them as one argument ``openapi``."""
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from toolreel.presets._catalogues import CATALOGUE_VARIABLE
+from toolreel._cli.options.bundle import bundle
+from toolreel.presets._catalogues import CATALOGUE_VARIABLE, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._plan.presets.collection import Presets
@@ -27,46 +28,63 @@ provider_option = click.option(
     help="Use the defaults for this provider and the workarounds for the model; `toolreel presets` lists "
     "them.",
 )
-preset_option = click.option(
-    "--preset",
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChoice:
+    """The values of the options that select presets."""
+
+    provider: str | None
+    presets: tuple[str, ...]
+    sampling: str | None
+    catalogues: tuple[Path, ...]
+
+    def preset(self, model: str = "") -> Preset:
+        """The provider's preset, then named presets, then a sampling profile; later ones win.
+
+        :raises ConfigError: if one of them does not exist
+        """
+        collection = with_files(self.catalogues)
+        preset = at_provider(collection, self.provider, model).merged(collection.merged(self.presets))
+        return preset.merged(collection.profile(self.sampling).preset) if self.sampling else preset
+
+
+preset_options = bundle(
     "presets",
-    multiple=True,
-    metavar="NAME",
-    help="Apply a named preset on top of --provider; `toolreel presets` lists them. Repeatable.",
+    PresetChoice,
+    provider_option,
+    click.option(
+        "--preset",
+        "presets",
+        multiple=True,
+        metavar="NAME",
+        help="Apply a named preset on top of --provider; `toolreel presets` lists them. Repeatable.",
+    ),
+    click.option(
+        "--sampling",
+        metavar="PROFILE",
+        help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
+    ),
+    catalogue_option,
 )
-sampling_option = click.option(
-    "--sampling",
-    metavar="PROFILE",
-    help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
-)
-
-
-def composed_preset(
-    collection: Presets,
-    *,
-    provider: str | None = None,
-    model: str = "",
-    names: Sequence[str] = (),
-    sampling: str | None = None,
-) -> Preset:
-    """The provider's preset, then named presets, then a sampling profile: later ones override earlier ones.
-
-    :raises ConfigError: if one of them does not exist
-    """
-    preset = _at_provider(collection, provider, model) if provider else Preset()
-    preset = preset.merged(collection.merged(names))
-    return preset.merged(collection.profile(sampling).preset) if sampling else preset
+"""Adds the options that select presets to a command, which receives them as one argument ``presets``."""
 
 
 def preset_named(collection: Presets, name: str) -> Preset:
     """A preset by name, or the combined preset of a model at a provider by ``PROVIDER/MODEL``."""
     provider, slash, model = name.partition("/")
     if slash and name not in collection.names:
-        return _at_provider(collection, provider, model)
+        return at_provider(collection, provider, model)
     return collection.get(name)
 
 
-def _at_provider(collection: Presets, provider: str, model: str) -> Preset:
+def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
+    """The preset of a model at a provider; without a provider, one that changes nothing.
+
+    :raises ConfigError: if there is no such provider
+    """
+    if not provider:
+        return Preset()
     if not collection.defaults(provider).names:
         known = unknown_name("provider", provider, collection.providers)
         stop = "" if known.endswith("?") else "."

@@ -1,26 +1,41 @@
-"""``--record``, ``--mode`` and ``--durable``, and saving a fork of a recording."""
+"""``--record``, ``--mode``, ``--durable`` and ``--secrets``, and saving a fork of a recording."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import click
 
-from toolreel._errors import CassetteError
 from toolreel._journal.file import FileJournal
 from toolreel._replay.fork import Forked
 from toolreel._replay.replay import companion
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.locations import refuse_secrets_in_line
+from toolreel._secrets.rules import SecretRules, read_rules, rules_in
 
 if TYPE_CHECKING:
     from toolreel._cli.live.files import Keeping
+    from toolreel.cassette._session import Mode
 
-RecordMode: TypeAlias = Literal["replay", "record", "auto", "extend"]
+secrets_option = click.option(
+    "--secrets",
+    "secret_rules",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="TOML file with rules for detecting secrets (allow, variables, patterns, emails); by default the "
+    "file in TOOLREEL_SECRETS.",
+)
 
-_MODES: Final[tuple[RecordMode, ...]] = ("replay", "record", "auto", "extend")
+
+def rules_of(path: Path | None) -> SecretRules:
+    """The rules for a command: those in the file, else those of the environment.
+
+    :raises SecretRulesError: if the file cannot be used
+    """
+    return rules_in() if path is None else read_rules(path)
+
 
 durable_option = click.option(
     "--durable",
@@ -30,14 +45,14 @@ durable_option = click.option(
 
 mode_option = click.option(
     "--mode",
-    type=click.Choice(_MODES),
+    type=click.Choice(("replay", "record", "auto", "extend")),
     help="What to do if the recording exists. replay: use it, never the server. record: run live, and "
     "replace it if the run completes. auto: replay it, or record it if it is missing. extend: replay it, "
     "continue live after its end, and save it if the run completes. Without --mode it is an error.",
 )
 
 
-def keeping_of(mode: RecordMode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
+def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
     """How a run treats an existing recording; a path means that it is replayed.
 
     :raises click.UsageError: if the options contradict each other
@@ -82,18 +97,6 @@ def resumed_path(file: Path) -> Path:
     """
     name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
     return file.with_name(f"{name}.yaml")
-
-
-def check_free(cassette: Path, *, overwrite: bool) -> None:
-    """Fail if a recording exists and must not be replaced.
-
-    :raises CassetteError: if one exists and ``overwrite`` is false
-    """
-    for existing in (cassette, companion(cassette)):
-        if existing.exists() and not overwrite:
-            raise CassetteError(
-                f"{existing} exists already: record under another name, or replace it with --overwrite"
-            )
 
 
 def save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path, ...]:

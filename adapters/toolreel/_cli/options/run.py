@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 
@@ -12,9 +12,13 @@ from toolreel._cli.output.console import err, printable
 from toolreel._cli.output.progress import RunProgress
 from toolreel._driver.performer import Always, Never
 from toolreel._driver.ports import Approver
-from toolreel._replay.replay import DRIVERS
+from toolreel._replay.replay import DRIVERS, Driver
 from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.events import ApprovalGiven
+
+if TYPE_CHECKING:
+    from toolreel._cli.live.session import LiveSession, LiveTarget
+    from toolreel._cli.options.sources import Sources
 
 Approval: TypeAlias = Literal["ask", "always", "never"]
 _APPROVALS: Final[tuple[Approval, ...]] = ("ask", "always", "never")
@@ -65,10 +69,22 @@ class TerminalApprover:
         return ApprovalGiven(effect.ref, approved, "" if approved else "the user said no")
 
 
-def approver(choice: Approval, progress: RunProgress) -> Approver:
-    """The approver for ``--approve``; ``ask`` without a terminal denies."""
-    if choice == "always":
-        return Always()
-    if choice == "ask" and sys.stdin.isatty():
-        return TerminalApprover(progress)
-    return Never("nobody was there to approve it" if choice == "ask" else "")
+def live_session(
+    target: LiveTarget,
+    sources: Sources,
+    approve: Approval,
+    progress: RunProgress,
+    driver: Driver = "sync",
+    *,
+    durable: bool = False,
+) -> LiveSession:
+    """A session that shows its progress; ``--approve ask`` without a terminal denies."""
+    from toolreel._cli.live.session import LiveSession
+
+    approver: Approver = Never("nobody was there to approve it" if approve == "ask" else "")
+    if approve == "always":
+        approver = Always()
+    elif approve == "ask" and sys.stdin.isatty():
+        approver = TerminalApprover(progress)
+    shown = (progress, progress.show_delta)
+    return LiveSession(target, sources.tools, sources.hosts, driver, approver, *shown, durable)

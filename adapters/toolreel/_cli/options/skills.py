@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Final
 
 import click
 
+from toolreel._cli.options.bundle import bundle
 from toolreel._cli.output.console import err, printable
 from toolreel.tools._python.tool import ToolLike
-
-_OPTIONS: Final = (
-    click.option(
-        "--skills-skip-invalid",
-        "skip_invalid",
-        is_flag=True,
-        help="Warn about invalid skills and leave them out, instead of stopping.",
-    ),
-    click.option(
-        "--skills-allow-script",
-        "scripts",
-        multiple=True,
-        metavar="SKILL/FILE",
-        help="Allow the model to run a script of a skill, such as pdf-forms/scripts/*.py; each call needs "
-        "approval. By default no script is allowed. Repeatable.",
-    ),
-    click.option(
-        "--skills",
-        "folders",
-        multiple=True,
-        metavar="FOLDER",
-        help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +47,29 @@ class SkillChoice:
         return ChosenSkills(tuple(skill_tools(skills, allow_scripts=self.scripts)), skills_message(skills))
 
 
-def skill_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the ``--skills`` options to a command, which receives them as one argument ``skills``."""
-
-    @wraps(command)
-    def bundled(
-        folders: tuple[str, ...], scripts: tuple[str, ...], skip_invalid: bool, **others: object
-    ) -> None:
-        command(skills=SkillChoice(folders, scripts, skip_invalid), **others)
-
-    options: Callable[..., None] = bundled
-    for option in _OPTIONS:
-        options = option(options)
-    return options
+skill_options = bundle(
+    "skills",
+    SkillChoice,
+    click.option(
+        "--skills",
+        "folders",
+        multiple=True,
+        metavar="FOLDER",
+        help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",
+    ),
+    click.option(
+        "--skills-allow-script",
+        "scripts",
+        multiple=True,
+        metavar="SKILL/FILE",
+        help="Allow the model to run a script of a skill, such as pdf-forms/scripts/*.py; each call needs "
+        "approval. By default no script is allowed. Repeatable.",
+    ),
+    click.option(
+        "--skills-skip-invalid",
+        "skip_invalid",
+        is_flag=True,
+        help="Warn about invalid skills and leave them out, instead of stopping.",
+    ),
+)
+"""Adds the ``--skills`` options to a command, which receives them as one argument ``skills``."""

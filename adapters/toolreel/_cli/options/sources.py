@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
 from pathlib import Path
 from typing import Final
 
 import click
 
+from toolreel._cli.options.bundle import bundle, tools_option
 from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
 from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.skills import SkillChoice, skill_options
@@ -23,14 +23,6 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 _REMOTE_PREFIXES: Final = ("mcp_", "openapi_")
 """Prefixes of the names of tools that servers run."""
-
-_tools_option = click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="Typed Python function, or a list of functions, such as my_tools:TOOLS. Repeatable.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +84,6 @@ class SourceChoice:
     def recorded(self, definitions: Iterable[ToolDefinition]) -> Sources:
         """The sources for a replay: tools of servers come from the recording, so no server is started.
 
-        :param definitions: the tools of the recorded run
         :raises AdapterError: if a source cannot be read
         """
         python = self._python()
@@ -106,18 +97,25 @@ class SourceChoice:
         return Sources((*load_tools(self.tool_names), *skills.tools), message=skills.message)
 
 
-def source_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that name tools to a command, which receives them as one argument ``sources``."""
+source_options = bundle(
+    "sources",
+    SourceChoice,
+    tools_option("Typed Python function, or a list of functions, such as my_tools:TOOLS. Repeatable."),
+    mcp_option,
+    skill_options,
+    openapi_options,
+)
+"""Adds the options that name tools to a command, which receives them as one argument ``sources``."""
 
-    @wraps(command)
-    def bundled(
-        *,
-        tool_names: tuple[str, ...],
-        mcp_file: Path | None,
-        skills: SkillChoice,
-        openapi: OpenApiChoice,
-        **others: object,
-    ) -> None:
-        command(sources=SourceChoice(tool_names, mcp_file, skills, openapi), **others)
-
-    return _tools_option(mcp_option(skill_options(openapi_options(bundled))))
+allow_option = click.option(
+    "--allow",
+    multiple=True,
+    metavar="NAME",
+    help="Offer only these tools; * matches any text. Repeatable.",
+)
+deny_option = click.option(
+    "--deny",
+    multiple=True,
+    metavar="NAME",
+    help="Never offer these tools, even if --allow matches; * matches any text. Repeatable.",
+)

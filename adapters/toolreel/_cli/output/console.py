@@ -6,6 +6,8 @@ Control characters in the text of servers and models are escaped, so that they c
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Console
@@ -16,6 +18,7 @@ err: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False,
 
 _MARGIN: Final = 12
 _NARROWEST: Final = 20
+_GAP: Final = "  "
 # C0 and C1 control characters and DEL. C1 matters: in an 8-bit terminal 0x9B alone begins an escape sequence.
 _CONTROLS: Final = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
@@ -47,6 +50,15 @@ def labelled(console: Console, label: str, text: str, style: str = "", *, mark: 
     console.print(head + Text(f"\n{indent}").join(lines))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "turn"), counted(2, "turn")
+    ('1 turn', '2 turns')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     r"""The text with control characters escaped, so that it cannot move the cursor or change colours.
 
@@ -54,3 +66,20 @@ def printable(text: str) -> str:
     \x1b[31mred
     """
     return text.replace("\r\n", "\n").translate(_CONTROLS)
+
+
+def show_columns(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows below a header; each row has as many cells as the header."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    for row in (head, *rows):
+        cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
+        first = "".join(f"{cell}{_GAP}" for cell in cells)
+        lines = _wrapped(console, printable(row[-1]), console.width - len(first))
+        indent = "\n" + " " * len(first)
+        console.print((first + indent.join(lines)).rstrip(), style="bold blue" if row is head else "")
+
+
+def _wrapped(console: Console, text: str, width: int) -> list[str]:
+    if not console.is_terminal or width < _NARROWEST:
+        return [text]
+    return textwrap.wrap(text, width) or [""]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _Options = ParamSpec("_Options")
 
+FAILED: Final = 1
 USAGE: Final = 2
 DRIFT: Final = 3
 EPILOG: Final = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees."

@@ -11,14 +11,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.output.console import err, printable
 from toolreel.tools.mcp._events import CallProgressed, McpNews, describe
-from toolreel_core._protocol.notes import (
-    CallEnded,
-    CallRejected,
-    CallStarted,
-    Note,
-    RequestSent,
-    RetryPlanned,
-)
+from toolreel_core._protocol import notes
 from toolreel_core._replies.streaming.stream import Delta
 
 
@@ -36,7 +29,7 @@ class RunProgress:
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self._spinner = Progress(*columns, console=err, transient=True)
 
-    def __call__(self, note: Note, /) -> None:
+    def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
         if text := _words(note):
             self._show(printable(text))
@@ -100,18 +93,18 @@ class RunProgress:
         self._streaming = ""
 
 
-def _words(note: Note) -> str:
+def _words(note: notes.Note) -> str:
     match note:
-        case RequestSent():
+        case notes.RequestSent():
             again = f" (try {note.attempt})" if note.attempt > 1 else ""
             return f"turn {note.turn}: waiting for the model{again}"
-        case RetryPlanned():
+        case notes.RetryPlanned():
             return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
-        case CallStarted():
+        case notes.CallStarted():
             return f"turn {note.turn}: running {note.name}"
-        case CallEnded() if not note.ok:
+        case notes.CallEnded() if not note.ok:
             return f"turn {note.turn}: {note.name} failed: {', '.join(note.codes)}"
-        case CallRejected():
+        case notes.CallRejected():
             return f"turn {note.turn}: {note.name} not run: {note.code}"
         case _:
             return ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
-from toolreel._cli.output.console import labelled, out
-from toolreel._cli.output.errors import say
+from toolreel._cli.output.console import complain, counted, labelled, out
+from toolreel._cli.output.errors import FAILED, say
 from toolreel._driver.run import Run, outcome_of
-from toolreel._replay.explain.advice import told
-from toolreel._replay.explain.turns import CallTold, TurnTold, story
+from toolreel._replay.explain.advice import describe_outcome
+from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -21,16 +24,20 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.codec import encode
-from toolreel_core._protocol.outcome import Completed
+from toolreel_core._protocol.outcome import Completed, Outcome
+
+_ROLES: Final[Mapping[type[Message], str]] = {
+    SystemMessage: "system",
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolMessage: "tool",
+}
 
 
-def show_run(run: Run, *, as_machine: bool, extra: Mapping[str, Json]) -> None:
-    """Print a whole run to stdout.
-
-    :param extra: additional keys of the JSON object
-    """
+def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
+    """Print a whole run to stdout."""
     if as_machine:
-        say(as_json(run, extra))
+        say(as_json(run, extra or {}))
         return
     show_plan(out, run)
     show_turns(out, run)
@@ -45,7 +52,7 @@ def show_plan(console: Console, run: Run) -> None:
     if plan.tools.definitions:
         labelled(console, "tools", ", ".join(plan.tools.names))
     for message in plan.messages:
-        _message(console, message)
+        labelled(console, _ROLES[type(message)], message.content)
 
 
 def show_turns(console: Console, run: Run) -> None:
@@ -59,15 +66,31 @@ def show_outcome(console: Console, run: Run) -> None:
     outcome, tally = run.outcome, run.state.tally
     if isinstance(outcome, Completed):
         labelled(console, "answer", outcome.content, "bold")
-    words, _ = told(outcome)
+    words, _ = describe_outcome(outcome)
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     labelled(
         console,
         "",
-        f"{_count(tally.turns, 'turn')}, {_count(tally.tool_calls, 'tool call')}, "
+        f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}, "
         f"{tally.failed_calls} failed, {tally.prompt_tokens} + {tally.completion_tokens} tokens",
         "dim",
     )
+
+
+def show_saved(saved: Sequence[Path]) -> None:
+    """Print the files of a recording."""
+    for path in saved:
+        labelled(out, "saved", str(path))
+    labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+
+
+def exit_code(outcome: Outcome, base_url: str, api_key_env: str | None) -> int:
+    """The exit code of a live run; what went wrong is printed to stderr."""
+    if isinstance(outcome, Completed):
+        return 0
+    words, hint = describe_outcome(outcome, base_url=base_url, api_key_env=api_key_env)
+    complain(words, hint=hint)
+    return FAILED
 
 
 def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -86,23 +109,11 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
     }
 
 
-def _message(console: Console, message: Message) -> None:
-    match message:
-        case SystemMessage():
-            labelled(console, "system", message.content)
-        case UserMessage():
-            labelled(console, "user", message.content)
-        case AssistantMessage():
-            labelled(console, "assistant", message.content)
-        case ToolMessage():
-            labelled(console, "tool", message.content)
-
-
-def _turn(console: Console, turn: TurnTold) -> None:
+def _turn(console: Console, turn: TurnSummary) -> None:
     labelled(
         console,
         f"turn {turn.number}",
-        f"{_count(turn.messages, 'message')}, request {turn.digest[:16]}",
+        f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}",
         "dim",
     )
     for code in turn.repairs:
@@ -117,11 +128,7 @@ def _turn(console: Console, turn: TurnTold) -> None:
         labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
 
 
-def _call(console: Console, call: CallTold) -> None:
+def _call(console: Console, call: CallSummary) -> None:
     origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
     labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
     labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -11,7 +11,7 @@ from typing import IO
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
+from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, reporting
 from toolreel_core._errors import ConfigError
@@ -30,13 +30,7 @@ from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 @click.command("normalize", epilog=EPILOG, short_help="Parse replies of models into calls and content.")
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--explain", is_flag=True, help="Print an explanation for people instead of JSON lines.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a loop setting, such as argument_repairs=strict. Repeatable.",
-)
+@settings_option("Set a loop setting, such as argument_repairs=strict. Repeatable.")
 @reporting
 def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...]) -> int:
     """Parse replies of models: JSON lines from FILE or stdin in, JSON lines out.

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from toolreel._cli.output.console import labelled, out, printable
+from toolreel._cli.output.console import counted, labelled, out, printable
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._replay.explain.diff import Aspect, Difference, Divergence, Side, TurnPair, diff
 from toolreel._replay.trace import cut
@@ -66,7 +66,7 @@ def show_changes(label: str, changes: tuple[Change, ...]) -> None:
 
 def _show(difference: Difference) -> None:
     for name, side in (("a", difference.a), ("b", difference.b)):
-        labelled(out, name, f"{side.source}: {_events(side.events)}, {side.outcome}")
+        labelled(out, name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
     show_changes("plan", difference.plan)
     if difference.first:
         _show_first(difference.first)
@@ -109,7 +109,3 @@ def _show_tally(a: Side, b: Side) -> None:
     changed = [f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]]
     if changed:
         labelled(out, "tally", ", ".join(changed), "dim")
-
-
-def _events(number: int) -> str:
-    return f"{number} event{'' if number == 1 else 's'}"

@@ -2,41 +2,103 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
-from toolreel._cli.options.presets import (
-    catalogue_option,
-    composed_preset,
-    preset_option,
-    provider_option,
-    sampling_option,
-)
-from toolreel._cli.options.recording import cassette_path, check_free, save_fork
-from toolreel._cli.options.run import Approval, api_key_option, approve_option, approver, timeout_option
-from toolreel._cli.options.sources import SourceChoice, Sources, source_options
-from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.runs.fork_result import ForkResult, fork_exit_code, show_fork
-from toolreel._cli.tools import allow_option, deny_option
+from toolreel._cli.live.set_options import parse_settings, settings_option
+from toolreel._cli.options.presets import PresetChoice, preset_options
+from toolreel._cli.options.recording import cassette_path, save_fork
+from toolreel._cli.options.run import Approval, api_key_option, approve_option, live_session, timeout_option
+from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
+from toolreel._cli.output.console import complain, labelled, out
+from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
+from toolreel._cli.output.render import as_json, exit_code, show_outcome, show_plan, show_turns
+from toolreel._cli.runs.diff import show_changes
+from toolreel._driver.run import Run, outcome_of
 from toolreel._errors import AdapterError, ForkError
 from toolreel._journal.record import Recorded
 from toolreel._replay.changes import Changes
-from toolreel._replay.fork import Beginning, beginning, fork
+from toolreel._replay.explain.comparison import plan_changes
+from toolreel._replay.fork import Beginning, Stop, beginning, fork
 from toolreel._replay.trace import opened
-from toolreel.presets._catalogues import with_files
-from toolreel_core._jsontext.canonical import canonical, read
+from toolreel.cassette._request_diff import Change
+from toolreel_core._jsontext.canonical import Json, canonical, read
 from toolreel_core._tools.sources import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
+    from toolreel._cli.live.files import Keeping
     from toolreel._cli.live.session import LiveTarget
+
+
+@dataclass(frozen=True, slots=True)
+class ForkResult:
+    """A fork that has run, from a recording or against a live server."""
+
+    begun: Beginning
+    run: Run
+    stop: Stop | None = None
+    saved: tuple[Path, ...] = ()
+    refused: AdapterError | None = None
+    """Why the fork could not be saved."""
+
+
+def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
+    """Print what the fork keeps and changes, then its run."""
+    begun, run, stop = gone.begun, gone.run, gone.stop
+    changed = plan_changes(begun.source.plan, begun.plan)
+    if as_machine:
+        say(as_json(run, {"fork": _tree(gone, changed), "saved": [str(path) for path in gone.saved]}))
+        return
+    labelled(out, "forked", f"{begun.source.source} at {begun.kept} of {len(begun.source.records)} events")
+    show_changes("changed", changed)
+    show_plan(out, run)
+    show_turns(out, run)
+    if outcome_of(run):
+        show_outcome(out, run)
+    if stop:
+        labelled(out, "stopped", f"at event {stop.n}: {stop.why}", "bold red")
+    for path in gone.saved:
+        labelled(out, "saved", str(path))
+    if gone.saved:
+        labelled(
+            out,
+            "",
+            f"next: toolreel diff {shlex.quote(begun.source.source)} {shlex.quote(str(gone.saved[-1]))}",
+            "dim",
+        )
+
+
+def _tree(gone: ForkResult, changed: Sequence[Change]) -> Json:
+    begun = gone.begun
+    return {
+        "source": begun.source.source,
+        "kept": begun.kept,
+        "changed": [asdict(change) for change in changed],
+        "stop": asdict(gone.stop) if gone.stop else None,
+    }
+
+
+def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> int:
+    """The exit code; what went wrong is printed to stderr."""
+    outcome = outcome_of(gone.run)
+    if gone.refused:
+        complain(f"the fork was not saved: {gone.refused}")
+        return USAGE
+    if outcome is None:
+        complain(
+            "the fork stopped before its end",
+            hint="continue with --base-url or --from where the recording has no answer",
+        )
+        return DRIFT
+    return exit_code(outcome, base_url, api_key_env)
 
 
 @click.command("fork", epilog=EPILOG, short_help="Continue a recorded run from any event, with a change.")
@@ -50,17 +112,8 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="NAME", help="Use another model.")
 @click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
 @click.option("--system", metavar="TEXT", help="Replace the system message.")
-@provider_option
-@preset_option
-@sampling_option
-@catalogue_option
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
-)
+@preset_options
+@settings_option("Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.")
 @click.option(
     "--tool-result",
     metavar="TEXT|@FILE",
@@ -95,10 +148,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     model: str | None,
     prompt: str | None,
     system: str | None,
-    provider: str | None,
-    presets: tuple[str, ...],
-    sampling: str | None,
-    catalogues: tuple[Path, ...],
+    presets: PresetChoice,
     settings: tuple[str, ...],
     tool_result: str | None,
     sources: SourceChoice,
@@ -129,6 +179,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel._cli.live.files import check_free
     from toolreel._cli.live.session import LiveTarget
 
     if sum((recorded, other is not None, base_url is not None)) != 1:
@@ -138,15 +189,9 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         )
     source, path = opened(file), cassette_path(record)
     chosen = parse_settings(settings)
-    preset = composed_preset(
-        with_files(catalogues),
-        provider=provider,
-        model=model or source.plan.model,
-        names=presets,
-        sampling=sampling,
-    )
-    if path:
-        check_free(path, overwrite=overwrite)
+    preset = presets.preset(model or source.plan.model)
+    if path and not overwrite:
+        check_free(path)
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         recorded_tools = source.plan.tools.definitions
@@ -167,46 +212,33 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             begun = beginning(source, _place(at), changes)
             target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
-            result = _LiveFork(target, approve, available, path, overwrite).run(begun)
+            keeping: Keeping = "overwrite" if overwrite else "new"
+            result = _fork_live(begun, target, available, approve, path, keeping)
     show_fork(result, as_machine=as_machine)
     return fork_exit_code(result, base_url or "", api_key_env)
 
 
-@dataclass(frozen=True, slots=True)
-class _LiveFork:
-    """A fork that is continued against a live server."""
+def _fork_live(
+    begun: Beginning,
+    target: LiveTarget,
+    sources: Sources,
+    approve: Approval,
+    path: Path | None,
+    keeping: Keeping,
+) -> ForkResult:
+    """Run the fork against a live server."""
+    from toolreel._cli.output.progress import RunProgress
 
-    target: LiveTarget
-    approve: Approval
-    sources: Sources
-    record: Path | None
-    overwrite: bool
-
-    def run(self, begun: Beginning) -> ForkResult:
-        """Run the fork to its end."""
-        from toolreel._cli.live.session import run_live
-        from toolreel._cli.output.progress import RunProgress
-
-        plan = begun.plan
-        if plan.sends_tools and plan.tools.definitions and not (self.sources.tools or self.sources.hosts):
-            names = ", ".join(tool.name for tool in plan.tools.definitions)
-            raise ForkError(
-                f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
-            )
-        with redirect_stdout(sys.stderr), RunProgress() as progress:
-            live = run_live(
-                plan,
-                self.target,
-                self.sources.tools,
-                hosts=self.sources.hosts,
-                approver=approver(self.approve, progress),
-                record=self.record,
-                keeping="overwrite" if self.overwrite else "new",
-                observe=progress,
-                on_delta=progress.show_delta,
-                earlier=begun.answered,
-            )
-        return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
+    plan = begun.plan
+    if plan.sends_tools and plan.tools.definitions and not (sources.tools or sources.hosts):
+        names = ", ".join(tool.name for tool in plan.tools.definitions)
+        raise ForkError(
+            f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
+        )
+    with RunProgress() as progress:
+        session = live_session(target, sources, approve, progress)
+        live = session.run(plan, path, keeping, begun.answered)
+    return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
 
 
 def _fork_from_record(

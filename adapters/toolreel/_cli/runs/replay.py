@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.options.bundle import tools_option
 from toolreel._cli.options.run import driver_option
 from toolreel._cli.output.console import out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
@@ -19,13 +20,7 @@ from toolreel.tools._python.tool import load_tools
 @click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
 @click.argument("file", type=click.Path(path_type=Path))
 @driver_option
-@click.option(
-    "--tools",
-    "tool_names",
-    multiple=True,
-    metavar="MODULE:ATTR",
-    help="Run these tools instead of taking their results from the journal. Repeatable.",
-)
+@tools_option("Run these tools instead of taking their results from the journal. Repeatable.")
 @json_option
 @reporting
 def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -15,19 +13,16 @@ from toolreel._cli.options.run import (
     Approval,
     api_key_option,
     approve_option,
-    approver,
     driver_option,
+    live_session,
     timeout_option,
 )
 from toolreel._cli.options.sources import SourceChoice, source_options
-from toolreel._cli.output.console import complain, labelled, out
+from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
-from toolreel._replay.explain.advice import told
+from toolreel._cli.output.render import as_json, exit_code, show_run, show_saved
 from toolreel._replay.replay import Driver
 from toolreel_core._jsontext.canonical import Json
-
-_FAILED: Final = 1
 
 
 @click.command("resume", epilog=EPILOG, short_help="Finish a recorded run that was killed.")
@@ -62,7 +57,7 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import LiveTarget, resume_live
+    from toolreel._cli.live.session import LiveTarget
     from toolreel._cli.output.progress import RunProgress
 
     with (
@@ -70,18 +65,9 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
-        resumed = resume_live(
-            resumed_path(file),
-            LiveTarget(base_url, api_key_env, timeout, available.secrets),
-            available.tools,
-            others=available.others,
-            hosts=available.hosts,
-            driver=driver,
-            approver=approver(approve, progress),
-            observe=progress,
-            on_delta=progress.show_delta,
-            durable=durable,
-        )
+        target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+        session = live_session(target, available, approve, progress, driver, durable=durable)
+        resumed = session.resume(resumed_path(file), available.others)
     run, new = resumed.run, resumed.after - resumed.before
     cut = str(resumed.cut) if resumed.cut else None
     saved: list[Json] = [str(path) for path in resumed.saved]
@@ -97,14 +83,6 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         )
         if cut:
             labelled(out, "", f"the last line of the journal was incomplete; it was moved to {cut}", "yellow")
-        show_plan(out, run)
-        show_turns(out, run)
-        show_outcome(out, run)
-        for path in resumed.saved:
-            labelled(out, "saved", str(path))
-        labelled(out, "", f"next: toolreel replay {shlex.quote(str(resumed.saved[0]))}", "dim")
-    if run.completed:
-        return 0
-    words, hint = told(run.outcome, base_url=base_url, api_key_env=api_key_env)
-    complain(words, hint=hint)
-    return _FAILED
+        show_run(run)
+        show_saved(resumed.saved)
+    return exit_code(run.outcome, base_url, api_key_env)

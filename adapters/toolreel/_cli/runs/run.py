@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.live.set_options import parse_settings
-from toolreel._cli.options.presets import (
-    catalogue_option,
-    composed_preset,
-    preset_option,
-    provider_option,
-    sampling_option,
-)
-from toolreel._cli.options.recording import RecordMode, cassette_path, durable_option, keeping_of, mode_option
+from toolreel._cli.live.set_options import parse_settings, settings_option
+from toolreel._cli.options.presets import PresetChoice, preset_options
+from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.run import (
     Approval,
     api_key_option,
     approve_option,
-    approver,
     driver_option,
+    live_session,
     timeout_option,
 )
-from toolreel._cli.options.sources import SourceChoice, Sources, source_options
+from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
-from toolreel._cli.output.errors import EPILOG, USAGE, json_option, reporting
-from toolreel._cli.output.render import show_run
-from toolreel._cli.tools import allow_option, deny_option
+from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
+from toolreel._cli.output.render import exit_code, show_run, show_saved
 from toolreel._driver.run import outcome_of
 from toolreel._journal.record import read_journal
-from toolreel._replay.explain.advice import told
 from toolreel._replay.replay import Driver, companion
-from toolreel.presets._catalogues import with_files
 from toolreel.testing._files import ReelFiles
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.outcome import Completed
 
-_FAILED: Final = 1
+if TYPE_CHECKING:
+    from toolreel.cassette._session import Mode
 
 
 @click.command("run", epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
@@ -60,16 +51,9 @@ _FAILED: Final = 1
 @source_options
 @allow_option
 @deny_option
-@provider_option
-@preset_option
-@sampling_option
-@catalogue_option
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
+@preset_options
+@settings_option(
+    "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
     "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable.",
 )
 @click.option(
@@ -99,14 +83,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     sources: SourceChoice,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
-    provider: str | None,
-    presets: tuple[str, ...],
-    sampling: str | None,
-    catalogues: tuple[Path, ...],
+    presets: PresetChoice,
     settings: tuple[str, ...],
     record: str | None,
     overwrite: bool,
-    mode: RecordMode | None,
+    mode: Mode | None,
     durable: bool,
     approve: Approval,
     stream: bool,
@@ -127,13 +108,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.session import LiveTarget, run_live
+    from toolreel._cli.live.session import LiveTarget
     from toolreel._cli.output.progress import RunProgress
 
     chosen = parse_settings(settings)
-    preset = composed_preset(
-        with_files(catalogues), provider=provider, model=model, names=presets, sampling=sampling
-    )
+    preset = presets.preset(model)
     path = cassette_path(record)
     keeping = keeping_of(mode, path, overwrite=overwrite)
     user = UserMessage(_prompt_text(prompt))
@@ -157,32 +136,20 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         RunProgress() as progress,
         sources.open(progress.show_mcp_event) as available,
     ):
-        live = run_live(
-            plan_with(available),
-            LiveTarget(base_url, api_key_env, timeout, available.secrets),
-            available.tools,
-            hosts=available.hosts,
-            driver=driver,
-            approver=approver(approve, progress),
-            record=path,
-            keeping=keeping,
-            durable=durable,
-            observe=progress,
-            on_delta=progress.show_delta,
-        )
+        target = LiveTarget(base_url, api_key_env, timeout, available.secrets)
+        session = live_session(target, available, approve, progress, driver, durable=durable)
+        live = session.run(plan_with(available), path, keeping)
     saved: list[Json] = [str(path) for path in live.saved]
     show_run(live.run, as_machine=as_machine, extra={"saved": saved})
     if live.saved and not as_machine:
-        _show_saved(live.saved)
-    words, hint = told(live.run.outcome, base_url=base_url, api_key_env=api_key_env)
-    if not live.run.completed:
-        complain(words, hint=hint)
+        show_saved(live.saved)
+    code = exit_code(live.run.outcome, base_url, api_key_env)
     if live.refused:
         complain(f"the session was not saved: {live.refused}")
         return USAGE
     if live.dropped:
         complain(f"the session was not saved, because the run did not complete (--mode {mode})")
-    return 0 if live.run.completed else _FAILED
+    return code
 
 
 def _replay(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
@@ -196,13 +163,7 @@ def _replay(plan: Plan, path: Path, driver: Driver, *, as_machine: bool) -> int:
     if not as_machine:
         labelled(out, "replayed", str(path), "green")
     ended = outcome_of(done)
-    return 0 if isinstance(ended, Completed | None) else _FAILED
-
-
-def _show_saved(saved: tuple[Path, ...]) -> None:
-    for name in saved:
-        labelled(out, "saved", str(name))
-    labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+    return 0 if isinstance(ended, Completed | None) else FAILED
 
 
 def _prompt_text(prompt: str) -> str:

@@ -1,1 +1,1 @@
-"""Why a run did what it did, and where two runs part."""
+"""Explain a run turn by turn, and compare two runs."""

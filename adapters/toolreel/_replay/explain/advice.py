@@ -1,89 +1,72 @@
-"""What to do about a run that ended badly, for the person at the terminal."""
+"""Describe an outcome in words, and what the user can do about it."""
 
 from __future__ import annotations
 
 from typing import Final, assert_never
 
-from toolreel_core._protocol.outcome import (
-    BudgetSpent,
-    Cancelled,
-    CapabilityRefused,
-    Completed,
-    ContentFiltered,
-    ContextOverflow,
-    EmptyFinal,
-    InvalidReply,
-    MaxTurns,
-    NoToolCalls,
-    Outcome,
-    Refused,
-    RepeatedCall,
-    ToolFailed,
-    TransportFailed,
-    Truncated,
-)
+from toolreel_core._protocol import outcome as outcomes
 
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
 _UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
 
 
-def told(  # noqa: PLR0912 - one sentence an outcome
-    outcome: Outcome, *, base_url: str = "", api_key_env: str | None = None
+def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
+    outcome: outcomes.Outcome, *, base_url: str = "", api_key_env: str | None = None
 ) -> tuple[str, str]:
-    """How a run ended, in words, and what to do about it; the latter is empty where nothing is to be done.
+    """The outcome in words, and a hint what to do, which may be empty.
 
-    >>> told(MaxTurns(3))
+    >>> describe_outcome(outcomes.MaxTurns(3))
     ('the model still called tools after 3 turns', 'raise the limit with --set max_turns=6')
     """
     match outcome:
-        case Completed():
+        case outcomes.Completed():
             return "the model gave a final answer", ""
-        case EmptyFinal():
+        case outcomes.EmptyFinal():
             return "the model ended with neither text nor a call", "ask again, or try another model"
-        case MaxTurns():
+        case outcomes.MaxTurns():
             doubled = f"raise the limit with --set max_turns={outcome.limit * 2}"
             return f"the model still called tools after {outcome.limit} turns", doubled
-        case NoToolCalls():
+        case outcomes.NoToolCalls():
             return "the model called no tool", "ask it once more with --set nudge_no_tool_calls=1"
-        case ToolFailed():
+        case outcomes.ToolFailed():
             failed = ", ".join(outcome.tools) or "every tool"
             return f"tools failed: {failed}", "one success is enough with --set tool_failure_policy=tolerated"
-        case RepeatedCall():
+        case outcomes.RepeatedCall():
             times = f"{outcome.times} times in a row, with the same result"
             return f"the model called {outcome.tool} {times}", ""
-        case BudgetSpent():
+        case outcomes.BudgetSpent():
             return f"the budget of {outcome.kind} is used up: {outcome.used:g} of {outcome.limit:g}", ""
-        case ContextOverflow():
+        case outcomes.ContextOverflow():
             room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
             return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
-        case CapabilityRefused():
+        case outcomes.CapabilityRefused():
             return f"the server takes no tools: {outcome.message}", "try --set fallback_without_tools=true"
-        case Truncated():
+        case outcomes.Truncated():
             return "the answer was cut at the output token limit", "raise it with --set max_tokens=…"
-        case Refused():
+        case outcomes.Refused():
             return f"the model refused: {outcome.reason}", ""
-        case ContentFiltered():
+        case outcomes.ContentFiltered():
             return f"the provider's filter suppressed the reply: {outcome.reason}", ""
-        case InvalidReply():
+        case outcomes.InvalidReply():
             hint = "is --base-url that of an OpenAI-compatible server?" if outcome.problem in _NO_CHAT else ""
             return f"the reply could not be used ({outcome.problem}): {outcome.detail}", hint
-        case TransportFailed():
+        case outcomes.TransportFailed():
             return outcome.message, _transport(outcome, base_url, api_key_env)
-        case Cancelled():
+        case outcomes.Cancelled():
             return outcome.reason or "the run was cancelled", ""
         case _:
             assert_never(outcome)
 
 
-def _transport(outcome: TransportFailed, base_url: str, api_key_env: str | None) -> str:
-    if outcome.failure == "connect":
-        return f"no server answers at {base_url}: start it, or correct --base-url"
-    if outcome.failure == "timeout":
-        return "the server is too slow: raise --timeout"
-    if outcome.failure == "too_large":
-        return "the server sent more than any chat completion has; is --base-url right?"
-    if outcome.failure == "broken":
-        return "the connection broke before the reply was whole: try again, or correct --base-url"
+def _transport(outcome: outcomes.TransportFailed, base_url: str, api_key_env: str | None) -> str:
+    hints = {
+        "connect": f"no server answers at {base_url}: start it, or correct --base-url",
+        "timeout": "the server is too slow: raise --timeout",
+        "too_large": "the server sent more than any chat completion has; is --base-url right?",
+        "broken": "the connection broke before the reply was whole: try again, or correct --base-url",
+    }
+    if outcome.failure in hints:
+        return hints[outcome.failure]
     return _refusal(outcome.status or 0, outcome.message.lower(), base_url, api_key_env)
 
 

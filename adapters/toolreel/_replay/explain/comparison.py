@@ -1,7 +1,7 @@
-"""What of two runs is compared: plans key by key, effects and events by what the loop makes of them.
+"""Compare plans, effects and events of two runs by what the loop acts on.
 
-What differs between any two live sessions and means nothing is left out: the ids of calls, times,
-token counts, and whatever else stands in a reply's body that the loop does not act on.
+Differences that any two live sessions have are ignored: call ids, times, token counts, and everything else in
+a reply's body that the loop does not use.
 """
 
 from __future__ import annotations
@@ -18,26 +18,18 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop.read_reply import received
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    WaitElapsed,
-)
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 
 _OPTIONS: Final = ("options", "overrides")
 _REMEMBERED: Final = 4096
-"""Messages that are not read again, since every later request repeats them."""
+"""Cache size: every later request repeats the messages."""
 
 
 def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
-    """Every key in which two plans differ; the presets' names are none, what came of them is.
+    """Every key in which two plans differ; the names of presets do not count, only their effect.
 
     >>> old, new = (Plan.of(model=name, messages="hi") for name in "ab")
     >>> plan_changes(old, new)
@@ -47,9 +39,9 @@ def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
 
 
 def effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
-    """Where two events differ in what they answer.
+    """The differences between the effects that two events answer.
 
-    Of two runs with different plans, requests are compared by what was said since their plans alone.
+    If the plans differ, only the messages after those of the plans are compared.
     """
     was, now = old.effect, new.effect
     if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
@@ -57,13 +49,13 @@ def effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     if was.request.digest == now.request.digest:
         return ()
     if old.before.plan != new.before.plan:
-        return _said_changes(_since(old, was.request.messages), _since(new, now.request.messages))
+        return _message_changes(_since(old, was.request.messages), _since(new, now.request.messages))
     rest = changes(parse(was.request.options.text), parse(now.request.options.text))
-    return (*_said_changes([*was.request.messages.texts], [*now.request.messages.texts]), *rest)
+    return (*_message_changes([*was.request.messages.texts], [*now.request.messages.texts]), *rest)
 
 
 def event_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
-    """Where two events differ in what they say."""
+    """The differences between two events."""
     return () if old.record.event == new.record.event else tuple(changes(_event(old), _event(new)))
 
 
@@ -93,13 +85,13 @@ def _plain(value: Any) -> Json:  # noqa: ANN401 - a setting
 
 
 def _since(traced: Traced, sent: Transcript) -> Sequence[JsonText]:
-    """What was said since the plan."""
+    """The messages after those of the plan."""
     plan = traced.before.plan
     return [*sent.texts][len(Transcript.of(plan.messages, plan.form).complete().texts) :]
 
 
-def _said_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[Change, ...]:
-    """Where two histories differ, with ``1``, ``2``, … for the ids of calls, in the order of the calls."""
+def _message_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[Change, ...]:
+    """The differences between two histories, with call ids replaced by ``1``, ``2``, … in order."""
     if old == new:
         return ()
     then, later = _renamed(old), _renamed(new)
@@ -122,7 +114,7 @@ def _renamed(texts: Iterable[JsonText]) -> list[JsonText]:
 
 @lru_cache(_REMEMBERED)
 def _ids(text: JsonText) -> tuple[str, ...]:
-    """The ids of the calls in a message, or of the call that it answers."""
+    """The ids of the calls in a message, or the id of the call that it answers."""
     message = cast("Tree", parse(text))
     calls = (call.get("id") for call in _calls(message))
     answered = (message["tool_call_id"],) if "tool_call_id" in message else ()
@@ -131,7 +123,7 @@ def _ids(text: JsonText) -> tuple[str, ...]:
 
 @lru_cache(_REMEMBERED)
 def _with_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
-    """The message with other ids in their places."""
+    """The message with other ids."""
     message = dict(cast("Tree", parse(text)))
     if "tool_call_id" in message:
         return canonical({**message, "tool_call_id": names[-1]})
@@ -140,7 +132,7 @@ def _with_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
 
 
 def _calls(message: Tree) -> list[Tree]:
-    """The entries of its calls; none where a transform has made something else of them."""
+    """The calls of a message; empty if a transform has changed their form."""
     calls = message.get("tool_calls")
     entries = calls if isinstance(calls, list) else []
     return [call for call in entries if isinstance(call, Mapping)]
@@ -166,26 +158,26 @@ def _effect(traced: Traced) -> Json:
 def _event(traced: Traced) -> Json:
     event = traced.record.event
     match event:
-        case ReplyReceived():
+        case events.ReplyReceived():
             return {"event": "reply", **_reply(traced, event)}
-        case RequestFailed():
-            told: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
-            return {"event": "no reply", **told, "retry_after_ms": event.retry_after_ms}
-        case ToolReturned():
+        case events.RequestFailed():
+            failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
+            return {"event": "no reply", **failure, "retry_after_ms": event.retry_after_ms}
+        case events.ToolReturned():
             return {"event": "result", "output": read(event.output).value_or(event.output)}
-        case ApprovalGiven():
+        case events.ApprovalGiven():
             return {"event": "approval", "approved": event.approved, "reason": event.reason}
-        case WaitElapsed():
+        case events.WaitElapsed():
             return {"event": "wait elapsed"}
-        case CancelRequested():
+        case events.CancelRequested():
             return {"event": "cancelled", "reason": event.reason}
-        case RunStarted():
+        case events.RunStarted():
             return {"event": "started"}
         case _:
             assert_never(event)
 
 
-def _reply(traced: Traced, event: ReplyReceived) -> Tree:
+def _reply(traced: Traced, event: events.ReplyReceived) -> Tree:
     reply = received(event.body, traced.before).reply
     return {
         "text": reply.content,

@@ -1,8 +1,4 @@
-"""Where two runs part, and what came of it.
-
-First their plans are compared, then event by event what the run wanted and what it was told, until
-something differs. What follows from there is told turn by turn, both runs side by side.
-"""
+"""Compare two runs: their plans, the first different event, and the turns side by side."""
 
 from __future__ import annotations
 
@@ -12,17 +8,17 @@ from itertools import chain, zip_longest
 from typing import Literal, TypeAlias, cast
 
 from toolreel._driver.run import Run, outcome_of
-from toolreel._replay.explain.advice import told
+from toolreel._replay.explain.advice import describe_outcome
 from toolreel._replay.explain.comparison import effect_changes, event_changes, plan_changes
-from toolreel._replay.explain.turns import TurnTold, story
+from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel._replay.trace import Source, Trace, Traced, opened, retrace
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed
 
 Aspect: TypeAlias = Literal["wanted", "told", "end"]
-"""``wanted``: the request, the call or whatever else was wanted is another; ``told``: the same was
-wanted, and the answer is another; ``end``: one of the runs has no more events."""
+"""``wanted``: the effects differ, such as the request or the call; ``told``: the same effect has a different
+answer; ``end``: one of the runs has no more events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +28,10 @@ class Divergence:
     n: int
     """Its number, counted from 1."""
     turn: int
-    """The turn of the first run that it belongs to, or of the second where the first has no such event."""
+    """Its turn in the first run, or in the second if the first has no such event."""
     aspect: Aspect
     changes: tuple[Change, ...]
-    """Where the two differ, by place; empty where one of the runs has ended."""
+    """The differences by place; empty if one of the runs has ended."""
     a: str
     """The event of the first run, in one line."""
     b: str
@@ -43,16 +39,16 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class TurnPair:
-    """A turn of both runs: calls, their results, and what else was decided."""
+    """A turn of both runs: calls, their results, and other decisions."""
 
     number: int
     a: tuple[str, ...]
-    """Empty where the run has no such turn."""
+    """Empty if the run has no such turn."""
     b: tuple[str, ...]
 
     @property
     def same(self) -> bool:
-        """Whether both did the same."""
+        """Whether both turns are equal."""
         return self.a == self.b
 
 
@@ -63,7 +59,7 @@ class Side:
     source: str
     events: int
     outcome: str
-    """The name of the outcome; ``unfinished`` for a run that rests."""
+    """The name of the outcome; ``unfinished`` if the run has not ended."""
     tally: Mapping[str, Json]
 
 
@@ -76,14 +72,14 @@ class Difference:
     plan: tuple[Change, ...]
     """The keys in which the plans differ."""
     first: Divergence | None
-    """Where the runs part beyond their plans; ``None`` if they never do."""
+    """The first difference beyond the plans; ``None`` if there is none."""
     turns: tuple[TurnPair, ...]
     other_bytes: tuple[int, ...]
-    """Events before that which say the same in other bytes, such as ids, times and token counts."""
+    """Earlier events that differ only in ids, times, token counts and the like."""
 
     @property
     def same(self) -> bool:
-        """Whether they are the same run: nothing that the loop acts on differs."""
+        """Whether nothing differs that the loop acts on."""
         return not self.plan and self.first is None and self.a.outcome == self.b.outcome
 
     def tree(self) -> dict[str, Json]:
@@ -105,7 +101,7 @@ def diff(a: Source, b: Source) -> Difference:
 
     :param a: a record, or the path of its journal or cassette
     :raises AdapterError: if one of them cannot be read
-    :raises toolreel.ReplayMismatch: if one of them does not fold any more
+    :raises toolreel.ReplayMismatch: if one of them no longer replays
     """
     one, other = retrace(opened(a)), retrace(opened(b))
     first = _first(one, other)
@@ -127,16 +123,16 @@ def _first(one: Trace, other: Trace) -> Divergence | None:
             return _end(one, other, a, b)
         turn = a.before.tally.turns
         if changed := effect_changes(a, b):
-            return Divergence(a.record.n, turn, "wanted", changed, a.told, b.told)
+            return Divergence(a.record.n, turn, "wanted", changed, a.summary, b.summary)
         if changed := event_changes(a, b):
-            return Divergence(a.record.n, turn, "told", changed, a.told, b.told)
+            return Divergence(a.record.n, turn, "told", changed, a.summary, b.summary)
     return None
 
 
 def _end(one: Trace, other: Trace, a: Traced | None, b: Traced | None) -> Divergence:
-    """One of the runs has no event any more where the other has one."""
+    """The divergence where one run has no more events."""
     lines = [
-        traced.told if traced else f"no event: {_ended(trace.run)}"
+        traced.summary if traced else f"no event: {_ended(trace.run)}"
         for trace, traced in ((one, a), (other, b))
     ]
     turn = max(traced.before.tally.turns for traced in (a, b) if traced)
@@ -155,19 +151,19 @@ def _side(trace: Trace) -> Side:
 
 
 def _turns(one: Run, other: Run) -> tuple[TurnPair, ...]:
-    pairs = zip_longest(_deeds(one), _deeds(other), fillvalue=())
+    pairs = zip_longest(_actions(one), _actions(other), fillvalue=())
     return tuple(TurnPair(number, a, b) for number, (a, b) in enumerate(pairs, 1))
 
 
-def _deeds(run: Run) -> list[tuple[str, ...]]:
-    """What happened in each turn; in the last one, how the run ended."""
-    turns = [_deeds_of(turn) for turn in story(run)]
+def _actions(run: Run) -> list[tuple[str, ...]]:
+    """The calls and remarks of each turn; the last one has the outcome too."""
+    turns = [_actions_in(turn) for turn in story(run)]
     if turns:
-        turns[-1] += (_last_words(run),)
+        turns[-1] += (_ending(run),)
     return turns
 
 
-def _deeds_of(turn: TurnTold) -> tuple[str, ...]:
+def _actions_in(turn: TurnSummary) -> tuple[str, ...]:
     calls = (
         (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
         for call in turn.calls
@@ -175,9 +171,9 @@ def _deeds_of(turn: TurnTold) -> tuple[str, ...]:
     return (*chain.from_iterable(calls), *turn.remarks)
 
 
-def _last_words(run: Run) -> str:
+def _ending(run: Run) -> str:
     outcome = outcome_of(run)
     if outcome is None:
         return "rests"
-    words, _ = told(outcome)
+    words, _ = describe_outcome(outcome)
     return outcome.content if isinstance(outcome, Completed) else f"{outcome.name}: {words}"

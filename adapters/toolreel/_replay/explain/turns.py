@@ -1,47 +1,21 @@
-"""A run told turn by turn, for people: what was asked, what came, what was mended, what the tools said."""
+"""A run turn by turn, for people: requests, replies, repairs, calls and their results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Final, TypeAlias, assert_never, cast
+from typing import Final, assert_never, cast
 
 from toolreel._driver.run import Run
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._plan.request import IgnoredWhy
-from toolreel_core._protocol.notes import (
-    ApprovalAsked,
-    CallAbandoned,
-    CallEnded,
-    CallRejected,
-    CallRepeated,
-    CallsIgnored,
-    CallStarted,
-    ContentStripped,
-    HistoryShortened,
-    LateAnswer,
-    ModelNudged,
-    Note,
-    OptionIgnored,
-    PresetsApplied,
-    QuirkApplied,
-    RecoveryTried,
-    RepairApplied,
-    ReplyRead,
-    RequestAbandoned,
-    RequestLost,
-    RequestSent,
-    RetryPlanned,
-    RunSettled,
-    ToolsDropped,
-    UpstreamPinned,
-)
+from toolreel_core._protocol import notes
 
 
 @dataclass(frozen=True, slots=True)
-class CallTold:
+class CallSummary:
     """One tool call and its result."""
 
     name: str
@@ -50,12 +24,12 @@ class CallTold:
     """``structured``, ``legacy`` or ``text:<dialect>``; empty for a call that never ran."""
     ok: bool
     result: str
-    """What the tool said, or why the call failed."""
+    """The tool's output, or why the call failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class TurnTold:
-    """One request and what came of it."""
+class TurnSummary:
+    """One request, its reply, and the calls in it."""
 
     number: int
     messages: int = 0
@@ -65,44 +39,35 @@ class TurnTold:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     repairs: tuple[str, ...] = ()
-    """What was mended in the reply, by code."""
+    """Codes of the repairs to the reply."""
     quirks: tuple[str, ...] = ()
-    """Settings for the provider, and transforms, that changed something."""
+    """Provider settings and transforms that changed something."""
     stripped: str = ""
-    """Beginning of the text that stood beside calls and was kept out of the history."""
-    calls: tuple[CallTold, ...] = ()
+    """Beginning of the text next to calls that was left out of the history."""
+    calls: tuple[CallSummary, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What else was decided in this turn, in words."""
+    """Other decisions of the loop in this turn, in words."""
 
-    def remarked(self, text: str) -> TurnTold:
+    def remarked(self, text: str) -> TurnSummary:
         """This turn with one more remark."""
         return replace(self, remarks=(*self.remarks, text))
 
 
-def story(run: Run) -> tuple[TurnTold, ...]:
-    """The turns of a run, in order; one that rests tells what has happened so far."""
-    turns: dict[int, TurnTold] = {}
+def story(run: Run) -> tuple[TurnSummary, ...]:
+    """The turns of a run, in order; a run that waits has those so far."""
+    turns: dict[int, TurnSummary] = {}
     for note in run.notes:
         match note:
-            case LateAnswer() | RunSettled():
+            case notes.LateAnswer() | notes.RunSettled():
                 continue
-            case PresetsApplied() | OptionIgnored():
-                turns[1] = _opened(turns.get(1, TurnTold(1)), note)
+            case notes.PresetsApplied() | notes.OptionIgnored():
+                number = 1
             case _:
-                turns[note.turn] = _noted(turns.get(note.turn, TurnTold(note.turn)), note)
+                number = note.turn
+        turns[number] = _noted(turns.get(number, TurnSummary(number)), note)
     for number, calls in zip(_calling(run.notes), _calls(run), strict=True):
         turns[number] = replace(turns[number], calls=calls)
     return tuple(turns.values())
-
-
-def _opened(turn: TurnTold, note: PresetsApplied | OptionIgnored) -> TurnTold:
-    match note:
-        case PresetsApplied():
-            return turn.remarked(f"presets: {', '.join(note.names)}")
-        case OptionIgnored():
-            return turn.remarked(f"not sent: {note.key} ({_WHY[note.why]})")
-        case _:
-            assert_never(note)
 
 
 _WHY: Final[Mapping[IgnoredWhy, str]] = {
@@ -113,87 +78,69 @@ _WHY: Final[Mapping[IgnoredWhy, str]] = {
 }
 
 
-Told: TypeAlias = (
-    RequestSent
-    | QuirkApplied
-    | HistoryShortened
-    | UpstreamPinned
-    | ReplyRead
-    | RequestAbandoned
-    | RequestLost
-    | RepairApplied
-    | ContentStripped
-    | CallRejected
-    | CallStarted
-    | CallEnded
-    | CallAbandoned
-    | ApprovalAsked
-    | CallsIgnored
-    | CallRepeated
-    | RetryPlanned
-    | ModelNudged
-    | RecoveryTried
-    | ToolsDropped
-)
-
-
-def _noted(turn: TurnTold, note: Told) -> TurnTold:  # noqa: PLR0912 - one sentence a note
+def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912 - one sentence a note
     match note:
-        case RequestSent():
-            asked_before = bool(turn.digest)
-            return turn if asked_before else replace(turn, messages=note.messages, digest=note.digest)
-        case QuirkApplied():
+        case notes.PresetsApplied():
+            return turn.remarked(f"presets: {', '.join(note.names)}")
+        case notes.OptionIgnored():
+            return turn.remarked(f"not sent: {note.key} ({_WHY[note.why]})")
+        case notes.RequestSent():
+            is_retry = bool(turn.digest)
+            return turn if is_retry else replace(turn, messages=note.messages, digest=note.digest)
+        case notes.QuirkApplied():
             return replace(turn, quirks=tuple(dict.fromkeys((*turn.quirks, note.name))))
-        case HistoryShortened():
+        case notes.HistoryShortened():
             counts = f"{note.messages_before} to {note.messages_after} messages"
             return turn.remarked(f"the window was full: {', '.join(note.policies)} took {counts}")
-        case UpstreamPinned():
+        case notes.UpstreamPinned():
             return turn.remarked(f"from now on only {note.upstream} is asked")
-        case ReplyRead():
+        case notes.ReplyRead():
             return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
-        case RepairApplied():
+        case notes.RepairApplied():
             return replace(turn, repairs=(*turn.repairs, note.code))
-        case ContentStripped():
+        case notes.ContentStripped():
             return replace(turn, stripped=note.sample)
-        case RequestAbandoned():
+        case notes.RequestAbandoned():
             return turn.remarked("nobody waited for the reply: the run was cancelled")
-        case RequestLost():
+        case notes.RequestLost():
             return turn.remarked(f"no reply: {note.failure}" + (f" {note.status}" if note.status else ""))
-        case RetryPlanned():
+        case notes.RetryPlanned():
             return turn.remarked(f"try {note.attempt} failed, the next follows after {note.ms} ms")
-        case CallsIgnored():
+        case notes.CallsIgnored():
             return turn.remarked(f"ignored ({note.why}): {', '.join(note.names)}")
-        case CallRepeated():
+        case notes.CallRepeated():
             return turn.remarked(
                 f"{note.name} has had the same result {note.times} times; the model was warned"
             )
-        case ModelNudged():
+        case notes.ModelNudged():
             return turn.remarked(f"the model is asked to call a tool ({note.why})")
-        case RecoveryTried():
+        case notes.RecoveryTried():
             return turn.remarked("an empty answer; the model is asked for it once more")
-        case ToolsDropped():
+        case notes.ToolsDropped():
             return turn.remarked(f"the server takes no tools, so the run goes on without: {note.message}")
-        case ApprovalAsked():
+        case notes.ApprovalAsked():
             return turn.remarked(f"{note.name} needs approval")
-        case CallRejected() | CallStarted() | CallEnded() | CallAbandoned():
+        case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
+            return turn
+        case notes.LateAnswer() | notes.RunSettled():
             return turn
         case _:
             assert_never(note)
 
 
-def _calling(notes: Iterable[Note]) -> tuple[int, ...]:
-    """The turns whose reply had calls that were heard, in order."""
-    heard = (CallRejected, CallStarted, CallAbandoned, ApprovalAsked)
-    return tuple(dict.fromkeys(note.turn for note in notes if isinstance(note, heard)))
+def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
+    """The turns whose reply had calls that were not ignored, in order."""
+    kinds = (notes.CallRejected, notes.CallStarted, notes.CallAbandoned, notes.ApprovalAsked)
+    return tuple(dict.fromkeys(note.turn for note in recorded if isinstance(note, kinds)))
 
 
-def _calls(run: Run) -> Iterator[tuple[CallTold, ...]]:
-    """The calls of each assistant message that has some, as far as they have come back."""
-    provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, CallStarted)}
-    said = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
-    for at, message in enumerate(said):
+def _calls(run: Run) -> Iterator[tuple[CallSummary, ...]]:
+    """The calls of each assistant message that have a result."""
+    provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.messages) :]
+    for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:
-            results = takewhile(lambda later: isinstance(later, ToolMessage), said[at + 1 :])
+            results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             yield tuple(
                 _call(call, result, provenance.get(call.id, ""))
                 for call, result in zip(message.calls, results, strict=False)
@@ -201,12 +148,12 @@ def _calls(run: Run) -> Iterator[tuple[CallTold, ...]]:
             )
 
 
-def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallTold:
+def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
     envelope = cast("Mapping[str, Json]", parse(JsonText(result.content)))
     if envelope.get("ok", True):
-        return CallTold(
+        return CallSummary(
             call.name, call.arguments, provenance, True, canonical(envelope.get("data", envelope))
         )
     errors = cast("list[Mapping[str, str]]", envelope.get("errors", []))
-    told = "; ".join(f"{error['code']}: {error['message']}" for error in errors)
-    return CallTold(call.name, call.arguments, provenance, False, told)
+    reasons = "; ".join(f"{error['code']}: {error['message']}" for error in errors)
+    return CallSummary(call.name, call.arguments, provenance, False, reasons)

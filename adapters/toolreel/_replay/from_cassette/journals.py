@@ -1,59 +1,41 @@
-"""Journals out of a cassette alone, by running the reducer over its tape.
+"""Make journals from a cassette alone, by running the reducer on its responses.
 
-A cassette holds what went over the wire, be it ours or another client's. The reducer asks for the next
-request; the recorded one must be what it asks for, and the recorded response answers it. Results of tools
-stand in the next recorded request, unless the tools are run for real. Where the recorded client asked no
-further, its run ends; the next request that does not go on with the conversation begins another. How far
-a request must be what the reducer asks for says :data:`~toolreel._replay.from_cassette.messages.Comparison`.
+The cassette may be from any client. Each request of the reducer is compared with the next recorded one
+(:data:`~toolreel._replay.from_cassette.messages.Comparison`), and the recorded response answers it. Tool
+results are taken from the next recorded request, unless the tools are executed. A run ends where the recorded
+conversation ends; the next request that does not continue it begins another run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, assert_never
 
 from toolreel._driver.ports import ToolHost, Wanted
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import JournalError, MissingExtra
+from toolreel._errors import JournalError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.from_cassette.messages import Comparison, output_in, said_in
-from toolreel._replay.from_cassette.plan import chat_tree, plan_in
+from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plain_message, plan_in
+from toolreel._replay.taped_endpoint import TapedEndpoint
+from toolreel.cassette._lookup import canonical_body, endpoint
 from toolreel.cassette._request_diff import drift
-from toolreel.cassette._request_key import canonical_body, endpoint
-from toolreel.cassette._responses import replayed
 from toolreel.cassette._tape import Exchange, Recording
-from toolreel.http._endpoint import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._protocol import events
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    ToolReturned,
-    WaitElapsed,
-)
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
 
 _ENDED: Final = "the recorded client asked no further"
-_NOWHERE: Final = "http://replay.invalid/v1"
 _NO_PRESET: Final = Preset()
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
-    """A run that was made out of a cassette."""
+class RecoveredRun:
+    """A run that was made from a cassette."""
 
     run: Run
     recorded: Recorded
@@ -63,7 +45,7 @@ class Retold:
     last: int
 
 
-def retell(
+def recover_runs(
     tape: Recording,
     *,
     plans: Sequence[Plan] = (),
@@ -71,25 +53,25 @@ def retell(
     compare: Comparison | None = None,
     preset: Preset = _NO_PRESET,
     settings: Mapping[str, Any] | None = None,
-) -> tuple[Retold, ...]:
+) -> tuple[RecoveredRun, ...]:
     """The runs in a recording, each with its journal.
 
-    :param plans: of the runs, in order; without any, each is inferred from the request that it begins with
-    :param tools: runs tools for real; without it, their results are taken from the next request
-    :param compare: ``exact`` by default where plans are given, else ``conversation``
-    :param preset: what goes under an inferred plan, such as dialects of written calls
-    :param settings: of the loop and the provider, which go over those of the preset
+    :param plans: the plans of the runs, in order; by default, each is inferred from the run's first request
+    :param tools: executes tools; without it, their results are taken from the next request
+    :param compare: by default ``exact`` if plans are given, else ``conversation``
+    :param preset: defaults for an inferred plan, such as dialects of text calls
+    :param settings: loop and provider settings, which override the preset
     :raises toolreel.ReplayMismatch: if a recorded request is not what the reducer asks for, or is left over
     :raises JournalError: if no run begins with a request
     """
     tapes = _Tape(tape, compare or ("exact" if plans else "conversation"), tools)
-    told: list[Retold] = []
+    runs: list[RecoveredRun] = []
     inferred = {"fix_empty_final": False, "max_turns": len(tapes.exchanges), **(settings or {})}
-    while tapes.left and (not plans or len(told) < len(plans)):
+    while tapes.has_next and (not plans or len(runs) < len(plans)):
         began = tapes.at
         request = tapes.exchanges[began]
         if plans:
-            plan = plans[len(told)]
+            plan = plans[len(runs)]
         else:
             plan = plan_in(request.body, request.name, preset=preset, settings=inferred)
         journal = MemoryJournal(plan)
@@ -98,59 +80,58 @@ def retell(
         if tapes.at == began:
             raise JournalError(f"{request.name}: the plan of the run asks for nothing")
         tapes.check_over()
-        recorded = parse_journal(journal.text, f"{tape.path}, run {len(told) + 1}")
-        told.append(Retold(done, recorded, request.number, tapes.exchanges[tapes.at - 1].number))
-    if tapes.left:
+        recorded = parse_journal(journal.text, f"{tape.path}, run {len(runs) + 1}")
+        runs.append(RecoveredRun(done, recorded, request.number, tapes.exchanges[tapes.at - 1].number))
+    if tapes.has_next:
         raise ReplayMismatch(
             f"{tape.path}: the last run has ended, but {tapes.exchanges[tapes.at].name} was recorded too"
         )
-    return tuple(told)
+    return tuple(runs)
 
 
 class _Tape:
-    """A performer that goes along a tape."""
+    """A performer that answers from the exchanges of a cassette, in order."""
 
     def __init__(self, recording: Recording, compare: Comparison, tools: ToolHost | None) -> None:
         chats = (one for one in recording.exchanges if endpoint(one.url).startswith("/chat/completions"))
         self.exchanges: Final = tuple(chats)
         self.at = 0
-        """The place of the exchange that comes next."""
+        """Index of the next exchange."""
         self._path: Final = recording.path
         self._compare: Final = compare
         self._tools: Final = tools
         if not self.exchanges:
             raise JournalError(f"{recording.path}: holds no chat completion, so there is no run in it")
-        self._dealt: Final = _Dealt(recording.path, self.exchanges[0])
-        self._endpoint: Final = HttpEndpoint(_NOWHERE, transport=self._dealt)
+        self._endpoint: Final = TapedEndpoint(recording)
         self._began = 0
         self._results = 0
 
     @property
-    def left(self) -> bool:
-        """Whether anything comes."""
+    def has_next(self) -> bool:
+        """Whether there is another exchange."""
         return self.at < len(self.exchanges)
 
     def begin(self) -> None:
-        """A run begins with what comes next."""
+        """Begin a run with the next exchange."""
         self._began = self.at
 
-    def perform(self, effect: Wanted) -> Event:
-        """The recorded answer; or the end of the run, where there is none."""
+    def perform(self, effect: Wanted) -> events.Event:
+        """The recorded answer; a cancellation if there is none."""
         match effect:
             case SendRequest():
                 return self._reply(effect)
             case RunTool():
                 return self._tools.run(effect) if self._tools else self._result(effect)
             case AskApproval():
-                return ApprovalGiven(effect.ref, approved=True)
+                return events.ApprovalGiven(effect.ref, approved=True)
             case Wait():
-                return WaitElapsed(effect.ref)
+                return events.WaitElapsed(effect.ref)
             case _:
                 assert_never(effect)
 
     def check_over(self) -> None:
-        """Fail if the client went on with results of tools where the reducer's run has ended."""
-        if self._compare != "conversation" or not self._goes_on():
+        """Fail if the client sent tool results after the reducer's run has ended."""
+        if self._compare != "conversation" or not self._continues():
             return
         exchange = self.exchanges[self.at]
         if any(map(_is_result, self._new(exchange))):
@@ -159,25 +140,28 @@ class _Tape:
                 "it; if the calls were written as text, name the preset or the text_dialects that read them"
             )
 
-    def _reply(self, effect: SendRequest) -> ReplyReceived | RequestFailed | CancelRequested:
-        if not self._goes_on():
-            return CancelRequested(_ENDED)
+    def _reply(
+        self, effect: SendRequest
+    ) -> events.ReplyReceived | events.RequestFailed | events.CancelRequested:
+        if not self._continues():
+            return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         self._check(exchange, effect.request.body.encode())
-        self._dealt.next = exchange
         self.at += 1
         self._results = 0
-        return self._endpoint.send(effect)
+        return self._endpoint.answer(effect, exchange.answer)
 
-    def _goes_on(self) -> bool:
-        """Whether what comes next belongs to this run."""
-        if not self.left or self.at == self._began or self._compare != "conversation":
-            return self.left
-        before, now = (_said(exchange)["messages"] for exchange in self.exchanges[self.at - 1 : self.at + 1])
+    def _continues(self) -> bool:
+        """Whether the next exchange belongs to this run."""
+        if not self.has_next or self.at == self._began or self._compare != "conversation":
+            return self.has_next
+        before, now = (
+            _conversation(exchange)["messages"] for exchange in self.exchanges[self.at - 1 : self.at + 1]
+        )
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
 
     def _new(self, exchange: Exchange) -> list[Tree]:
-        """The messages that have come to those of the request before it."""
+        """The messages that the previous request did not have."""
         return _messages(exchange)[len(_messages(self.exchanges[self.at - 1])) :]
 
     def _check(self, exchange: Exchange, body: bytes) -> None:
@@ -186,7 +170,7 @@ class _Tape:
                 was, now = canonical_body(exchange.body), body
             case "conversation":
                 asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
-                was, now = (canonical(_said(one)).encode() for one in (exchange, asked))
+                was, now = (canonical(_conversation(one)).encode() for one in (exchange, asked))
             case "replies":
                 return
             case _:
@@ -196,34 +180,22 @@ class _Tape:
                 f"{self._path}: {exchange.name} is not what the reducer asks for:\n{drift(was, now)}"
             )
 
-    def _result(self, effect: RunTool) -> ToolReturned | CancelRequested:
-        """What the tool said, by the next request."""
-        if not self._goes_on():
-            return CancelRequested(_ENDED)
+    def _result(self, effect: RunTool) -> events.Event:
+        """The output of a tool, taken from the next request."""
+        if not self._continues():
+            return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         results = [entry for entry in self._new(exchange) if _is_result(entry)]
         own = [entry for entry in results if entry.get("tool_call_id") == effect.call_id]
         in_order = results[self._results : self._results + 1]
         self._results += 1
         for entry in own or in_order:
-            content = said_in({**entry, "role": "user"}, exchange.name)["content"]
-            return ToolReturned(effect.ref, output_in(str(content)))
+            content = plain_message({**entry, "role": "user"}, exchange.name)["content"]
+            return events.ToolReturned(effect.ref, output_in(str(content)))
         raise JournalError(
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
         )
-
-
-class _Dealt(httpx.BaseTransport):
-    """Answers any request with what was dealt."""
-
-    def __init__(self, path: Path, first: Exchange) -> None:
-        self._path = path
-        self.next = first
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:  # noqa: ARG002 - it was checked before
-        """The response of the exchange, or its exception."""
-        return replayed(self.next.answer, self._path)
 
 
 def _messages(exchange: Exchange) -> list[Tree]:
@@ -235,10 +207,10 @@ def _is_result(entry: Tree) -> bool:
     return entry.get("role") in {"tool", "function"}
 
 
-def _said(exchange: Exchange) -> dict[str, Json]:
-    """What a request says, however it is written."""
+def _conversation(exchange: Exchange) -> dict[str, Json]:
+    """The content of a request, whatever its notation."""
     tree = chat_tree(exchange.body, exchange.name)
-    said: list[Json] = [
-        said_in(entry, f"{exchange.name}: messages[{n}]") for n, entry in enumerate(_messages(exchange))
+    messages: list[Json] = [
+        plain_message(entry, f"{exchange.name}: messages[{n}]") for n, entry in enumerate(_messages(exchange))
     ]
-    return {"model": tree.get("model"), "messages": said}
+    return {"model": tree.get("model"), "messages": messages}

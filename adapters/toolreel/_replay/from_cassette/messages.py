@@ -1,14 +1,14 @@
-"""Messages of somebody else's requests: as messages of a plan, and as what they say.
+"""Messages in requests of other clients: converted to messages of a plan, or to one plain form.
 
-Clients write the same conversation in many ways: other orders of keys, ``null`` beside calls or an empty
-text, texts as lists of parts, results of tools with or without an envelope. What a message says is the
-same in all of them, and is what two conversations are compared by.
+Clients write the same conversation in many ways: different key orders, ``null`` or an empty text next to
+calls, texts as lists of parts, tool results with or without an envelope. The plain form is the same for all
+of them, so conversations are compared in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._errors import JournalError
 from toolreel_core._conversation.message import (
@@ -19,20 +19,23 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._tools.surface import ToolDefinition
 
 Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
-"""How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by what is
-said in them, model, roles, texts, calls and results, however it is written; ``replies`` not at all, so that
-whatever was asked, the next reply answers it."""
+"""How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by model,
+roles, texts, calls and results, whatever their notation; ``replies`` not at all: the next reply answers."""
 
 COMPARISONS: Final[tuple[Comparison, ...]] = ("exact", "conversation", "replies")
 
 
 def message_of(entry: Json, place: str) -> Message:
-    """A message of a request as one of a plan.
+    """Convert a message of a request to a message of a plan.
 
-    :raises JournalError: if a run cannot hold it, such as a picture
+    :raises JournalError: if a run cannot have it, such as a picture
     """
     match entry:
         case {"role": "system" | "developer"}:
@@ -48,10 +51,10 @@ def message_of(entry: Json, place: str) -> Message:
             raise JournalError(f"{place}: not a message that a run can begin with: {canonical(entry)[:100]}")
 
 
-def said_in(entry: Json, place: str) -> Tree:
-    """What a message says, in one form: role, text, and calls or the result of one, without ids.
+def plain_message(entry: Json, place: str) -> Tree:
+    """A message in plain form: role, text, and calls or the result of one, without ids.
 
-    >>> said_in({"role": "assistant", "content": None, "refusal": None}, "it")
+    >>> plain_message({"role": "assistant", "content": None, "refusal": None}, "it")
     {'role': 'assistant', 'content': ''}
     """
     text = _text(entry, place)
@@ -68,7 +71,7 @@ def said_in(entry: Json, place: str) -> Tree:
 
 
 def output_in(content: str) -> str:
-    """The output of a tool, for what its message says: taken out of our envelope if it is in one.
+    """The output of a tool in the content of its message; our envelope is removed.
 
     >>> output_in('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
     '3'
@@ -88,7 +91,7 @@ def output_in(content: str) -> str:
 
 
 def _result(content: str) -> Json:
-    """What a tool said, with or without an envelope; warnings in ours are the loop's own."""
+    """A tool's output without envelope; the warnings in ours come from the loop."""
     return _value(output_in(content))
 
 
@@ -133,3 +136,62 @@ def _calls(entry: Json) -> Iterator[tuple[str, str, str]]:
                         continue
         case _:
             return
+
+
+_OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
+_NO_PRESET: Final = Preset()
+
+
+def plan_in(body: bytes, place: str, *, preset: Preset = _NO_PRESET, settings: Mapping[str, Any]) -> Plan:
+    """The plan of a run that begins with this request: its model, messages, tools and options.
+
+    :param settings: loop and provider settings, which a request does not contain
+    :raises JournalError: if no run can begin with it; names the place
+    """
+    tree = chat_tree(body, place)
+    messages = [
+        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(_list(tree["messages"]))
+    ]
+    options = {key: value for key, value in tree.items() if key not in _OWNED}
+    try:
+        return preset.plan(
+            model=str(tree.get("model") or "unknown"),
+            messages=messages,
+            tools=tuple(_definitions(tree.get("tools"), place)),
+            options=options,
+            settings=settings,
+        )
+    except JournalError:
+        raise
+    except ToolreelError as error:
+        raise JournalError(f"{place}: {error}") from error
+
+
+def chat_tree(body: bytes, place: str) -> Tree:
+    """The body of a chat-completions request.
+
+    :raises JournalError: if it is not one
+    """
+    tree = read(body.decode(errors="replace")).value_or(None)
+    if isinstance(tree, Mapping) and _list(tree.get("messages")):
+        return tree
+    raise JournalError(f"{place}: not the body of a chat-completions request")
+
+
+def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:
+    for entry in _list(tools):
+        match entry:
+            case {"function": {"name": str() as name, **further}}:
+                words = further.get("description")
+                parameters = further.get("parameters")
+                yield ToolDefinition.of(
+                    name,
+                    words if isinstance(words, str) else "",
+                    parameters if isinstance(parameters, Mapping) else None,
+                )
+            case _:
+                raise JournalError(f"{place}: not a function that a model may call: {canonical(entry)[:100]}")
+
+
+def _list(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()

@@ -1,41 +1,139 @@
-"""Bodies as they stand in a cassette: a tree where that loses nothing, else text, else bytes.
+"""Bodies in a cassette file: trees where nothing is lost, and each message of a conversation only once.
 
 ===================== ==================================================================
-``json: <tree>``      canonical JSON, shown as YAML structure; re-dumped, it is the body
-``text: <text>``      every other UTF-8 text
+``json: <tree>``      canonical JSON as YAML structure; dumped again, it is the body
+``text: <text>``      any other UTF-8 text
 ``binary: <base64>``  everything else
 ===================== ==================================================================
 
-An empty body is left out.
+An empty body is omitted. Each request of a conversation repeats the history. A prefix tree finds the shared
+beginnings; a list that continues one is written as ``[beginning, new, new]``, where the nested list stands
+for its elements. YAML writes later mentions as aliases, so a file grows linearly with the conversation::
+
+    messages: &messages-3fa2c1      messages:                     (next request)
+    - {role: user, …}               - *messages-3fa2c1
+                                    - {role: assistant, …}
+                                    - {role: tool, …}
+
+Where two lists diverge in the middle (a fork, or a reminder that is always last), their shared beginning is
+nested in the first of them too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._errors import CassetteError
 from toolreel._secrets.body_prefixes import SharedBeginnings
-from toolreel.cassette._format.message_tree import MessageNode, MessageTree, message_rope
 from toolreel_core._conversation.stored_messages import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
-from toolreel_core._jsontext.digest import digest
+from toolreel_core._jsontext.digest import chain, digest
+
+
+@dataclass(slots=True, eq=False)
+class MessageNode:
+    """A list of messages in the tree: its last message, and the list without it."""
+
+    parent: MessageNode | None
+    message: Json
+    digest: str
+    """Identifies the whole list, by chaining the digests of its messages."""
+    length: int
+    """The number of messages in the list."""
+    children: dict[str, MessageNode] = field(default_factory=dict)
+    ends: bool = False
+    """Whether the list of a request ends here."""
+    folded: list[Json] | None = None
+    """The list as it is written; ``None`` until then."""
+
+    def first(self, count: int) -> MessageNode:
+        """The list of its first ``count`` messages."""
+        node = self
+        while node.length > count and node.parent is not None:
+            node = node.parent
+        return node
+
+
+class MessageTree:
+    """The lists of one file; add all of them before you fold one."""
+
+    __slots__ = ("_root", "shared")
+
+    def __init__(self) -> None:
+        self._root: Final = MessageNode(None, None, "", 0)
+        self.shared: Final[list[tuple[list[Json], str]]] = []
+        """Each folded list that may be repeated, with its digest."""
+
+    def add(self, messages: Sequence[Json], before: MessageNode | None = None, kept: int = 0) -> MessageNode:
+        """Add messages, at least one, which follow the first ``kept`` messages of the list ``before``."""
+        node = self._root if before is None else before.first(kept)
+        for message in messages:
+            text = canonical(message)
+            child = node.children.get(text)
+            if child is None:
+                child = node.children[text] = MessageNode(
+                    node, message, chain(node.digest, text), node.length + 1
+                )
+            node = child
+        node.ends = True
+        return node
+
+    def fold(self, end: MessageNode) -> list[Json]:
+        """The list that ends at a node, as it is written: the same object for the same list."""
+        trail: list[MessageNode] = []
+        node = end
+        while node.folded is None and node.parent is not None:
+            trail.append(node)
+            node = node.parent
+        folded: list[Json] = [] if node.folded is None else node.folded
+        current: list[Json] = [] if node.folded is None else [folded]
+        for node in reversed(trail):
+            current.append(node.message)
+            if node.ends or len(node.children) > 1:
+                node.folded = folded = current
+                self.shared.append((folded, node.digest))
+                current = [folded]
+        return folded
+
+
+def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
+    """The canonical text of each message in a folded list; lists share the blocks of shared messages.
+
+    >>> [*message_rope([[{"role": "system"}], {"role": "user"}], {})]
+    ['{"role":"system"}', '{"role":"user"}']
+
+    :param known: a cache for one file, by ``id`` of a folded list, so that no message is encoded twice
+    """
+    trail: list[Sequence[Json]] = [folded]
+    while id(trail[-1]) not in known and trail[-1] and isinstance(trail[-1][0], list):
+        trail.append(trail[-1][0])
+    rope = Rope()
+    for own in reversed(trail):
+        if id(own) not in known:
+            for message in own[bool(own) and isinstance(own[0], list) :]:
+                rope = rope.append(canonical(message).encode())
+            known[id(own)] = rope
+        rope = known[id(own)]
+    return rope
+
 
 Body: TypeAlias = "str | bytes | tuple[bytes, ...]"
-"""A body outside of the file: bytes where it is no UTF-8, a :class:`JsonText` where it stood as a tree. The
-one of a conversation, canonical too, is in pieces, most of which it shares with the requests before it."""
+"""A body in memory: bytes if it is not UTF-8, a :class:`JsonText` if it was a tree. The body of a
+conversation is canonical text in pieces, most of which it shares with earlier requests."""
 
 _Read = TypeVar("_Read")
 _MAX_DEPTH: Final = 64
-"""Levels of a tree; YAML adds its own, and a body that nests deeper is not read by people anyway."""
+"""Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
 
 _WORTH_AN_ALIAS: Final = 60
-"""Characters from which on a repeated value is written as an alias."""
+"""Minimum characters of a repeated value that is written as an alias."""
 
 
 class BodyWriter:
-    """Turns the bodies of one file into what is written; every request is announced beforehand."""
+    """Converts the bodies of one file for writing; announce all requests first."""
 
     def __init__(self) -> None:
         self._tree = MessageTree()
@@ -46,7 +144,7 @@ class BodyWriter:
         self._values: dict[str, tuple[str, Json]] = {}
 
     def announce(self, body: bytes) -> None:
-        """Learn the next request body."""
+        """Add the next request body."""
         short, same = self._beginnings.without(body)
         form = _form(short)
         if same and "json" not in form:
@@ -55,7 +153,7 @@ class BodyWriter:
         messages = tree.get("messages") if isinstance(tree, dict) else None
         if isinstance(messages, list) and (messages or same):
             if not same and isinstance(messages[0], list):
-                form = {"text": body.decode()}  # else it would be taken for a list that goes on
+                form = {"text": body.decode()}  # else it would be read as a list that continues another
             else:
                 self._beginnings.learn(body, same, form["json"], messages)
                 self._last = self._tree.add(messages, self._last if same else None, same)
@@ -66,7 +164,7 @@ class BodyWriter:
         self._requests.append(form)
 
     def request(self, index: int) -> dict[str, Any]:
-        """What stands under ``body`` of the request that was announced as number ``index``."""
+        """The value of ``body`` for the request with this index."""
         form = self._requests[index]
         tree = form.get("json")
         if not isinstance(tree, dict):
@@ -78,21 +176,21 @@ class BodyWriter:
 
     @staticmethod
     def response(body: bytes) -> dict[str, Any]:
-        """What stands under ``body`` of a response."""
+        """The value of ``body`` for a response."""
         return _form(body)
 
     def anchors(self) -> dict[int, str]:
-        """The anchor of each value that may stand more than once: its name and a digest of its content."""
+        """The anchor of each value that may be repeated: its key and a digest of its content."""
         names: dict[int, str] = {}
-        taken: set[str] = set()
+        used: set[str] = set()
         shared: list[tuple[str, Json, str]] = [("messages", value, of) for value, of in self._tree.shared]
         shared += [(key, value, digest(text)) for text, (key, value) in self._values.items()]
         for key, value, content in shared:
             stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
             names[id(value)] = next(
-                name for length in range(6, 65) if (name := f"{stem}-{content[:length]}") not in taken
+                name for length in range(6, 65) if (name := f"{stem}-{content[:length]}") not in used
             )
-            taken.add(names[id(value)])
+            used.add(names[id(value)])
         return names
 
     def _once(self, key: str, value: Json) -> Json:
@@ -106,17 +204,17 @@ class BodyWriter:
 
 
 class BodyReader:
-    """Turns what stands in one file back into bodies."""
+    """Converts the values in one file back to bodies."""
 
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
         self._texts: dict[int, JsonText] = {}
-        """By ``id`` of a list or mapping in the file, its text: aliases are the same object."""
+        """Texts by ``id`` of a list or mapping in the file; aliases are the same object."""
 
     def request(self, stored: Mapping[str, Any], place: str) -> Body:
         """The request body in a ``body`` mapping of one key.
 
-        :raises CassetteError: when it has another shape
+        :raises CassetteError: if it has another shape
         """
         match [*stored.items()]:
             case [("json", {"messages": [_, *_]} as tree)]:
@@ -128,7 +226,7 @@ class BodyReader:
     def response(stored: Mapping[str, Any], place: str) -> str | bytes:
         """The response body in a ``body`` mapping of one key.
 
-        :raises CassetteError: when it has another shape
+        :raises CassetteError: if it has another shape
         """
         match [*stored.items()]:
             case [("json", tree)]:

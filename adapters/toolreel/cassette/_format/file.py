@@ -1,15 +1,14 @@
-"""A cassette on disk, in the shape of a persister of vcrpy: read whole, replaced whole.
+"""A cassette file, as a persister of vcrpy that replaces files atomically.
 
-vcrpy's own persister treats an empty or unreadable file as a missing one and records over it,
-and can leave half a file behind. This one raises, and the old file stays until the new one is
-complete on disk.
+vcrpy's own persister treats an empty or unreadable file as missing and overwrites it, and can leave half a
+file. This one raises, and the old file stays until the new one is on disk.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from toolreel._secrets.locations import interaction_texts, leaks_at
 from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._format.bodies import Body
 from toolreel.cassette._format.yaml import TEXT_LIMIT
-from toolreel.cassette._request_key import RequestKey, canonical_body, request_key
+from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
 from toolreel_core._jsontext.canonical import JsonText
 
 try:
@@ -30,26 +29,23 @@ except ImportError as error:
     raise MissingExtra.of("record", "vcrpy") from error
 
 _WORTH_KEEPING: Final = 100_000
-"""Characters up to which what was read of a file is kept in memory."""
+"""Maximum characters of a file whose content is cached."""
 
 
 class _Writer(Protocol):
-    """One half of what vcrpy calls a serializer; ours is :mod:`toolreel.cassette._format.serializer`."""
+    """The writing half of a vcrpy serializer; ours is :mod:`toolreel.cassette._format.serializer`."""
 
     def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
 
 
 class _Reader(Protocol):
-    """The other half, as this persister needs it."""
+    """The reading half, as this persister uses it."""
 
     def interactions(self, cassette_string: str, /) -> list[dict[str, Any]]: ...
 
 
 class _InPieces(Request):  # type: ignore[misc]
-    """A request whose body is put together when somebody asks for it.
-
-    A conversation has many of them, and most of each is what the one before it says.
-    """
+    """A request whose body is joined on access: in a conversation, requests share most of their pieces."""
 
     @property
     def body(self) -> bytes:
@@ -65,18 +61,18 @@ class CassetteFile:
 
     def __init__(self) -> None:
         self.keys: list[RequestKey] = []
-        """After loading: the key of each request, by which it is looked up."""
+        """After loading: the lookup key of each request."""
         self.known_secrets: Mapping[str, str] = {}
-        """Before saving: values that must not stand in the file, by their names."""
+        """Before saving: secret values by name, which must not be written."""
         self.secret_rules: SecretRules | None = None
-        """Before saving: what else is a secret, and what is none; what the environment names by default."""
+        """Before saving: rules for secrets; by default, those in the file named by ``TOOLREEL_SECRETS``."""
 
     def load_cassette(
         self, cassette_path: str, serializer: _Reader
     ) -> tuple[list[Any], list[dict[str, Any]]]:
         """The requests and responses in a file.
 
-        :raises CassetteError: when it cannot be read or trusted
+        :raises CassetteError: if it cannot be read or is invalid
         """
         try:
             text = read_file(Path(cassette_path))
@@ -91,10 +87,10 @@ class CassetteFile:
     def save_cassette(
         self, cassette_path: str, cassette_dict: Mapping[str, Any], serializer: _Writer
     ) -> None:
-        """Replace the file by one with these requests and responses.
+        """Replace the file with these requests and responses.
 
-        :raises SecretFound: when it would hold a secret
-        :raises CassetteError: when it cannot be written, or would not be read back the same
+        :raises SecretFound: if it would contain a secret
+        :raises CassetteError: if it cannot be written, or would not be read back the same
         """
         try:
             text = self.text(cassette_dict, serializer)
@@ -103,12 +99,11 @@ class CassetteFile:
         replace_file(Path(cassette_path), text.encode())
 
     def text(self, cassette_dict: Mapping[str, Any], serializer: _Writer) -> str:
-        """What :meth:`save_cassette` writes.
+        """The text that :meth:`save_cassette` writes.
 
-        :raises SecretFound: when it would hold a secret
+        :raises SecretFound: if it would contain a secret
         """
-        pairs = [*zip(cassette_dict["requests"], cassette_dict["responses"], strict=True)]
-        interactions = [{"request": _request_dict(old), "response": response} for old, response in pairs]
+        interactions = interaction_dicts(cassette_dict["requests"], cassette_dict["responses"])
         self._refuse_secrets(interactions)
         return serializer.serialize({"version": 1, "interactions": interactions})
 
@@ -135,7 +130,7 @@ def _read(text: str, serializer: _Reader) -> tuple[list[Any], list[dict[str, Any
 
 
 KEPT: Final = lru_cache(maxsize=64)(_read)
-"""The same, for files that are opened again and again; nobody changes what it gives."""
+"""A cached version, for files that are opened often; callers do not modify the result."""
 
 
 def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
@@ -151,7 +146,7 @@ def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
 def read_file(path: Path) -> str:
     """The text of a cassette.
 
-    :raises CassetteError: when there is none, or it is too large or not UTF-8; does not name the file
+    :raises CassetteError: if it is missing, too large or not UTF-8; the message does not name the file
     """
     try:
         data = path.read_bytes() if path.stat().st_size <= TEXT_LIMIT * 4 else None
@@ -172,15 +167,26 @@ def _response(entry: dict[str, Any]) -> dict[str, Any]:
     return {**entry, "body": {"string": body.encode() if isinstance(body, str) else body}}
 
 
-def _request_dict(request: Request) -> dict[str, Any]:
-    headers = {name: [value] for name, value in request.headers.items()}
-    return {"method": request.method, "uri": request.uri, "headers": headers, "body": request.body}
+def interaction_dicts(requests: Iterable[Request], responses: Iterable[Any]) -> list[dict[str, Any]]:
+    """Interactions in the form of vcrpy's serializers."""
+    return [
+        {
+            "request": {
+                "method": request.method,
+                "uri": request.uri,
+                "headers": {name: [value] for name, value in request.headers.items()},
+                "body": request.body,
+            },
+            "response": response,
+        }
+        for request, response in zip(requests, responses, strict=True)
+    ]
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file beside the old one and move it into its place once it is on disk.
+    """Replace a file atomically, once the new content is on disk.
 
-    :raises CassetteError: when it cannot be written; the old one stays
+    :raises CassetteError: if it cannot be written; the old file stays
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:

@@ -1,18 +1,11 @@
-"""The text of a cassette, in the shape of a serializer of vcrpy.
+"""The text of a cassette, as a serializer of vcrpy: ``serialize`` and ``deserialize`` use its dictionary.
 
-``serialize`` and ``deserialize`` take and give vcrpy's own dictionary, so that stock vcrpy
-reads these files too::
+In the file, bodies are trees and each message of a conversation is written once
+(:mod:`~toolreel.cassette._format.bodies`); repeated values such as ``tools`` are aliases. ``toolreel: 1`` is
+the version of this format, ``version: 1`` that of vcrpy's, and ``...`` at the end marks a complete file. A
+failed exchange has an ``error`` (:mod:`~toolreel.cassette._failures`).
 
-    my_vcr.register_serializer("toolreel", toolreel.cassette._format.serializer)
-
-On disk, bodies are trees (:mod:`~toolreel.cassette._format.bodies`), every message of a
-conversation stands once (:mod:`~toolreel.cassette._format.message_tree`), and repeated values such as
-``tools`` are aliases under an anchor made of their name and content. ``toolreel: 1`` is the
-version of this format, ``version: 1`` that of vcrpy's, ``...`` in the last line says that the
-file is whole. An exchange that broke off has an ``error`` (:mod:`~toolreel.cassette._failures`).
-
-What is read is untrusted: its shape is checked, and every complaint names the interaction and
-the key.
+Files are untrusted: their structure is checked, and each error names the interaction and the key.
 """
 
 from __future__ import annotations
@@ -37,11 +30,11 @@ _RERECORD: Final = "record the session again"
 
 
 def serialize(cassette_dict: Mapping[str, Any]) -> str:
-    """The text of a cassette in vcrpy's shape; reading it back gives the same cassette.
+    """The text of a cassette in vcrpy's form, checked to read back the same.
 
-    A body of ``None`` and an empty one are the same thing; texts and the bytes of their UTF-8, too.
+    ``None`` equals an empty body, and a text equals the bytes of its UTF-8.
 
-    :raises CassetteError: when the cassette has another shape, or would not come back the same
+    :raises CassetteError: if the cassette has another form, or would not read back the same
     """
     cassette = _mapping(cassette_dict, "the cassette", {"version", "interactions"})
     plain = [_plain(entry, n) for n, entry in enumerate(cassette["interactions"], 1)]
@@ -65,10 +58,9 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
 
 
 def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS) -> dict[str, Any]:
-    """The cassette in a text, in vcrpy's shape; bodies are texts where they are UTF-8.
+    """The cassette in a text, in vcrpy's form; bodies are texts if they are UTF-8.
 
-    :param versions: what older versions there are, and how they become the newest
-    :raises CassetteError: when the text is not exactly what :func:`serialize` could have written
+    :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
     read = interactions(cassette_string, versions)
     for entry in read:
@@ -81,7 +73,7 @@ def deserialize(cassette_string: str, versions: Versions[Mapping[str, Any]] = VE
 def interactions(
     cassette_string: str, versions: Versions[Mapping[str, Any]] = VERSIONS
 ) -> list[dict[str, Any]]:
-    """The interactions in a text, in vcrpy's shape, but for bodies of conversations, which are in pieces.
+    """The interactions in a text, in vcrpy's form, with bodies of conversations in pieces.
 
     :raises CassetteError: as :func:`deserialize` does
     """
@@ -99,7 +91,7 @@ def interactions(
 
 
 def _plain(entry: object, number: int) -> dict[str, Any]:
-    """One interaction of vcrpy's in the one form that is compared and written: bodies are bytes."""
+    """An interaction of vcrpy in the form that is compared and written: bodies are bytes."""
     place = f"interaction {number}"
     parts = _mapping(entry, place, {"request", "response"})
     request = _mapping(parts["request"], f"{place}: request", {"method", "uri", "headers", "body"})
@@ -133,7 +125,7 @@ def _encoded(body: str | bytes | None, place: str) -> bytes:
 
 
 def _written(entry: Mapping[str, Any], writer: BodyWriter, index: int) -> dict[str, Any]:
-    """One interaction as it stands in the file; an empty body is left out."""
+    """An interaction as it is written; an empty body is omitted."""
     request, response = dict(entry["request"]), dict(entry["response"])
     if request.pop("body"):
         request["body"] = writer.request(index)
@@ -181,17 +173,17 @@ def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, An
 
 
 def _error(part: Mapping[str, Any], place: str) -> dict[str, dict[str, str]]:
-    """The ``error`` of an exchange that broke off, under its key; nothing for one that did not."""
+    """The ``error`` of a failed exchange under its key; empty for others."""
     if "error" not in part:
         return {}
     error = _mapping(part["error"], f"{place}: error", {"kind", "message"})
-    told = {key: _typed(error[key], str, f"{place}: error.{key}") for key in ("kind", "message")}
-    if told["kind"] not in KINDS:
+    failure = {key: _typed(error[key], str, f"{place}: error.{key}") for key in ("kind", "message")}
+    if failure["kind"] not in KINDS:
         raise CassetteError(
-            f"{place}: error.kind: expected the name of an httpx.TransportError, found {told['kind']!r}: "
+            f"{place}: error.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
             f"{_RERECORD}"
         )
-    return {"error": told}
+    return {"error": failure}
 
 
 def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str) -> _Form | None:
@@ -212,7 +204,7 @@ def _headers(headers: object, place: str) -> dict[str, list[str]]:
 def _mapping(
     value: object, place: str, needed: frozenset[str] | set[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Refuse anything but a mapping with these keys."""
+    """Check that a value is a mapping with these keys."""
     mapping = _typed(value, dict, place)
     if mapping.keys() == needed:
         return mapping

@@ -1,14 +1,14 @@
-"""Cassettes as stock vcrpy writes them, in YAML or JSON, read as if written by an enemy.
+"""Read cassettes of stock vcrpy, in YAML or JSON, as untrusted input.
 
 =====================  ========================================================================
-what a file may have   what is made of it
+a file may have        we read
 =====================  ========================================================================
 bodies                 text, ``!!binary``, ``{string: ...}``, ``{base64_string: ...}``, nothing
 headers                lists or single values
 responses              ``status: {code, message}``, or ``status_code`` and ``content`` as older
                        releases wrote them for httpx
-``!!python/...`` tags  refused: they stand for code
-anything else          is told, by its key, and left out
+``!!python/...`` tags  rejected: they stand for code
+anything else          its key is reported, and it is left out
 =====================  ========================================================================
 """
 
@@ -40,18 +40,18 @@ class StockInteraction:
     headers: tuple[tuple[str, str], ...]
     body: bytes
     response: StoredResponse
-    """As it went over the wire, or as vcrpy has decoded it."""
+    """As sent over the network, or as decoded by vcrpy."""
     unknown: tuple[str, ...]
-    """Keys that mean nothing here."""
+    """Keys that we do not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class StockTape:
-    """What a file holds."""
+    """The content of a file."""
 
     interactions: tuple[StockInteraction, ...]
     unknown: tuple[str, ...]
-    """Keys that mean nothing here, such as ``metadata``."""
+    """Keys that we do not know, such as ``metadata``."""
 
 
 def looks_like_stock(path: Path) -> bool:
@@ -67,7 +67,7 @@ def looks_like_stock(path: Path) -> bool:
 def read_stock(path: Path) -> StockTape:
     """The interactions in a file.
 
-    :raises CassetteError: if it is no cassette of stock vcrpy, or cannot be trusted; names the place
+    :raises CassetteError: if it is not a valid cassette of stock vcrpy; names the place
     """
     try:
         return _tape(_tree(path))
@@ -117,7 +117,6 @@ def _tape(tree: object) -> StockTape:
 def stock_interaction(entry: object, place: str) -> StockInteraction:
     """One entry of the list ``interactions``.
 
-    :param place: where it stands, for messages
     :raises CassetteError: if it has another shape
     """
     parts = _mapping(entry, place)

@@ -32,10 +32,10 @@ from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break, is_unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
-from toolreel.cassette._request_key import canonical_body, request_key
+from toolreel.cassette._lookup import canonical_body, request_key
 from toolreel.cassette._tape import Recording
+from toolreel.cassette.vcr._convert import decoded
 from toolreel.cassette.vcr._format import stock_interaction
-from toolreel.cassette.vcr._import import decoded
 
 try:
     from vcr import VCR, matchers
@@ -59,10 +59,8 @@ def register(
     """The same ``vcr.VCR``, which reads and writes cassettes of toolreel from now on.
 
     Registers :class:`Serializer` under :data:`NAME` and makes it the default, :class:`Persister`, and
-    :func:`same_request` as the matcher :data:`NAME`, which you choose by ``match_on=["toolreel"]``.
-
-    :param known_secrets: as for :class:`Serializer`
-    :param secret_rules: as for :class:`Serializer`
+    :func:`same_request` as the matcher :data:`NAME`, which you choose by ``match_on=["toolreel"]``. The
+    parameters are those of :class:`Serializer`.
     """
     recorder.register_serializer(NAME, Serializer(known_secrets, secret_rules))
     recorder.register_persister(Persister)

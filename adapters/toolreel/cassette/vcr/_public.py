@@ -1,7 +1,6 @@
 """The public names of ``toolreel.cassette.vcr``."""
 
-from toolreel.cassette.vcr._export import Exported, export_cassette
-from toolreel.cassette.vcr._import import Imported, import_cassette
+from toolreel.cassette.vcr._convert import Exported, Imported, export_cassette, import_cassette
 from toolreel.cassette.vcr._plugin import NAME, Persister, Serializer, register, same_request
 
 __all__ = [

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from toolreel._driver.run import Run
-from toolreel._replay.explain.advice import told
-from toolreel._replay.explain.turns import TurnTold, story
+from toolreel._replay.explain.advice import describe_outcome
+from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel.evals._replay.replay import rerun
 from toolreel.evals._summary.run_pairs import Match, pair_runs
 from toolreel_core._conversation.message import wire_tree
@@ -154,7 +154,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Transcript:
     except ToolreelError as error:
         return Transcript(problem=str(error))
     ended, evidence = rerun_of.run, rerun_of.evidence
-    words, _ = told(evidence.outcome)
+    words, _ = describe_outcome(evidence.outcome)
     return Transcript(
         tuple((str(wire_tree(each)["role"]), each.content) for each in ended.state.plan.messages),
         _turns(ended, evidence),
@@ -169,7 +169,7 @@ def _turns(ended: Run, evidence: Evidence) -> tuple[TranscriptTurn, ...]:
     return tuple(_turn(turn, seen.get(turn.number)) for turn in story(ended))
 
 
-def _turn(turn: TurnTold, seen: ObservedTurn | None) -> TranscriptTurn:
+def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> TranscriptTurn:
     mended = tuple(f"mended: {code}" for code in turn.repairs)
     quirks = tuple(f"changed: {name}" for name in turn.quirks)
     remarks = (*quirks, *mended, *turn.remarks)

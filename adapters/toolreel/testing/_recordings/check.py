@@ -1,4 +1,4 @@
-"""Looking over recordings: whether they are safe, readable, used, fresh, and still agree with each other."""
+"""Check recordings: whether they are safe, readable, used, recent, and consistent."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from toolreel._secrets.locations import interaction_texts, leaks_at, line_texts
 from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import leaks
 from toolreel.cassette._format import serializer as cassette_format
-from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette._format.file import CassetteFile, interaction_dicts
 from toolreel.cassette._tape import Recording
 from toolreel.testing._journal import ReelJournal
-from toolreel.testing._recordings.folder import Group, found_in
-from toolreel.testing._recordings.test_names import names_in, reel_tests
+from toolreel.testing._recordings.folder import Group, found_in, names_in, reel_tests
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol.codec import VERSION
 
@@ -32,7 +31,7 @@ Kind: TypeAlias = Literal[
 ]
 
 NOTES: Final[frozenset[Kind]] = frozenset({"alone", "unplayed", "remains"})
-"""Findings that may well be meant, such as the journal of a fork, which has no cassette."""
+"""Findings that may be intended, such as the journal of a fork, which has no cassette."""
 
 _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
 _CASSETTE_VERSION: Final = re.compile(r"^toolreel: *([0-9]+) *$", re.MULTILINE)
@@ -41,35 +40,35 @@ _STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be."""
+    """One finding."""
 
     path: Path
     kind: Kind
     text: str
-    """What, and where in the file; never a secret itself."""
+    """The finding and its place in the file; never a secret itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """A recording that was looked over."""
+class CheckedRecording:
+    """A recording that was checked."""
 
     cassette: Path | None
     journals: tuple[Path, ...]
     interactions: int
     recorded: datetime | None
-    """When its oldest reply was made, if a reply says so."""
+    """The time of its oldest reply, if a reply has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of it."""
+    """The result of a check."""
 
-    looked: tuple[Looked, ...]
+    recordings: tuple[CheckedRecording, ...]
     findings: tuple[Finding, ...]
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """The findings that nobody can have meant."""
+        """The findings that cannot be intended."""
         return tuple(finding for finding in self.findings if finding.kind not in NOTES)
 
 
@@ -81,42 +80,43 @@ def check(
     known: Mapping[str, str] | None = None,
     rules: SecretRules | None = None,
 ) -> Checked:
-    """Look over all recordings below some paths; what is wrong with one does not keep it from the others.
+    """Check all recordings below some paths; a problem in one does not stop the check of the others.
 
-    :param tests: where tests are that must name each recording; those under ``reels`` are looked for in
-        the tests beside it in any case
-    :param max_age: how old a recording may be; one that does not tell its age is never too old
-    :param known: secret values by their names
-    :param rules: on secrets; those in the file that the environment names, by default
+    :param tests: folders with the tests that must name each recording; recordings under ``reels`` are
+        always searched in the tests next to that folder
+    :param max_age: maximum age of a recording; one without a time is never too old
+    :param known: secret values by name
+    :param rules: rules for secrets; by default, those in the file named by ``TOOLREEL_SECRETS``
     :raises CassetteError: if there is nothing to check
     """
     found = found_in(*paths)
-    look = _Looking(known or {}, rules_in() if rules is None else rules)
-    looked = [look.at(group) for group in found.groups]
-    findings = [*look.findings]
-    for one, group in zip(looked, found.groups, strict=True):
+    checker = _Checker(known or {}, rules_in() if rules is None else rules)
+    checked = [checker.check(group) for group in found.groups]
+    findings = [*checker.findings]
+    for one, group in zip(checked, found.groups, strict=True):
         if max_age and one.recorded and now - one.recorded > max_age:
             days = (now - one.recorded).days
             text = f"recorded on {one.recorded:%Y-%m-%d}, {days} days ago: record it again"
             findings.append(Finding(group.files[0], "old", text))
+    for path in found.evaluations:
+        findings += [Finding(path, "leak", text) for text in checker.leaks_in(path)]
     for path in found.remains:
-        findings += [Finding(path, "leak", text) for text in look.leaks_in(path)]
+        findings += [Finding(path, "leak", text) for text in checker.leaks_in(path)]
         findings.append(Finding(path, "remains", "left by a run that was killed: remove it"))
     findings += _orphans(found.groups, tests)
-    return Checked(tuple(looked), tuple(sorted(findings, key=lambda finding: finding.path)))
+    return Checked(tuple(checked), tuple(sorted(findings, key=lambda finding: finding.path)))
 
 
 @dataclass(slots=True)
-class _Looking:
-    """One recording after the other, and what was found on the way."""
+class _Checker:
+    """Checks one recording after the other, and collects the findings."""
 
     known: Mapping[str, str]
-    """Secret values by their names."""
     rules: SecretRules
     findings: list[Finding] = field(default_factory=list)
 
-    def at(self, group: Group) -> Looked:
-        """Look over this one."""
+    def check(self, group: Group) -> CheckedRecording:
+        """Check one recording."""
         interactions = self._cassette(group.cassette) if group.has_cassette else []
         journals = [read for path in group.journals if (read := self._journal(path))]
         readable = interactions is not None and len(journals) == len(group.journals)
@@ -126,7 +126,7 @@ class _Looking:
             self._note(group.cassette, "alone", "has no journal: a session of another client, or half of one")
         elif not group.has_cassette:
             self._note(group.journals[0], "alone", "has no cassette: a fork, or half of a recording")
-        return Looked(
+        return CheckedRecording(
             group.cassette if group.has_cassette else None,
             group.journals,
             len(interactions or ()),
@@ -134,7 +134,7 @@ class _Looking:
         )
 
     def leaks_in(self, path: Path) -> Iterator[str]:
-        """The leaks in a file that is looked at as text."""
+        """The leaks in a file, scanned as plain text."""
         for leak in leaks(_raw(path), self.known, self.rules):
             yield f"line {leak.line}: {leak.kind}"
 
@@ -142,14 +142,14 @@ class _Looking:
         self.findings.append(Finding(path, kind, text))
 
     def _cassette(self, path: Path) -> list[dict[str, Any]] | None:
-        """Its interactions, unless it cannot be read."""
+        """The interactions of a cassette; ``None`` if it cannot be read."""
         text = _raw(path)
         interactions = None
         try:
-            interactions = _interactions(path)
+            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path), cassette_format))
         except ToolreelError as error:
-            kind, said = _unreadable(path, text, str(error))
-            self._note(path, kind, said)
+            kind, text = _unreadable(path, text, str(error))
+            self._note(path, kind, text)
         seen: set[str] = set()
         beginnings = SharedBeginnings()
         found = [
@@ -157,8 +157,8 @@ class _Looking:
             for number, entry in enumerate(interactions or (), 1)
             for place, leak in leaks_at(interaction_texts(entry, beginnings), self.known, self.rules, seen)
         ]
-        for said in found or self.leaks_in(path):  # comments, and what cannot be read, are text alone
-            self._note(path, "leak", said)
+        for leak in found or self.leaks_in(path):  # comments and unreadable files are scanned as text
+            self._note(path, "leak", leak)
         return interactions
 
     def _journal(self, path: Path) -> Recorded | None:
@@ -174,7 +174,7 @@ class _Looking:
         return None
 
     def _rehearse(self, group: Group, journals: Iterable[Recorded]) -> None:
-        """Run each plan again: the requests must be the cassette's, and the events the journal's."""
+        """Run each plan again, and compare its requests with the cassette and its events with the journal."""
         tape = Recording.load(group.cassette) if group.has_cassette else None
         for path, recorded in zip(group.journals, journals, strict=True):
             try:
@@ -194,22 +194,6 @@ class _Looking:
             )
 
 
-def _interactions(path: Path) -> list[dict[str, Any]]:
-    """In vcrpy's form, with bodies as bytes."""
-    requests, responses = CassetteFile().load_cassette(str(path), cassette_format)
-    return [
-        {
-            "request": {
-                "uri": request.uri,
-                "headers": {name: [value] for name, value in request.headers.items()},
-                "body": request.body or b"",
-            },
-            "response": response,
-        }
-        for request, response in zip(requests, responses, strict=True)
-    ]
-
-
 def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
     journal = ReelJournal(recorded.plan, path, recorded)
     endpoint = TapedEndpoint(tape) if tape else None
@@ -219,13 +203,13 @@ def _rehearsed(path: Path, recorded: Recorded, tape: Recording | None) -> None:
     journal.check()
 
 
-def _unreadable(path: Path, text: str, said: str) -> tuple[Kind, str]:
+def _unreadable(path: Path, text: str, message: str) -> tuple[Kind, str]:
     version = _CASSETTE_VERSION.search(text)
     if version and int(version[1]) != cassette_format.VERSIONS.newest:
-        return "version", _without(path, said)
+        return "version", _without(path, message)
     if not version and _STOCK.search(text):
         return "version", f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
-    return "unreadable", _without(path, said)
+    return "unreadable", _without(path, message)
 
 
 def _is_other_version(text: str) -> bool:
@@ -238,9 +222,9 @@ def _is_other_version(text: str) -> bool:
     return (head["toolreel_journal"], head.get("codec")) != (VERSIONS.newest, VERSION)
 
 
-def _without(path: Path, said: str) -> str:
-    """What is said of a file, without its name, which stands beside it."""
-    return said.removeprefix(str(path)).lstrip(":, ")
+def _without(path: Path, message: str) -> str:
+    """A message without the name of the file, which has its own column."""
+    return message.removeprefix(str(path)).lstrip(":, ")
 
 
 def _raw(path: Path) -> str:
@@ -251,7 +235,7 @@ def _raw(path: Path) -> str:
 
 
 def _oldest(interactions: Iterable[dict[str, Any]]) -> datetime | None:
-    """When the oldest reply was made, in UTC: a cassette has no date but what its replies tell."""
+    """The time of the oldest reply, in UTC; a cassette has no other date."""
     bodies = (entry["response"]["body"]["string"] for entry in interactions)
     times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
     return datetime.fromtimestamp(min(times), UTC) if times else None

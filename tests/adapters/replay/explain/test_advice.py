@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from toolreel._replay.explain.advice import told
+from toolreel._replay.explain.advice import describe_outcome
 from toolreel_core._protocol.outcome import (
     Cancelled,
     Completed,
@@ -58,7 +58,7 @@ URL = "http://127.0.0.1:8080/v1"
     ],
 )
 def test_an_outcome_is_told_with_what_to_do_about_it(outcome: Outcome, words: str, hint: str) -> None:
-    assert told(outcome, base_url=URL) == (words, hint)
+    assert describe_outcome(outcome, base_url=URL) == (words, hint)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_outcome_is_told_with_what_to_do_about_it(outcome: Outcome, words: st
     ],
 )
 def test_a_failed_transport_has_a_remedy(failure: FailureKind, hint: str) -> None:
-    assert told(TransportFailed(failure, None, "ReadError"), base_url=URL) == ("ReadError", hint)
+    assert describe_outcome(TransportFailed(failure, None, "ReadError"), base_url=URL) == ("ReadError", hint)
 
 
 UNKNOWN_MODEL = "the server does not know the model: ask it for its names at /v1/models, then correct --model"
@@ -97,18 +97,20 @@ REFUSED = "the server refused the request: see what it says, then correct the op
 )
 def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> None:
     outcome = TransportFailed("status", status, f"HTTP {status}: {message}")
-    assert told(outcome, base_url=URL) == (f"HTTP {status}: {message}", hint)
+    assert describe_outcome(outcome, base_url=URL) == (f"HTTP {status}: {message}", hint)
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int) -> None:
     outcome = TransportFailed("status", status, "No.")
-    assert told(outcome, base_url=URL, api_key_env="API_KEY")[1] == (
+    assert describe_outcome(outcome, base_url=URL, api_key_env="API_KEY")[1] == (
         f"the key in API_KEY was not accepted: is it the right one for {URL}?"
     )
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
-    hints = {told(TransportFailed(kind, None, ""), base_url=URL)[1] for kind in get_args(FailureKind)}
+    hints = {
+        describe_outcome(TransportFailed(kind, None, ""), base_url=URL)[1] for kind in get_args(FailureKind)
+    }
     assert len(hints) == len(get_args(FailureKind))
     assert "" not in hints

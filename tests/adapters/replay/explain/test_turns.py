@@ -6,7 +6,7 @@ from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
 from toolreel._driver.performer import InstantClock, Ports
 from toolreel._driver.run import Run, retold
 from toolreel._driver.sync import run
-from toolreel._replay.explain.turns import CallTold, TurnTold, story
+from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._python.host import PythonTools
@@ -18,7 +18,7 @@ from toolreel_core._protocol.notes import RequestSent
 from toolreel_core._settings.config import LoopConfig
 
 
-def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnTold, ...]:
+def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnSummary, ...]:
     return story(ended(*script, plan=plan))
 
 
@@ -40,8 +40,8 @@ BOTH = Plan.of(model="m", messages="Go.", tools=PythonTools([add, divide]).surfa
 def test_a_run_is_told_turn_by_turn() -> None:
     run = ended(*SUM)
     sent = [note for note in run.notes if isinstance(note, RequestSent)]
-    call = CallTold("add", '{"a":2,"b":40}', "structured", True, '{"value":42}')
-    assert story(run) == (TurnTold(1, 1, sent[0].digest, calls=(call,)), TurnTold(2, 3, sent[1].digest))
+    call = CallSummary("add", '{"a":2,"b":40}', "structured", True, '{"value":42}')
+    assert story(run) == (TurnSummary(1, 1, sent[0].digest, calls=(call,)), TurnSummary(2, 3, sent[1].digest))
 
 
 def test_tokens_are_counted_by_turn() -> None:
@@ -54,8 +54,8 @@ def test_tokens_are_counted_by_turn() -> None:
 def test_a_call_that_failed_says_why() -> None:
     (turn, _) = told(calling(("divide", {"a": 1, "b": 0}), ("add", {"a": 1, "b": 2})), saying("3"), plan=BOTH)
     assert turn.calls == (
-        CallTold("divide", '{"a":1,"b":0}', "structured", False, "ARGUMENT_ERROR: b must not be 0."),
-        CallTold("add", '{"a":1,"b":2}', "structured", True, '{"value":3}'),
+        CallSummary("divide", '{"a":1,"b":0}', "structured", False, "ARGUMENT_ERROR: b must not be 0."),
+        CallSummary("add", '{"a":1,"b":2}', "structured", True, '{"value":3}'),
     )
 
 

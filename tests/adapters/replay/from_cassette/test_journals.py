@@ -16,10 +16,10 @@ from tests.replay.sessions import CASSETTES as SESSIONS
 from tests.replay.sessions import REMOTE
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel._cli.live.session import LiveTarget, run_live
+from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._errors import JournalError
 from toolreel._journal.record import Recorded, read_journal
-from toolreel._replay.from_cassette.journals import Retold, retell
+from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
 from toolreel._replay.replay import companion, replay
 from toolreel.cassette._session import use_cassette
 from toolreel.cassette._tape import Recording
@@ -50,8 +50,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "session.yaml"
 
 
-def told(path: Path, **choices: Any) -> tuple[Retold, ...]:  # noqa: ANN401 - whatever retell takes
-    return retell(Recording.load(path), **choices)
+def told(path: Path, **choices: Any) -> tuple[RecoveredRun, ...]:  # noqa: ANN401 - whatever recover_runs takes
+    return recover_runs(Recording.load(path), **choices)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.parent.name)
@@ -87,9 +87,9 @@ def test_what_tools_of_every_kind_have_said_is_found_in_the_requests(path: Path)
         model="m", messages="How many?", tools=PythonTools([Tool.of(stock, needs_approval=True)]).surface
     )
     with serving(*script, Answer(raw=b""), *script[-1:]) as server:
-        run_live(plan, LiveTarget(server.url), [stock], record=path)
+        LiveSession(LiveTarget(server.url), [stock]).run(plan, path)
         again = path.with_name("again.yaml")
-        run_live(Plan.of(model="m", messages="hi"), LiveTarget(server.url), record=again)
+        LiveSession(LiveTarget(server.url)).run(Plan.of(model="m", messages="hi"), again)
     assert told(path, plans=[plan])[0].recorded.text == companion(path).read_text()
     assert [type(event).__name__ for event in told(path, plans=[approved])[0].recorded.events][1:3] == [
         "ApprovalGiven",

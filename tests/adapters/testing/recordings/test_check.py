@@ -51,8 +51,12 @@ def test_this_projects_recordings_are_clean() -> None:
     checked = check(ROOT / "cassettes", ROOT / "examples", now=datetime.now(UTC), tests=tests)
     assert checked.problems == ()
     assert {finding.kind for finding in checked.findings} == {"alone"}
-    assert len(checked.looked) >= 13
-    assert all(looked.recorded for looked in checked.looked)
+    assert len(checked.recordings) >= 13
+    assert all(recording.recorded for recording in checked.recordings)
+
+
+def test_the_whole_repository_has_no_problems() -> None:
+    assert check(ROOT, now=datetime.now(UTC)).problems == ()
 
 
 # Each kind of finding.
@@ -61,12 +65,12 @@ def test_this_projects_recordings_are_clean() -> None:
 def test_a_tree_in_order_has_no_findings_and_tells_what_there_is(tree: Path) -> None:
     checked = check(tree, now=NOW)
     assert checked.findings == ()
-    assert [looked.cassette for looked in checked.looked] == [
+    assert [recording.cassette for recording in checked.recordings] == [
         tree / "chat" / f"{NAME}.yaml",
         tree / "workspace" / f"{NAME}.yaml",
     ]
-    assert [looked.interactions for looked in checked.looked] == [1, 3]
-    assert [len(looked.journals) for looked in checked.looked] == [1, 1]
+    assert [recording.interactions for recording in checked.recordings] == [1, 3]
+    assert [len(recording.journals) for recording in checked.recordings] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_looked_at(
     assert only(checked).kind == kind
     assert text in only(checked).text
     assert str(path) not in only(checked).text.removesuffix(f"import {path} NEW.yaml")
-    assert checked.looked[1].interactions == 3
+    assert checked.recordings[1].interactions == 3
 
 
 @pytest.mark.parametrize(
@@ -180,6 +184,16 @@ def test_half_of_a_recording_and_what_a_killed_run_left_are_notes(tree: Path) ->
         (f"workspace/{NAME}.yaml", "alone"),
     ]
     assert [finding.kind for finding in checked.problems] == ["leak"]
+
+
+def test_the_journal_of_an_evaluation_is_no_recording_but_may_hold_no_secret(tree: Path) -> None:
+    trials = (ROOT / "tests" / "versions" / "evaluation-1.journal.jsonl").read_text("utf-8")
+    path = tree / "trials.journal.jsonl"
+    path.write_text(trials, "utf-8")
+    checked = check(tree, now=NOW)
+    assert (checked.findings, len(checked.recordings)) == ((), 2)
+    path.write_text(trials + f"{KEY}\n", "utf-8")
+    assert told(check(path, now=NOW), tree) == [("trials.journal.jsonl", "leak")]
 
 
 def test_exchanges_that_no_journal_asks_for_are_a_note(tree: Path) -> None:
@@ -258,7 +272,7 @@ def test_other_yaml_and_folders_of_tools_are_passed_over(tree: Path, tmp_path: P
     shutil.copytree(tree / "chat", tmp_path / "elsewhere")
     checked = check(tmp_path, now=NOW)
     assert checked.findings == ()
-    assert [looked.cassette for looked in checked.looked] == [
+    assert [recording.cassette for recording in checked.recordings] == [
         tree / "chat" / f"{NAME}.yaml",
         tree / "workspace" / f"{NAME}.yaml",
         tmp_path / "elsewhere" / f"{NAME}.yaml",
@@ -268,7 +282,7 @@ def test_other_yaml_and_folders_of_tools_are_passed_over(tree: Path, tmp_path: P
 def test_a_file_may_be_named_itself(tree: Path) -> None:
     path = companion(tree / "chat" / f"{NAME}.yaml")
     checked = check(path, now=NOW)
-    assert checked.looked[0].journals == (path,)
+    assert checked.recordings[0].journals == (path,)
     assert checked.findings == ()
 
 

@@ -1,24 +1,70 @@
-"""``toolreel cassettes import``: cassettes of stock vcrpy, made into ours."""
+"""``toolreel cassettes export`` and ``import``: between our cassettes and those of stock vcrpy."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.options.secrets import rules_of, secrets_option
-from toolreel._cli.output.console import complain, labelled, out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.options.recording import rules_of, secrets_option
+from toolreel._cli.output.console import complain, counted, labelled, out
+from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._errors import AdapterError, CassetteError
 from toolreel_core._jsontext.canonical import Json
 
 if TYPE_CHECKING:
-    from toolreel.cassette.vcr._import import Imported
+    from toolreel.cassette.vcr._convert import Exported, Imported
 
-_FAILED: Final = 1
+
+@click.command("export", epilog=EPILOG, short_help="Make a cassette into one of stock vcrpy.")
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.option("--skip-broken", is_flag=True, help="Leave out exchanges that broke off, instead of refusing.")
+@click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
+@secrets_option
+@json_option
+@reporting
+def export_command(
+    source: Path,
+    target: Path | None,
+    skip_broken: bool,
+    overwrite: bool,
+    secret_rules: Path | None,
+    as_machine: bool,
+) -> int:
+    """Make a cassette into one that stock vcrpy plays without toolreel, in YAML.
+
+    OUT is a file or a folder; without it, FILE.yaml becomes FILE.vcr.yaml. Importing OUT gives the same
+    recording again.
+
+    Stock vcrpy cannot play an exchange that broke off: such a cassette is refused, unless --skip-broken
+    leaves those exchanges out. It plays a stream in one piece.
+    """
+    from toolreel.cassette.vcr._convert import export_cassette
+
+    into = target or source.with_suffix(".vcr.yaml")
+    done = export_cassette(
+        source,
+        into / f"{source.stem}.yaml" if into.is_dir() else into,
+        overwrite=overwrite,
+        skip_broken=skip_broken,
+        rules=rules_of(secret_rules),
+    )
+    if as_machine:
+        return say(_tree(done))
+    labelled(out, "exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
+    if done.left_out:
+        labelled(out, "", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
+    if done.streams:
+        streams = ", ".join(map(str, done.streams))
+        labelled(out, "", f"played in one piece by vcrpy: the streams in interactions {streams}", "dim")
+    return 0
+
+
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
@@ -43,7 +89,7 @@ def import_command(
 
     Exits with 1 if a file of a folder could not be imported; the others are.
     """
-    from toolreel.cassette.vcr._import import import_cassette
+    from toolreel.cassette.vcr._convert import import_cassette
 
     rules = rules_of(secret_rules)
     done: list[Imported] = []
@@ -58,12 +104,12 @@ def import_command(
     if as_machine:
         failed: dict[str, Json] = {str(path): str(error) for path, error in refused.items()}
         say({"imported": [_tree(one) for one in done], "refused": failed})
-        return _FAILED if refused else 0
+        return FAILED if refused else 0
     for one in done:
         _show(one)
     for refusal in refused.values():
         complain(str(refusal))
-    return _FAILED if refused else 0
+    return FAILED if refused else 0
 
 
 def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
@@ -84,29 +130,18 @@ def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _show(done: Imported) -> None:
-    labelled(out, "imported", f"{done.source} → {done.target}: {_number(done.interactions, 'interaction')}")
+    labelled(out, "imported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
     if done.others:
         labelled(out, "", f"kept, though no chat completions: {', '.join(done.others)}", "dim")
     if done.left_out:
         labelled(out, "", f"left out: {', '.join(done.left_out)}", "dim")
     if done.scrubbed:
-        labelled(out, "", f"struck out: keys in {_number(done.scrubbed, 'URL')}", "dim")
+        labelled(out, "", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
     for kind, number in done.redacted.items():
         labelled(out, "", f"replaced by placeholders: {number} × {kind}", "yellow")
     labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(done.target))}", "dim")
 
 
-def _tree(done: Imported) -> dict[str, Json]:
-    return {
-        "source": str(done.source),
-        "target": str(done.target),
-        "interactions": done.interactions,
-        "others": [*done.others],
-        "left_out": [*done.left_out],
-        "scrubbed_urls": done.scrubbed,
-        "redacted": dict(done.redacted),
-    }
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _tree(done: Imported | Exported) -> dict[str, Json]:
+    tree = asdict(done) | {"source": str(done.source), "target": str(done.target)}
+    return {"scrubbed_urls" if key == "scrubbed" else key: value for key, value in tree.items()}

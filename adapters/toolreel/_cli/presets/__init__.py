@@ -1,1 +1,0 @@
-"""``toolreel presets``: show presets, models and sampling profiles."""

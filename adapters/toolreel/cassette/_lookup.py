@@ -1,0 +1,237 @@
+"""Find the recorded interaction for a request, and explain a request that has none.
+
+Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
+canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
+endpoint do not matter, so that a session replays under another base URL.
+
+Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
+hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
+conversation share: a piece found equal to a recorded one is remembered by its identity, so that each request
+compares only its new pieces. Otherwise comparing a conversation would take quadratic time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+from toolreel._secrets.known_values import scrubbed_url
+from toolreel.cassette._request_diff import difference, drift
+from toolreel_core._jsontext.canonical import canonical, read
+
+if TYPE_CHECKING:
+    from vcr.request import Request
+
+RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
+"""Method and endpoint, and the canonical body in pieces; how it is split does not matter."""
+
+_CHAT: Final = "/chat/completions"
+_VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
+"""A path segment with an API version, such as ``/v1`` or ``/v1beta2``."""
+
+
+@lru_cache(maxsize=64)
+def endpoint(url: str) -> str:
+    """The part of a URL that is compared: the path from the endpoint on, and the query.
+
+    The endpoint begins at the last ``/chat/completions``, else after the first segment with a version;
+    else it is the whole path.
+
+    >>> endpoint("https://openrouter.ai/api/v1/chat/completions")
+    '/chat/completions'
+    >>> endpoint("http://127.0.0.1:8000/v1/models?limit=5")
+    '/models?limit=5'
+    """
+    parts = urlsplit(scrubbed_url(url))
+    path = parts.path
+    version = _VERSION.search(path)
+    if _CHAT in path:
+        path = path[path.rindex(_CHAT) :]
+    elif version:
+        path = path[version.end() :] or "/"
+    return f"{path}?{parts.query}" if parts.query else path
+
+
+def canonical_body(body: bytes) -> bytes:
+    """The body in the form that is compared: canonical text if it is JSON, else unchanged.
+
+    >>> canonical_body(b'{ "a": [1, 2] }')
+    b'{"a":[1,2]}'
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return body
+    return read(text).map(lambda value: canonical(value).encode()).value_or(body)
+
+
+def request_key(method: str, url: str, *body: bytes) -> RequestKey:
+    """The key of a request.
+
+    :param body: canonical, in one or more pieces
+    """
+    return f"{method.upper()} {endpoint(url)}", body
+
+
+_SHORT: Final = 3
+"""Pieces of a body that shares none: the part before the messages, the messages, and the part after."""
+
+
+class Unplayed:
+    """The interactions of a recording, each of which is played once."""
+
+    def __init__(self, keys: Sequence[RequestKey]) -> None:
+        self._keys = keys
+        self._played = bytearray(len(keys))
+        self._cursor = 0
+        self._known: dict[int, tuple[bytes, bytes]] = {}
+        """By ``id``: a piece of the last request (held, so that its id stays valid), and the recorded one."""
+        self._alike: dict[tuple[str, int], list[int]] | None = None
+        """Interactions by endpoint and length of the body; made when a request comes out of order."""
+        self._by_text: dict[tuple[str, int], dict[bytes, deque[int]]] = {}
+        """Those with the same endpoint and length, by body."""
+
+    def find(self, key: RequestKey) -> int | None:
+        """The first unplayed interaction for a request; ``None`` if there is none."""
+        first = self._first()
+        if first < len(self._keys) and self._matches(self._keys[first], key):
+            return first
+        waiting = self._waiting(key)
+        while waiting and self._played[waiting[0]]:
+            waiting.popleft()
+        return waiting[0] if waiting else None
+
+    def play(self, index: int) -> None:
+        """Mark an interaction as played."""
+        self._played[index] = True
+
+    def holds(self, key: RequestKey) -> bool:
+        """Whether a request was recorded, played or not."""
+        return self._waiting(key) is not None
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """The unplayed interactions, counted from 0."""
+        return tuple(n for n in range(self._first(), len(self._keys)) if not self._played[n])
+
+    def _first(self) -> int:
+        if self._cursor < len(self._keys) and self._played[self._cursor]:
+            following = self._played.find(False, self._cursor)
+            self._cursor = len(self._keys) if following < 0 else following
+        return self._cursor
+
+    def _matches(self, kept: RequestKey, asked: RequestKey) -> bool:
+        name, body = asked
+        if self._known:
+            body = tuple([self._known[id(piece)][1] if id(piece) in self._known else piece for piece in body])
+        if kept != (name, body):
+            return kept[0] == name and _size(kept[1]) == _size(body) and _starts_with(kept[1], b"".join(body))
+        if len(body) > _SHORT:
+            self._known = {id(piece): (piece, block) for piece, block in zip(asked[1], kept[1], strict=True)}
+        return True
+
+    def _waiting(self, key: RequestKey) -> deque[int] | None:
+        """The interactions for a request, without some that were played; ``None`` if it was not recorded."""
+        name, body = key
+        if self._alike is None:
+            self._alike = {}
+            for index, (kept, recorded) in enumerate(self._keys):
+                self._alike.setdefault((kept, _size(recorded)), []).append(index)
+        likeness = name, _size(body)
+        alike = self._alike.get(likeness, [])
+        if len(alike) > 1:
+            return self._by_body(likeness, alike).get(b"".join(body))
+        return deque(alike) if alike and self._matches(self._keys[alike[0]], key) else None
+
+    def _by_body(self, likeness: tuple[str, int], alike: list[int]) -> dict[bytes, deque[int]]:
+        if likeness not in self._by_text:
+            found = self._by_text[likeness] = {}
+            for index in alike:
+                found.setdefault(b"".join(self._keys[index][1]), deque()).append(index)
+        return self._by_text[likeness]
+
+
+def _size(pieces: Sequence[bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _starts_with(pieces: Sequence[bytes], whole: bytes) -> bool:
+    """Whether a body starts with the joined pieces, without joining them."""
+    at = 0
+    for piece in pieces:
+        if not whole.startswith(piece, at):
+            return False
+        at += len(piece)
+    return True
+
+
+RERECORD: Final = "If the change is meant, record the session again"
+
+_COMPARED: Final = 50
+"""Maximum number of unplayed interactions among which the nearest is searched."""
+
+Interactions: TypeAlias = "Sequence[tuple[Request, object]]"
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that a client sends to a recording."""
+
+    method: str
+    url: str
+    body: bytes
+    """Canonical, as from :func:`~toolreel.cassette._lookup.canonical_body`."""
+
+    @property
+    def name(self) -> str:
+        """Method and endpoint, for messages."""
+        return f"{self.method.upper()} {endpoint(self.url)}"
+
+
+def named(request: Request) -> str:
+    """Method and endpoint of a recorded request, for messages."""
+    return f"{request.method.upper()} {endpoint(request.uri)}"
+
+
+def mismatch_text(
+    asked: SentRequest, interactions: Interactions, left: Sequence[int], *, repeated: bool
+) -> str:
+    """The message that says why a request has no answer.
+
+    :param left: numbers of the interactions that are still unplayed
+    :param repeated: whether the recording has this request, but all its answers were used
+    """
+    text = f"{asked.name} is not in the recording"
+    if repeated:
+        text = f"{asked.name} was recorded, but is asked for more often than that"
+    total = len(interactions)
+    if not left:
+        return f"{text}; all {total} interactions have been played. {RERECORD}."
+    index = _nearest(asked, interactions, left[:_COMPARED])
+    text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
+    return f"{text}{_comparison(asked, interactions[index][0])}\n{RERECORD}."
+
+
+def _nearest(asked: SentRequest, interactions: Interactions, candidates: Sequence[int]) -> int:
+    # Same endpoint first, then the smallest difference of the bodies.
+    def likeness(index: int) -> tuple[bool, int]:
+        request = interactions[index][0]
+        return named(request) == asked.name, -difference(canonical_body(_body(request)), asked.body)
+
+    return max(candidates, key=likeness)
+
+
+def _comparison(asked: SentRequest, request: Request) -> str:
+    if named(request) != asked.name:
+        return f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
+    return drift(canonical_body(_body(request)), asked.body)
+
+
+def _body(request: Request) -> bytes:
+    body: Any = request.body
+    return body or b""

@@ -1,0 +1,249 @@
+"""Convert cassettes of stock vcrpy to ours, and ours to those of stock vcrpy."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._secrets.known_values import known_secrets, scrubbed_url, secrets_sent, spellings
+from toolreel._secrets.locations import body_texts, unseen
+from toolreel._secrets.rules import SecretRules, rules_in
+from toolreel._secrets.scan import secrets_in
+from toolreel.cassette._failures import Break
+from toolreel.cassette._format import serializer as cassette_format
+from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette._lookup import endpoint
+from toolreel.cassette._tape import (
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    Recording,
+    StoredResponse,
+)
+from toolreel.cassette._transports import BODY_LIMIT
+from toolreel.cassette.vcr._format import StockInteraction, read_stock
+from toolreel.http._bounded_body import BodyError, BoundedDecoder
+
+try:
+    from vcr.serializers import compat, yamlserializer
+except ImportError as error:
+    raise MissingExtra.of("record", "vcrpy") from error
+
+_CHAT: Final = "/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result for one file."""
+
+    source: Path
+    target: Path
+    interactions: int
+    others: tuple[str, ...]
+    """Requests other than chat completions, each once; they are kept too."""
+    left_out: tuple[str, ...]
+    """Names of headers and unknown keys that our cassettes do not store."""
+    scrubbed: int
+    """The number of URLs in which a user, a password or a key was masked."""
+    redacted: Mapping[str, int]
+    """The number of different secrets of each kind that were replaced with placeholders."""
+
+
+def import_cassette(
+    source: Path,
+    target: Path,
+    *,
+    overwrite: bool = False,
+    redact: bool = False,
+    known: Mapping[str, str] | None = None,
+    rules: SecretRules | None = None,
+) -> Imported:
+    """Convert a cassette of stock vcrpy to one of ours, with all requests and responses.
+
+    Bodies are decompressed, otherwise unchanged; headers that our cassettes do not store are dropped.
+
+    :param redact: whether a secret in a body is replaced with a placeholder, the same one everywhere
+    :param known: secret values by name; by default, those in the environment variables
+    :raises SecretFound: if a secret would be written; names the interaction and the place
+    :raises CassetteError: if the source cannot be read or is invalid, or the target exists
+    """
+    if os.path.lexists(target) and not overwrite:
+        raise CassetteError(
+            f"{target}: exists already: import under another name, or overwrite it (--overwrite)"
+        )
+    tape = read_stock(source)
+    rules = rules_in() if rules is None else rules
+    known = known_secrets(os.environ, rules) if known is None else known
+    interactions = [replace(one, response=decoded(one.response)) for one in tape.interactions]
+    hidden = _placeholders(interactions, known, rules) if redact else {}
+    new = Recording.blank(target)
+    for one in interactions:
+        kept = replace(one.response, body=_hidden(one.response.body, hidden))
+        new.append(one.method, one.url, dict(one.headers), _hidden(one.body, hidden), kept)
+    try:
+        new.save(known, rules)
+    except SecretFound as found:
+        raise SecretFound(f"{found}, or have it replaced (--redact)") from None
+    return Imported(
+        source,
+        target,
+        len(interactions),
+        _others(interactions),
+        _left_out(interactions, tape.unknown),
+        sum(scrubbed_url(one.url) != one.url for one in interactions),
+        dict(Counter(kind for kind, _ in hidden.values())),
+    )
+
+
+def decoded(response: StoredResponse) -> StoredResponse:
+    """The response as a client sees it; vcrpy may leave the encoding header on a decoded body."""
+    encodings = [value for name, value in response.headers if name == "content-encoding"]
+    if not encodings:
+        return response
+    headers = tuple((name, value) for name, value in response.headers if name != "content-encoding")
+    try:
+        decoder = BoundedDecoder(", ".join(encodings), BODY_LIMIT)
+        decoder.feed(response.body)
+        return replace(response, headers=headers, body=decoder.finish())
+    except BodyError:
+        pass
+    try:
+        response.body.decode()
+    except UnicodeDecodeError:
+        return response
+    return replace(response, headers=headers)
+
+
+def _placeholders(
+    interactions: Iterable[StockInteraction], known: Mapping[str, str], rules: SecretRules
+) -> dict[str, tuple[str, str]]:
+    """The kind and the placeholder of each secret in a body."""
+    found: dict[str, tuple[str, str]] = {}
+    numbers: Counter[str] = Counter()
+    sent: dict[str, str] = {}
+    seen: set[str] = set()
+    for one in interactions:
+        sent |= secrets_sent(one.url, dict(one.headers))
+    for one in interactions:
+        for body in (one.body, one.response.body):
+            for _, text in unseen(body_texts("", body), seen):
+                for kind, secret in secrets_in(text, {**known, **sent}, rules):
+                    if secret not in found:
+                        numbers[kind] += 1
+                        found[secret] = kind, _placeholder(kind, numbers[kind])
+    return found
+
+
+def _placeholder(kind: str, number: int) -> str:
+    """The placeholder for a secret, in characters that need no escape.
+
+    >>> _placeholder("API key", 2)
+    'REDACTED-API-key-2'
+    """
+    return f"REDACTED-{re.sub('[^A-Za-z0-9]+', '-', kind).strip('-')}-{number}"
+
+
+def _hidden(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
+    """The body with placeholders; the longest secret first, since one may contain another."""
+    for secret in sorted(hidden, key=len, reverse=True):
+        for written in spellings(secret):
+            body = body.replace(written.encode("utf-8", "surrogateescape"), hidden[secret][1].encode())
+    return body
+
+
+def _others(interactions: Iterable[StockInteraction]) -> tuple[str, ...]:
+    asked = (f"{one.method} {endpoint(one.url)}" for one in interactions)
+    return tuple(dict.fromkeys(one for one in asked if _CHAT not in one))
+
+
+def _left_out(interactions: Iterable[StockInteraction], unknown: Iterable[str]) -> tuple[str, ...]:
+    left: set[str] = {*unknown}
+    for one in interactions:
+        left |= {f"request header {name}" for name, _ in one.headers if name not in REQUEST_HEADERS}
+        left |= {
+            f"response header {name}" for name, _ in one.response.headers if name not in RESPONSE_HEADERS
+        }
+        left |= {*one.unknown}
+    return tuple(sorted(left))
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The result for one file."""
+
+    source: Path
+    target: Path
+    interactions: int
+    left_out: tuple[str, ...]
+    """Failed exchanges, which vcrpy cannot play: the name and the exception of each."""
+    streams: tuple[int, ...]
+    """Numbers of the streams in the target; vcrpy plays each in one piece."""
+
+
+def export_cassette(
+    source: Path,
+    target: Path,
+    *,
+    overwrite: bool = False,
+    skip_broken: bool = False,
+    known: Mapping[str, str] | None = None,
+    rules: SecretRules | None = None,
+) -> Exported:
+    """Convert a cassette of ours to one of stock vcrpy; importing it gives the same again.
+
+    :param skip_broken: whether failed exchanges are left out; otherwise they are an error
+    :param known: secret values by name; by default, those in the environment variables
+    :raises SecretFound: if a secret would be written; names the interaction and the place
+    :raises CassetteError: if the source cannot be read or has failed exchanges, or the target exists
+    """
+    if os.path.lexists(target) and not overwrite:
+        raise CassetteError(
+            f"{target}: exists already: export under another name, or overwrite it (--overwrite)"
+        )
+    file = CassetteFile()
+    pairs = [*zip(*file.load_cassette(os.fspath(source), cassette_format), strict=True)]
+    broken = {
+        number: f"interaction {number} ({broke.kind})"
+        for number, (_, response) in enumerate(pairs, 1)
+        if (broke := Break.found_in(response))
+    }
+    if broken and not skip_broken:
+        raise CassetteError(
+            f"{source}: {', '.join(broken.values())} broke off, which vcrpy cannot play: "
+            "leave such exchanges out (--skip-broken)"
+        )
+    whole = [pair for number, pair in enumerate(pairs, 1) if number not in broken]
+    file.secret_rules = rules_in() if rules is None else rules
+    file.known_secrets = known_secrets(os.environ, file.secret_rules) if known is None else known
+    requests, responses = [one for one, _ in whole], [one for _, one in whole]
+    file.save_cassette(os.fspath(target), {"requests": requests, "responses": responses}, _Stock())
+    streams = tuple(number for number, one in enumerate(responses, 1) if _is_stream(one))
+    return Exported(source, target, len(whole), tuple(broken.values()), streams)
+
+
+class _Stock:
+    """The serializer of stock vcrpy, with texts instead of bytes, as vcrpy's persister does."""
+
+    def serialize(self, cassette_dict: Mapping[str, Any]) -> str:
+        entries = [
+            {part: compat.convert_to_unicode(_copy(entry[part])) for part in ("request", "response")}
+            for entry in cassette_dict["interactions"]
+        ]
+        text: str = yamlserializer.serialize({"version": 1, "interactions": entries})
+        return text
+
+
+def _copy(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy, since vcrpy's conversion modifies it; the body of a response is a mapping."""
+    body = part["body"]
+    return {**part, "body": dict(body) if isinstance(body, dict) else body}
+
+
+def _is_stream(response: Mapping[str, Any]) -> bool:
+    kinds: list[str] = response["headers"].get("content-type", [""])
+    return kinds[0].lower().startswith("text/event-stream")
