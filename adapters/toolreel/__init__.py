@@ -21,6 +21,6 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    from toolreel._lazy import names_of
+    from toolreel._internal.lazy import names_of
 
     __getattr__, __dir__ = names_of(__name__)

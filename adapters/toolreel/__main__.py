@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 
 
 def main() -> None:

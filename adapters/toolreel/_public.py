@@ -27,7 +27,7 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run import Run
 from toolreel._driver.sync import go_on, run
-from toolreel._errors import (
+from toolreel._internal.errors import (
     AdapterError,
     CassetteError,
     CatalogueError,

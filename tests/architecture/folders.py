@@ -10,7 +10,7 @@ from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 
 __all__ = ["adapters_picture", "core_picture", "folder_list", "top_folders"]
 
-GLUE = {"", "__main__", "_lazy", "_public"}
+GLUE = {"", "__main__", "_public"}
 """Modules at the top of a package that only collect names; their arrows to everything would hide the rest."""
 
 

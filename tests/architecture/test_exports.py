@@ -29,7 +29,12 @@ PUBLIC = [
 ]
 """Every path that may be imported from outside; ``toolreel.tools`` only holds those below it."""
 PACKAGES = [module for module in MODULES if module.is_package and module.name in PUBLIC]
-FACADES = {*PUBLIC, *(f"{name}._public" for name in PUBLIC), "toolreel._errors", "toolreel_core._errors"}
+FACADES = {
+    *PUBLIC,
+    *(f"{name}._public" for name in PUBLIC),
+    "toolreel._internal.errors",
+    "toolreel_core._errors",
+}
 """What lists its names: the public packages, the modules that collect them, and the errors' one list each."""
 
 

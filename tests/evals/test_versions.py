@@ -16,7 +16,7 @@ import pytest
 from tests.evals.provider import provider
 from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
-from toolreel._errors import ResultsError
+from toolreel._internal.errors import ResultsError
 from toolreel._journal.migrations import Versions
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import HEADERS, RECORDS, Results, read_header, schema_of

@@ -208,7 +208,7 @@ def test_tests_without_a_reel_are_left_alone(project: Project) -> None:
 import sys
 
 def test_plain():
-    assert "toolreel.testing._pytest_session" not in sys.modules
+    assert "toolreel.testing._pytest_reel" not in sys.modules
     with pytest.raises(httpx.ConnectError):
         httpx.get("http://nobody.invalid/")
 """

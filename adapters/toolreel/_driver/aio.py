@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, tell
 from toolreel._driver.run import AsyncStopwatch, Run
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish

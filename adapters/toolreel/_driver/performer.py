@@ -20,7 +20,7 @@ from toolreel._driver.ports import (
     ToolHost,
     Wanted,
 )
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,

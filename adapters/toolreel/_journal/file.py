@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from toolreel._driver.ports import Wanted
-from toolreel._errors import JournalError
+from toolreel._internal.errors import JournalError
 from toolreel._journal.record import (
     VERSIONS,
     Recorded,

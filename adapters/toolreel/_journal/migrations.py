@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from toolreel._errors import AdapterError
+from toolreel._internal.errors import AdapterError
 
 _Document = TypeVar("_Document")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolreel._driver.ports import Wanted
-from toolreel._errors import JournalError
+from toolreel._internal.errors import JournalError
 from toolreel._journal.migrations import Versions
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, canonical, either, read

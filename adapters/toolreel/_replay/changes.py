@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, cast
 
-from toolreel._errors import ForkError
+from toolreel._internal.errors import ForkError
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import json_text, merged

@@ -23,7 +23,7 @@ from typing import assert_never
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
 from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
-from toolreel._errors import ForkError
+from toolreel._internal.errors import ForkError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.changes import NOTHING_CHANGED, Changes
 from toolreel._replay.replayer import describe

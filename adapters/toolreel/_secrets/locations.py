@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from toolreel._errors import SecretFound
+from toolreel._internal.errors import SecretFound
 from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel._secrets.patterns import names_a_secret
 from toolreel._secrets.rules import SecretRules

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._errors import SecretRulesError
+from toolreel._internal.errors import SecretRulesError
 from toolreel._secrets.patterns import EMAIL, SHAPES, Shape
 from toolreel_core._internal.names import fits
 

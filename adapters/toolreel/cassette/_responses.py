@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel.cassette._failures import Break
 from toolreel.cassette._tape import Recording, StoredResponse, scrubbed
 from toolreel.http._bounded_body import PACKAGES, BodyError, BoundedDecoder, UndecodableBody

@@ -25,7 +25,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
     AsyncExtendTransport,

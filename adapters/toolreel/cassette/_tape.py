@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import scrubbed_url, secrets_sent
 from toolreel._secrets.rules import SecretRules

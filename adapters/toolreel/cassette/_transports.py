@@ -20,7 +20,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final, cast
 
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel.cassette._failures import Break
 from toolreel.cassette._responses import AsyncTapedStream, TapedStream, Taping, replayed, response_of
 from toolreel.cassette._tape import Recording

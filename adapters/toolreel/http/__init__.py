@@ -9,6 +9,6 @@ if TYPE_CHECKING:
     from toolreel.http._public import *
 
 else:
-    from toolreel._lazy import names_of
+    from toolreel._internal.lazy import names_of
 
     __getattr__, __dir__ = names_of(__name__)

@@ -10,7 +10,7 @@ from contextlib import aclosing, closing
 from typing import Generic, TypeVar
 
 from toolreel._driver.ports import Listener
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import (
     DEADLINE,
@@ -21,7 +21,7 @@ from toolreel.http._exchange import (
     Closing,
     broken,
 )
-from toolreel.http._httpx_exchange import (
+from toolreel.http._httpx_messages import (
     TIMEOUT,
     AsyncStateless,
     Requests,

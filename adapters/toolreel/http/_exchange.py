@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Self, assert_never
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from toolreel._errors import EndpointConfigError
+from toolreel._internal.errors import EndpointConfigError
 from toolreel.http._bounded_body import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeAlias, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
 
 try:
     import anyio

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from toolreel._errors import CatalogueError
+from toolreel._internal.errors import CatalogueError
 from toolreel.presets._toml import read_file, read_toml
 from toolreel_core._plan.presets.collection import Presets
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolreel._errors import MissingExtra, TokenizerError
+from toolreel._internal.errors import MissingExtra, TokenizerError
 from toolreel_core._jsontext.canonical import sound
 from toolreel_core._settings.token_estimates import bytes_per_4, register_estimator
 

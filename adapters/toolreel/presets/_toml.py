@@ -9,7 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from toolreel._errors import AdapterError
+from toolreel._internal.errors import AdapterError
 from toolreel_core._internal.checks import PlaceError
 
 _Built = TypeVar("_Built")

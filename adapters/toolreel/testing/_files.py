@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel._replay.replay import companion
 from toolreel_core._jsontext.digest import digest
 

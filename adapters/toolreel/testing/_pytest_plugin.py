@@ -88,7 +88,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def reel(request: pytest.FixtureRequest) -> Generator[Reel]:
     """This test's recording: see :class:`toolreel.testing._reel.Reel`."""
     request.node.stash[_GIVEN] = True
-    from toolreel.testing import _pytest_session as reel_session
+    from toolreel.testing import _pytest_reel as reel_session
 
     with reel_session.reel_of(request.node) as given:
         yield given
@@ -99,7 +99,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Report errors of a recording without a stack trace."""
     if not _uses_reel(item):
         return (yield)
-    from toolreel.testing import _pytest_session as reel_session
+    from toolreel.testing import _pytest_reel as reel_session
 
     with reel_session.readable(item):
         return (yield)
@@ -110,7 +110,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """The same; also fail a test that did not use the whole recording."""
     if not _uses_reel(item):
         return (yield)
-    from toolreel.testing import _pytest_session as reel_session
+    from toolreel.testing import _pytest_reel as reel_session
 
     with reel_session.readable(item), reel_session.played_out(item):
         return (yield)
@@ -121,7 +121,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     """The same; recordings are written here."""
     if not _uses_reel(item):
         return (yield)
-    from toolreel.testing import _pytest_session as reel_session
+    from toolreel.testing import _pytest_reel as reel_session
 
     with reel_session.readable(item):
         return (yield)
@@ -132,7 +132,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Remember whether the test passed: only then is its recording saved."""
     report = yield
     if report.when == "call" and _uses_reel(item):
-        from toolreel.testing import _pytest_session as reel_session
+        from toolreel.testing import _pytest_reel as reel_session
 
         item.stash[reel_session.PASSED] = report.passed
     return report

@@ -29,7 +29,7 @@ from toolreel._driver.performer import (
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import CassetteError, EndpointConfigError, MissingExtra
+from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra
 from toolreel._journal.record import read_journal
 from toolreel._replay.replay import Driver, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in

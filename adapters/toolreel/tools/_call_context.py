@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from toolreel._errors import AdapterError
+from toolreel._internal.errors import AdapterError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from toolreel._driver.ports import ToolHost
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 

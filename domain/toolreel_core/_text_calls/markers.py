@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from toolreel_core._text_calls.decoder import Decoder
+from toolreel_core._text_calls.decoder_interface import Decoder
 from toolreel_core._text_calls.formats.elements import function, invoke, xai
 from toolreel_core._text_calls.formats.function_notation import (
     PYTHON_OPENERS,
@@ -18,7 +18,7 @@ from toolreel_core._text_calls.formats.function_notation import (
     python_block,
 )
 from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
-from toolreel_core._text_calls.formats.json_blocks import (
+from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
     JSON_OPENERS,
     deepseek_or_kimi,

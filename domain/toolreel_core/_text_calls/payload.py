@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import BLANK, Flaw, Style, end_of, value_at
-from toolreel_core._text_calls.decoder import (
+from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
     Found,

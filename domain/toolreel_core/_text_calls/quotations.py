@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from toolreel_core._jsontext.canonical import quote
-from toolreel_core._text_calls.decoder import Source
+from toolreel_core._text_calls.decoder_interface import Source
 
 _LEAD: Final = (
     r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._text_calls.decoder import Broken, Calls, Found, Frame, Reading, Rejection, Source
+from toolreel_core._text_calls.decoder_interface import (
+    Broken,
+    Calls,
+    Found,
+    Frame,
+    Reading,
+    Rejection,
+    Source,
+)
 from toolreel_core._text_calls.formats.harmony import glued, titled
 from toolreel_core._text_calls.formats.tool_call_tag import headless
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.json_repair import BLANK, Flaw, end_of, value_at
-from toolreel_core._text_calls.decoder import Found, Rejection, Source, found
+from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions
 from toolreel_core._text_calls.markers import SPECIAL

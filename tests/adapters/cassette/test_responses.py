@@ -31,7 +31,7 @@ from tests.servers.chat_server import (
     serving,
     streaming,
 )
-from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._journal.file import FileJournal
 from toolreel.cassette import _responses as cassette_replayed
 from toolreel.cassette import _responses as cassette_stream

@@ -13,7 +13,7 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel._errors import CassetteError, SecretFound
+from toolreel._internal.errors import CassetteError, SecretFound
 from toolreel.cassette._session import MODES, Mode, Session, use_cassette
 from toolreel.testing._scripted import saying
 from toolreel_core._errors import ReplayMismatch

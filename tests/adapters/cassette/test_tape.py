@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._errors import CassetteError, SecretFound
+from toolreel._internal.errors import CassetteError, SecretFound
 from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel_core._errors import ReplayMismatch
 

@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel._errors import CassetteError, SecretFound
+from toolreel._internal.errors import CassetteError, SecretFound
 from toolreel.cassette._tape import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,

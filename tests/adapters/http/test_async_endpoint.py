@@ -22,7 +22,7 @@ from tests.servers.chat_server import (
     replying,
     serving,
 )
-from toolreel._errors import EndpointConfigError
+from toolreel._internal.errors import EndpointConfigError
 from toolreel.cassette._transports import AsyncRecordTransport, recording
 from toolreel.http._endpoint import AsyncHttpEndpoint
 from toolreel.http.fast._endpoint import AsyncFastEndpoint

@@ -18,7 +18,7 @@ import trio
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving, streaming
 from tests.servers.http2_server import serving_http2
-from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http.fast import _endpoint as fast
 from toolreel.http.fast._endpoint import AsyncFastEndpoint, FastEndpoint
 from toolreel.testing._scripted import saying

@@ -16,7 +16,7 @@ from tests.samples import complaint
 from toolreel._driver.performer import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import JournalError
+from toolreel._internal.errors import JournalError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import MemoryJournal, read_journal, unfinished
 from toolreel._replay.resume import aresume, resume

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import CassetteError, JournalError
+from toolreel._internal.errors import CassetteError, JournalError
 from toolreel._journal.migrations import Versions
 from toolreel._journal.record import VERSIONS, Lines, parse_journal
 from toolreel._replay.replay import companion, replay

@@ -11,7 +11,7 @@ from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
-from toolreel._errors import JournalError, SecretFound
+from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.file import FileJournal
 from toolreel._journal.record import MemoryJournal, parse_journal, read_journal
 from toolreel.testing._scripted import ScriptedEndpoint

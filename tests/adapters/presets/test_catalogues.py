@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import CatalogueError
+from toolreel._internal.errors import CatalogueError
 from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.samples import complaint
-from toolreel._errors import MissingExtra, TokenizerError
+from toolreel._internal.errors import MissingExtra, TokenizerError
 from toolreel.presets import _tokenizer as tokenizer
 from toolreel.presets._tokenizer import register_tokenizer
 from toolreel_core._errors import ConfigError

@@ -13,7 +13,7 @@ from tests.samples import complaint
 from toolreel._driver.aio import ago_on
 from toolreel._driver.performer import Always, Ports
 from toolreel._driver.sync import run
-from toolreel._errors import ForkError
+from toolreel._internal.errors import ForkError
 from toolreel._journal.record import MemoryJournal, parse_journal
 from toolreel._replay.changes import Changes
 from toolreel._replay.fork import Stop, beginning, counterfactual, fork

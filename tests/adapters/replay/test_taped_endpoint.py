@@ -18,7 +18,7 @@ from tests.servers.chat_server import (
     serving,
 )
 from toolreel._driver.ports import Endpoint
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import _responses as cassette_replayed
 from toolreel.cassette._failures import KINDS, Break
@@ -26,7 +26,7 @@ from toolreel.cassette._responses import broken_off
 from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel.cassette._transports import RecordTransport, ReplayTransport, recording
 from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http._httpx_exchange import lost
+from toolreel.http._httpx_messages import lost
 from toolreel_core._errors import ReplayMismatch
 
 

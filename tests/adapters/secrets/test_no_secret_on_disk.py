@@ -17,7 +17,7 @@ from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
 from toolreel._cli.live.session import LiveRun, LiveSession, LiveTarget
-from toolreel._errors import SecretFound
+from toolreel._internal.errors import SecretFound
 from toolreel._secrets.known_values import spellings
 from toolreel.cassette._transports import RecordTransport, recording
 from toolreel.testing._scripted import calling, saying

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel.testing._files import ReelFiles, files_by_name, files_of_test
 
 REELS = Path("reels")

@@ -11,7 +11,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
 from toolreel._driver.performer import Always, ImmediateApprover
 from toolreel._driver.run import Run
-from toolreel._errors import CassetteError, EndpointConfigError
+from toolreel._internal.errors import CassetteError, EndpointConfigError
 from toolreel.testing._assertions import assert_reel
 from toolreel.testing._files import ReelFiles
 from toolreel.testing._reel import LiveSide, Reel

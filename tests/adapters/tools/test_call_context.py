@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import AdapterError
+from toolreel._internal.errors import AdapterError
 from toolreel.tools._call_context import CurrentCall, RunContext, current_call, running
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._protocol.effects import RunTool

@@ -29,7 +29,7 @@ from tests.playbook import (
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.budgets import with_repetition_warning
+from toolreel_core._loop.limits import with_repetition_warning
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait

@@ -11,7 +11,7 @@ import pytest
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
-from toolreel_core._text_calls.decoder import Offered, Source
+from toolreel_core._text_calls.decoder_interface import Offered, Source
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 
 __all__ = ["OFFERED", "SAME", "SCHEMAS", "Row", "ask", "each", "in_words", "source"]

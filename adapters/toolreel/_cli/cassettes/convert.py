@@ -13,7 +13,7 @@ import click
 from toolreel._cli.options.recording import rules_of, secrets_option
 from toolreel._cli.output.console import complain, counted, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._errors import AdapterError, CassetteError
+from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel_core._jsontext.canonical import Json
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from toolreel._cli.options.recording import cassette_path
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
 from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
-from toolreel._errors import JournalError, SecretFound
+from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.record import read_journal
 from toolreel._replay.from_cassette.messages import COMPARISONS, Comparison
 from toolreel._secrets.known_values import known_secrets

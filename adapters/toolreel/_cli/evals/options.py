@@ -16,7 +16,7 @@ from toolreel._cli.live.set_options import parse_settings
 from toolreel._cli.options.presets import catalogue_option
 from toolreel._cli.output.console import complain
 from toolreel._cli.output.errors import USAGE
-from toolreel._errors import EvalPlanError
+from toolreel._internal.errors import EvalPlanError
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._jsontext.trees import merged

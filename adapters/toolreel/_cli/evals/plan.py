@@ -9,7 +9,7 @@ import click
 from toolreel._cli.evals.options import plan_options
 from toolreel._cli.output.console import labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences
 from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse

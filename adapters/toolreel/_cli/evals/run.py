@@ -204,7 +204,7 @@ def run_command(
 
 def _summed_up(folder: Path, plan: EvalPlan) -> bool:
     """Write the summary files, if what computes intervals is installed."""
-    from toolreel._errors import MissingExtra
+    from toolreel._internal.errors import MissingExtra
 
     try:
         from toolreel.evals._summary.export import write_summaries

@@ -10,7 +10,7 @@ import click
 
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, EPILOG, json_option, reporting, say
-from toolreel.evals._report.transcripts import TRANSCRIPTS
+from toolreel.evals._report.transcript_data import TRANSCRIPTS
 from toolreel.evals._store.results import write_atomically
 from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
 from toolreel_core._jsontext.canonical import Json

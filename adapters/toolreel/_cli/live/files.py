@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolreel._driver.ports import Wanted
-from toolreel._errors import AdapterError, CassetteError
+from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import Recorded, read_journal
 from toolreel._replay.replay import companion, recording_files

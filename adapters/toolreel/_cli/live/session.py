@@ -14,7 +14,7 @@ from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Later, Por
 from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
 from toolreel._driver.run import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run
-from toolreel._errors import AdapterError, MissingExtra
+from toolreel._internal.errors import AdapterError, MissingExtra
 from toolreel._journal.record import Recorded
 from toolreel._replay.fork import EventLog
 from toolreel._replay.replay import Driver, check_surface, run_on

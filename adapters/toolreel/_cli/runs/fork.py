@@ -22,7 +22,7 @@ from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, repor
 from toolreel._cli.output.render import as_json, exit_code, show_outcome, show_plan, show_turns
 from toolreel._cli.runs.diff import show_changes
 from toolreel._driver.run import Run, outcome_of
-from toolreel._errors import AdapterError, ForkError
+from toolreel._internal.errors import AdapterError, ForkError
 from toolreel._journal.record import Recorded
 from toolreel._replay.changes import Changes
 from toolreel._replay.explain.comparison import plan_changes

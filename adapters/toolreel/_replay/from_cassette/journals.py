@@ -15,7 +15,7 @@ from typing import Any, Final, assert_never
 from toolreel._driver.ports import ToolHost, Wanted
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import JournalError
+from toolreel._internal.errors import JournalError
 from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plain_message, plan_in
 from toolreel._replay.taped_endpoint import TapedEndpoint

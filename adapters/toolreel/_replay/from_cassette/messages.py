@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel._errors import JournalError
+from toolreel._internal.errors import JournalError
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,

@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel_core._conversation.stored_messages import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel._secrets.locations import interaction_texts, leaks_at
 from toolreel._secrets.rules import SecretRules

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel._journal.migrations import Versions
 from toolreel.cassette._failures import KINDS, is_unanswered, unanswered
 from toolreel.cassette._format.bodies import Body, BodyReader, BodyWriter

@@ -2,7 +2,8 @@
 
 The layout is PyYAML's, written in a tenth of the time: block style, keys in their order, texts of several
 lines as literal blocks, and aliases only where the caller names them. A test compares every style with
-PyYAML. The safe reader (:mod:`~toolreel._yaml`) accepts JSON's types and bytes, but no dates or merge keys.
+PyYAML. The safe reader (:mod:`~toolreel._internal.safe_yaml`) accepts JSON's types and bytes, but no dates
+or merge keys.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any, Final
 
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 
 try:
     import yaml
@@ -28,7 +29,7 @@ try:
     from yaml.constructor import SafeConstructor
     from yaml.resolver import Resolver
 
-    from toolreel._yaml import TAG, Rules, Scalar, YamlError, read_tree
+    from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
 except ImportError as error:
     raise MissingExtra.of("record", "PyYAML") from error
 

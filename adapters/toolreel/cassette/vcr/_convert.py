@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._secrets.known_values import known_secrets, scrubbed_url, secrets_sent, spellings
 from toolreel._secrets.locations import body_texts, unseen
 from toolreel._secrets.rules import SecretRules, rules_in

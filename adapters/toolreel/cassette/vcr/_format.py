@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel.cassette._format.yaml import load_yaml
 from toolreel.cassette._tape import StoredResponse
 

@@ -27,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break, is_unanswered
 from toolreel.cassette._format import serializer as cassette_format

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from toolreel._errors import ResultsError
+from toolreel._internal.errors import ResultsError
 from toolreel.cassette._tape import Recording
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers

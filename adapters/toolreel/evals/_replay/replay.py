@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from toolreel._driver.performer import Ports
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
-from toolreel._errors import CassetteError, ResultsError
+from toolreel._internal.errors import CassetteError, ResultsError
 from toolreel.evals._runner.connection import replay_context
 from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
 from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel.evals._replay.replay import rerun
 from toolreel.evals._store.results import Results, write_json
 from toolreel_core._conversation.message import wire_tree

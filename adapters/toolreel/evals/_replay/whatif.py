@@ -14,7 +14,7 @@ from typing import cast
 
 import httpx
 
-from toolreel._errors import ResultsError
+from toolreel._internal.errors import ResultsError
 from toolreel.cassette._responses import replayed
 from toolreel.cassette._tape import Exchange, Recording
 from toolreel.evals._replay.replay import replay_record

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.evals import _report as report
 from toolreel.evals._report.costs import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
@@ -31,7 +31,7 @@ from toolreel.evals._report.svg import (
     truncated,
     visible,
 )
-from toolreel.evals._report.transcripts import (
+from toolreel.evals._report.transcript_data import (
     TRANSCRIPTS,
     Selection,
     SideBySide,

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final, Protocol, cast
 
-from toolreel._errors import ResultsError
+from toolreel._internal.errors import ResultsError
 from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.trial import Job, WorkerPool, run_job

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Any, Final
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 
 try:
     import numpy as np

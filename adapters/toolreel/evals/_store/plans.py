@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from toolreel._errors import EvalPlanError, ResultsError
+from toolreel._internal.errors import EvalPlanError, ResultsError
 from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel.presets._toml import line_at, read_file, read_toml
@@ -23,7 +23,7 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, can
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Change, differences
 from toolreel_core.evals._plan.configuration import Cell, Configuration
-from toolreel_core.evals._plan.environment import VARIABLES, environment
+from toolreel_core.evals._plan.environment_variables import VARIABLES, environment
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios

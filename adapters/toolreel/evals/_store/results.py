@@ -23,7 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
-from toolreel._errors import ResultsError
+from toolreel._internal.errors import ResultsError
 from toolreel._journal.file import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.locations import leaks_at, line_texts

@@ -20,7 +20,7 @@ from types import coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.ports import Listener
-from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import (
     DEADLINE,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,

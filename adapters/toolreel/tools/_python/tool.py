@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, overload
 
-from toolreel._errors import ToolModuleError
+from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation, target_of
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError

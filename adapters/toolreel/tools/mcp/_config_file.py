@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from toolreel._errors import McpConfigError
+from toolreel._internal.errors import McpConfigError
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, either, read

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
-from toolreel._errors import AdapterError, McpServerError, MissingExtra
+from toolreel._internal.errors import AdapterError, McpServerError, MissingExtra
 from toolreel.tools._events import timed_out
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
-from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._events import (
     CallProgressed,
     DefinitionsChanged,
@@ -25,6 +24,7 @@ from toolreel.tools.mcp._events import (
     ServerEnded,
     ServerStarted,
 )
+from toolreel.tools.mcp._pinned_definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._session import (
     ConnectionEnd,
     ConnectionLost,

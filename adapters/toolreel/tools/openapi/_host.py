@@ -9,10 +9,10 @@ from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_body import BodyError, BoundedDecoder, Stalled
 from toolreel.http._exchange import AsyncClosing, Closing
-from toolreel.http._httpx_exchange import async_chunks_of, chunks_of, hang_up, headers_of
+from toolreel.http._httpx_messages import async_chunks_of, chunks_of, hang_up, headers_of
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._events import failure, keywords, timed_out
 from toolreel.tools._python.host import DEADLINE

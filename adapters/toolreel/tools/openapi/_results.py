@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel._secrets.known_values import scrubbed_url
 from toolreel.http._bounded_body import BodyError, TooLarge
-from toolreel.http._httpx_exchange import lost
+from toolreel.http._httpx_messages import lost
 from toolreel.tools._events import failed_event, returned_event, timed_out
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._jsontext.canonical import either, finite, read_tolerant

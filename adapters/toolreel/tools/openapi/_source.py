@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._document.operations import (
     METHODS,

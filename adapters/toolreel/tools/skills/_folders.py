@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolreel._errors import SkillError
+from toolreel._internal.errors import SkillError
 from toolreel.tools.skills._manifest import Manifest, manifest_of
 from toolreel_core._jsontext.canonical import sound
 

@@ -24,7 +24,7 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from toolreel._errors import SkillError
+from toolreel._internal.errors import SkillError
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._isolation import BoundedProcess, ProcessResult, inherited_environment
 from toolreel.tools._python.host import DEADLINE

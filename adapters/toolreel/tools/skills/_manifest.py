@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolreel._errors import MissingExtra, SkillError
+from toolreel._internal.errors import MissingExtra, SkillError
 from toolreel_core._jsontext.canonical import JsonText, canonical, sound
 
 try:
-    from toolreel._yaml import Rules, YamlError, read_tree
+    from toolreel._internal.safe_yaml import Rules, YamlError, read_tree
 except ImportError:
     raise MissingExtra.of("skills", "PyYAML") from None
 

@@ -16,7 +16,7 @@ from toolreel_core._replies.warnings import WarningCode
 from toolreel_core._text_calls.catalogue import looks_like_a_call
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.decoder import Rejection
+    from toolreel_core._text_calls.decoder_interface import Rejection
     from toolreel_core._text_calls.parse import TextCall
 
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._text_calls.decoder import Broken, Calls, Frame, Reading, Source
+from toolreel_core._text_calls.decoder_interface import Broken, Calls, Frame, Reading, Source
 from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
 
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"

@@ -9,7 +9,15 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.trees import as_tree, tree_at
-from toolreel_core._text_calls.decoder import MAX_DEPTH, Broken, Calls, Frame, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import (
+    MAX_DEPTH,
+    Broken,
+    Calls,
+    Frame,
+    Reading,
+    Source,
+    found,
+)
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
 from toolreel_core._text_calls.untyped_text import decoded, typed

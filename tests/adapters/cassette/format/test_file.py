@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from vcr.request import Request
 
-from toolreel._errors import CassetteError, SecretFound
+from toolreel._internal.errors import CassetteError, SecretFound
 from toolreel.cassette._format import file as cassette_file
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile

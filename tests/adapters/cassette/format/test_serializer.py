@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.format.test_yaml import TEXT, TREE
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.serializer import deserialize, serialize
 from toolreel.cassette._format.yaml import dump_yaml

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from yaml.emitter import ScalarAnalysis
 
-from toolreel import _yaml as yaml_reading
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal import safe_yaml as yaml_reading
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel.cassette._format import yaml as cassette_yaml
 from toolreel.cassette._format.yaml import dump_yaml, load_yaml
 from toolreel_core._jsontext.canonical import Json

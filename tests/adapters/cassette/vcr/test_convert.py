@@ -28,7 +28,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel._errors import CassetteError, MissingExtra, SecretFound
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break
 from toolreel.cassette._format import serializer as cassette_format

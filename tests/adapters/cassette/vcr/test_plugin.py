@@ -23,7 +23,7 @@ from vcr.request import Request
 from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel._errors import CassetteError, MissingExtra
+from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.rules import SecretRules
 from toolreel.cassette._failures import Break
 from toolreel.cassette._tape import Recording, StoredResponse

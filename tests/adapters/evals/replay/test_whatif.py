@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
-from toolreel._cli.evals.recorded import whatif_command
-from toolreel._errors import ResultsError
+from toolreel._cli.evals.recorded_runs import whatif_command
+from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.replay import replays
 from toolreel.evals._replay.whatif import what_ifs
 from toolreel.evals._statistics.comparisons import compare_paired

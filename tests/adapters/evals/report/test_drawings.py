@@ -11,7 +11,7 @@ import pytest
 from toolreel.evals._report.costs import CostPoint, Costs, Unit, costs_drawing
 from toolreel.evals._report.failures import breakdown, failures_drawing
 from toolreel.evals._report.svg import HEAT, Drawing, drawing_css, text
-from toolreel.evals._report.transcripts import (
+from toolreel.evals._report.transcript_data import (
     FirstDifference,
     Transcript,
     TranscriptTurn,

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.evals._statistics import scipy as borrowed
 from toolreel.evals._statistics.scipy import (
     fisher_p,

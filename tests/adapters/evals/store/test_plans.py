@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import EvalPlanError
+from toolreel._internal.errors import EvalPlanError
 from toolreel.evals._store.plans import planned
 from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -17,7 +17,7 @@ from tests.replay.sessions import REMOTE
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._cli.live.session import LiveSession, LiveTarget
-from toolreel._errors import JournalError
+from toolreel._internal.errors import JournalError
 from toolreel._journal.record import Recorded, read_journal
 from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
 from toolreel._replay.replay import companion, replay

@@ -9,7 +9,7 @@ import pytest
 from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.samples import ROOT, complaint
-from toolreel._errors import CassetteError
+from toolreel._internal.errors import CassetteError
 from toolreel._replay.replay import companion
 from toolreel.testing._recordings.check import Checked, Finding, check
 

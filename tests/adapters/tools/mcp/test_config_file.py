@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import McpConfigError
+from toolreel._internal.errors import McpConfigError
 from toolreel.tools.mcp._config_file import (
     HttpServer,
     McpServer,

@@ -17,7 +17,7 @@ from tests.servers.chat_server import bomb, nobody_listens
 from tests.servers.pet_shop import PETS, Answer, Asked, calling_for, open_shop, replied, source, told
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
-from toolreel._errors import SecretFound
+from toolreel._internal.errors import SecretFound
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
     AsyncReplayTransport,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.pet_shop import PETS, document, source
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document, parsed_document
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel.tools.openapi._source import OpenApiSource

@@ -27,7 +27,7 @@ from tests.adapters.tools.python.test_host import (
 )
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint
-from toolreel._errors import MissingExtra
+from toolreel._internal.errors import MissingExtra
 from toolreel.tools._call_context import Progress, RunContext
 from toolreel.tools._python.host import DEADLINE, AsyncPythonTools
 from toolreel.tools._python.tool import Tool

@@ -11,7 +11,7 @@ import pytest
 
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
-from toolreel._errors import ToolModuleError
+from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation
 from toolreel.tools._python.host import PythonTools, Toolbox
 from toolreel.tools._python.signature import definition_of

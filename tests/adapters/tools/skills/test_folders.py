@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.samples import complaint
-from toolreel._errors import SkillError
+from toolreel._internal.errors import SkillError
 from toolreel.tools.skills._folders import (
     MANIFEST_LIMIT,
     SkillFile,

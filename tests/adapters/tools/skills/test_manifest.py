@@ -11,7 +11,7 @@ import skills_ref
 
 from tests.adapters.tools.skills.skills_here import front, write_skill
 from tests.samples import complaint
-from toolreel._errors import SkillError
+from toolreel._internal.errors import SkillError
 from toolreel.tools.skills._folders import read_skill
 from toolreel.tools.skills._manifest import manifest_of
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Final, cast
 from urllib.parse import unquote
 
-from toolreel._errors import MissingExtra, OpenApiError
+from toolreel._internal.errors import MissingExtra, OpenApiError
 from toolreel._secrets.known_values import scrubbed_url
 from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
-from toolreel.http._httpx_exchange import chunks_of, headers_of
+from toolreel.http._httpx_messages import chunks_of, headers_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, Tree, either, parse, read
 from toolreel_core._jsontext.trees import json_text
 
 try:
-    from toolreel._yaml import TAG, Rules, Scalar, YamlError, read_tree
+    from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
 except ImportError:
     raise MissingExtra.of("openapi", "PyYAML") from None
 

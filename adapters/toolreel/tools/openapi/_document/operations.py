@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 from urllib.parse import quote
 
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._request.parameters import (

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.http._bounded_body import ACCEPT_ENCODING
 from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import Document

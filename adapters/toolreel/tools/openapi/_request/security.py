@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import quote
 
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree

@@ -9,7 +9,7 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.pet_shop import PETS, Answer, open_shop
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import (
     MAX_DOCUMENT_BYTES,
     fetched_document,

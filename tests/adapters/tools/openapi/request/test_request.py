@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import parsed_document
 from toolreel.tools.openapi._request.request import Schemas
 from toolreel_core._jsontext.canonical import Json, canonical

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.samples import complaint
-from toolreel._errors import OpenApiError
+from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document, parsed_document
 from toolreel.tools.openapi._request.security import Access, Credentials
 from toolreel_core._jsontext.canonical import Json

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel import _errors as errors
-from toolreel._errors import AdapterError, CassetteError, MissingExtra, SecretFound
+from toolreel._internal import errors
+from toolreel._internal.errors import AdapterError, CassetteError, MissingExtra, SecretFound
 from toolreel.http import _bounded_body as bounded
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Final, Self, cast
 
-from toolreel._errors import EndpointConfigError, MissingExtra
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http._exchange import AT_ONCE, Address, blocks
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed

@@ -9,7 +9,16 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._jsontext.json_repair import BLANK
-from toolreel_core._text_calls.decoder import Broken, Calls, Decoder, Found, Offered, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import (
+    Broken,
+    Calls,
+    Decoder,
+    Found,
+    Offered,
+    Reading,
+    Source,
+    found,
+)
 from toolreel_core._text_calls.payload import (
     Block,
     arguments,

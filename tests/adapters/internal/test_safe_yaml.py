@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.format.test_yaml import TREE
-from toolreel import _yaml as yaml_reading
-from toolreel._errors import MissingExtra
-from toolreel._yaml import TAG, Rules, YamlError, read_tree
+from toolreel._internal import safe_yaml as yaml_reading
+from toolreel._internal.errors import MissingExtra
+from toolreel._internal.safe_yaml import TAG, Rules, YamlError, read_tree
 from toolreel.cassette._format.yaml import load_yaml
 
 RECORDED = sorted(Path("cassettes").rglob("*.yaml"))
@@ -174,6 +174,6 @@ def test_without_pyyaml_the_import_names_the_extra(
     assert found is not None
     assert found.loader is not None
     monkeypatch.setitem(sys.modules, "yaml", None)
-    monkeypatch.delitem(sys.modules, "toolreel._yaml")
+    monkeypatch.delitem(sys.modules, "toolreel._internal.safe_yaml")
     with pytest.raises(MissingExtra, match=f"PyYAML is not installed: it comes with the extra '{extra}'"):
         found.loader.exec_module(importlib.util.module_from_spec(found))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from toolreel._errors import McpConfigError, MissingExtra
+from toolreel._internal.errors import McpConfigError, MissingExtra
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel.tools.mcp._session import INVALID_SCHEMA
 from toolreel_core._errors import ConfigError

@@ -20,7 +20,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._conversation.policies import history_policies
 from toolreel_core._jsontext.canonical import NOTHING, canonical
-from toolreel_core._loop.budgets import (
+from toolreel_core._loop.limits import (
     estimated_tokens,
     exhausted_limit,
     fit_history,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.environment import VARIABLES, environment
+from toolreel_core.evals._plan.environment_variables import VARIABLES, environment
 from toolreel_core.evals._plan.options import Options
 
 SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {

@@ -10,9 +10,9 @@ import pytest
 from mcp.types import Tool, ToolAnnotations
 
 from tests.samples import complaint
-from toolreel._errors import McpConfigError
+from toolreel._internal.errors import McpConfigError
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._definitions import (
+from toolreel.tools.mcp._pinned_definitions import (
     ServerTools,
     SkippedTool,
     pins_of,

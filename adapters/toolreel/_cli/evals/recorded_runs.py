@@ -11,7 +11,7 @@ import click
 from toolreel._cli.evals.run import EvaluationProgress
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
-from toolreel._errors import ResultsError
+from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.promote import find_run, promote
 from toolreel.evals._replay.replay import (
     BEFORE,
