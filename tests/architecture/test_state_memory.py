@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from benchmarks.core_growth import PLAN
@@ -25,6 +27,7 @@ def test_a_state_takes_little_more_than_its_messages(result_bytes: int, varied: 
     assert of_one(last) <= most * payload(last)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the figure is that of Python 3.11")
 @pytest.mark.parametrize("result_bytes", [40, 4_000])
 def test_all_states_of_a_run_share_what_was_said(result_bytes: int) -> None:
     """A text is held by itself as long as it is among the newest, and in its block from then on."""

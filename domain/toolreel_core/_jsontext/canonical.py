@@ -241,11 +241,24 @@ def _decoded(
     try:
         value: Json = decoder.decode(text)
     except json.JSONDecodeError as error:
-        return Failure(f"{error.msg} at line {error.lineno}, column {error.colno}")
+        return Failure(reason_of(error))
     except ValueError as error:
         return Failure(str(error))
     escaped = not with_halves and _SURROGATE_ESCAPE.search(text)
     return Success(_sound_value(value) if escaped else value)
+
+
+def reason_of(error: json.JSONDecodeError) -> str:
+    """Why a text is not JSON, in the words of Python 3.11.
+
+    The model reads it, so it is in requests, and a recording must replay under every Python. Python 3.13 reports
+    a trailing comma in words of its own, at the comma instead of at what follows it.
+    """
+    if error.msg.startswith("Illegal trailing comma"):
+        behind = error.doc[error.pos + 1 :].lstrip(" \t\n\r")
+        expected = "property name enclosed in double quotes" if error.msg.endswith("object") else "value"
+        error = json.JSONDecodeError(f"Expecting {expected}", error.doc, len(error.doc) - len(behind))
+    return f"{error.msg} at line {error.lineno}, column {error.colno}"
 
 
 def may_hold_a_long_number(text: str) -> bool:

@@ -26,6 +26,7 @@ from toolreel_core._jsontext.canonical import (
     quote,
     read,
     read_tolerant,
+    reason_of,
     sound,
 )
 
@@ -70,6 +71,8 @@ def test_a_quoted_text_is_what_canonical_writes(value: Json) -> None:
         ("", "Expecting value at line 1, column 1"),
         ('{"a": 1,\n "b"}', "Expecting ':' delimiter at line 2, column 5"),
         ("[1] tail", "Extra data at line 1, column 5"),
+        ('{"a": 1 ,\n }', "Expecting property name enclosed in double quotes at line 2, column 2"),
+        ('{"a": [1, ]}', "Expecting value at line 1, column 11"),
         ('"a\nb"', "Invalid control character at at line 1, column 3"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("Infinity", "Infinity is not a JSON number"),
@@ -82,6 +85,12 @@ def test_a_quoted_text_is_what_canonical_writes(value: Json) -> None:
 )
 def test_text_that_is_not_json_fails_in_words(text: str, why: str) -> None:
     assert read(text) == Failure(why)
+
+
+@pytest.mark.parametrize(("kind", "text"), [("object", '{"a": 1 ,\n }'), ("array", '{"a": [1, ]}')])
+def test_the_words_are_those_of_python_3_11_under_every_python(kind: str, text: str) -> None:
+    newer = json.JSONDecodeError(f"Illegal trailing comma before end of {kind}", text, text.index(",", 6))
+    assert Failure(reason_of(newer)) == read(text)
 
 
 def test_an_integer_of_the_longest_length_is_read_exactly() -> None:
