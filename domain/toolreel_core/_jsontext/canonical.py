@@ -251,8 +251,8 @@ def _decoded(
 def reason_of(error: json.JSONDecodeError) -> str:
     """Why a text is not JSON, in the words of Python 3.11.
 
-    The model reads it, so it is in requests, and a recording must replay under every Python. Python 3.13 reports
-    a trailing comma in words of its own, at the comma instead of at what follows it.
+    The model reads it, so it is in requests, and a recording must replay under every Python. Python 3.13
+    reports a trailing comma in words of its own, at the comma instead of at what follows it.
     """
     if error.msg.startswith("Illegal trailing comma"):
         behind = error.doc[error.pos + 1 :].lstrip(" \t\n\r")
