@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._jsontext.trees import in_order
+from toolreel_core._jsontext.trees import in_order, tree_at
 from toolreel_core._replies.classification import says_what_went_wrong
 from toolreel_core._replies.errors import Problem, bare_error, error_in, in_list
 from toolreel_core._replies.warnings import WarningCode
@@ -15,6 +15,7 @@ from toolreel_core._replies.warnings import WarningCode
 _NESTED: Final = ("provider", "response", "result", "data")
 """Where some gateways put the whole completion (pydantic/pydantic-ai#3994)."""
 _FINISH_WORDS: Final = ("finish_reason", "stop_reason", "done_reason")
+_ZERO: Final = (0, "0")
 _NO_CHOICES: Final = Problem("NO_CHOICES", "the reply has no choices")
 _NO_MESSAGE: Final = Problem("NO_MESSAGE", "the first choice has no message")
 _UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
@@ -81,7 +82,7 @@ def _in_body(outer: Mapping[str, Json]) -> FoundMessage:
         return _without_choices(FoundMessage(body, problem=error, codes=codes))
     if len(choices) > 1:
         codes = (*codes, "MULTIPLE_CHOICES")
-    return _in_choice(choices[0], FoundMessage(body, problem=error, codes=codes))
+    return _in_choice(_first(choices), FoundMessage(body, problem=error, codes=codes))
 
 
 def _unwrapped(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -100,6 +101,20 @@ def _by_index(choices: Mapping[str, Json]) -> list[Json]:
     return [choices]
 
 
+def _first(choices: Sequence[Json]) -> Json:
+    """The choice with index 0, wherever it is in the list, and the calls that it announces."""
+    first = next((one for one in choices if isinstance(one, dict) and one.get("index") in _ZERO), choices[0])
+    if not isinstance(first, dict) or first.get("finish_reason") != "tool_calls":
+        return first
+    message = tree_at(first, "message")
+    if message.get("tool_calls") or message.get("function_call"):
+        return first
+    # Claude behind some gateways: each block of one turn is a choice, the text first, then the calls.
+    others = (tree_at(one, "message").get("tool_calls") for one in choices if isinstance(one, dict))
+    calls = [call for listed in others if isinstance(listed, list) for call in listed]
+    return {**first, "message": {**message, "tool_calls": calls}} if calls else first
+
+
 def _without_choices(found: FoundMessage) -> FoundMessage:
     body = found.body
     if found.problem:
@@ -114,8 +129,8 @@ def _without_choices(found: FoundMessage) -> FoundMessage:
         return replace(found, choice={"finish_reason": word}, message=message, codes=codes)
     if error := bare_error(body):
         return replace(found, problem=error)
-    # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900): worth a retry.
-    failed = "choices" in body and body["choices"] is None
+    # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900), others an empty list.
+    failed = "choices" in body and not body["choices"]
     return replace(found, problem=replace(_NO_CHOICES, passing=failed))
 
 

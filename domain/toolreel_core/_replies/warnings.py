@@ -35,7 +35,7 @@ WarningCode: TypeAlias = Literal[
 WORDS: Final[Mapping[WarningCode, str]] = {
     "COMPLETION_NESTED": "The completion was nested in another object; it was read from there.",
     "CHOICES_NOT_LIST": "The choices were an object instead of a list; its first choice was read.",
-    "MULTIPLE_CHOICES": "There was more than one choice; only the first was read.",
+    "MULTIPLE_CHOICES": "There was more than one choice; one was read, and the calls that it announces.",
     "TOP_LEVEL_MESSAGE": "There were no choices, but a message at the top level; it was read.",
     "MESSAGE_NOT_OBJECT": "The message was text or a list instead of an object; its content was read.",
     "DELTA_INSTEAD_OF_MESSAGE": "The choice held a stream delta instead of a message; it was read.",

@@ -64,6 +64,36 @@ def test_a_top_level_message_has_its_finish_word_beside_it(key: str) -> None:
     assert find_message({"message": HELLO}).choice == {"finish_reason": None}
 
 
+ANNOUNCED: Json = {"message": HELLO, "finish_reason": "tool_calls"}
+CALLS: list[Json] = [{"function": {"name": name, "arguments": "{}"}} for name in ("ping", "stock")]
+APART: list[Json] = [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"} for call in CALLS]
+
+
+def test_the_choice_with_index_0_is_the_first_wherever_it_is() -> None:
+    listed: list[Json] = [{"index": 1, "message": {"content": "Other."}}, {"index": 0, "message": HELLO}]
+    assert find_message({"choices": listed}).message == HELLO
+
+
+def test_calls_that_the_first_choice_announces_may_be_in_others() -> None:
+    """Gateways spread one turn of Claude over several choices: a text, then a choice for each call."""
+    assert find_message({"choices": [ANNOUNCED, *APART]}).message == {**HELLO, "tool_calls": CALLS}
+
+
+@pytest.mark.parametrize(
+    ("message", "finish"),
+    [
+        (HELLO, "stop"),
+        ({**HELLO, "tool_calls": CALLS[:1]}, "tool_calls"),
+        ({**HELLO, "function_call": {"name": "ping"}}, "tool_calls"),
+    ],
+)
+def test_else_the_calls_of_others_are_alternatives(message: Json, finish: str) -> None:
+    first = {"message": message, "finish_reason": finish}
+    assert find_message({"choices": [first, *APART]}).message == message
+    alone = {"message": HELLO, "finish_reason": "tool_calls"}
+    assert find_message({"choices": [alone, {"message": "x"}, 3]}).message == HELLO
+
+
 def test_of_several_choices_the_first_counts() -> None:
     found = find_message({"choices": [CHOICE, {"message": {"content": "Other."}}]})
     assert (found.message, found.codes) == (HELLO, ("MULTIPLE_CHOICES",))
@@ -107,15 +137,15 @@ def test_a_body_is_an_object(tree: Json, kind: str) -> None:
     assert problem_in(tree) == Problem("INVALID_BODY", f"expected a JSON object, got {kind}")
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"id": "g"}, {"choices": []}, {"choices": {}}, {"choices": "one"}, {"role": "assistant"}]
-)
+@pytest.mark.parametrize("body", [{}, {"id": "g"}, {"choices": "one"}, {"role": "assistant"}])
 def test_a_body_without_choices_says_so(body: Json) -> None:
     assert problem_in(body) == NO_CHOICES
 
 
 def test_choices_that_are_null_pass() -> None:
-    assert problem_in({"choices": None}) == Problem("NO_CHOICES", "the reply has no choices", passing=True)
+    for nothing in (None, [], {}):
+        found = problem_in({"choices": nothing})
+        assert found == Problem("NO_CHOICES", "the reply has no choices", passing=True)
 
 
 @pytest.mark.parametrize(

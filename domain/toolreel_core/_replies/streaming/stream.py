@@ -77,7 +77,9 @@ class Stream:
     deltas: PVector[Mapping[str, Json]] = _NO_DELTAS
     """The deltas of the first choice, unchanged."""
     others: bool = False
-    """Whether there are further choices, which are not read."""
+    """Whether there are further choices."""
+    calls_of_others: PVector[Mapping[str, Json]] = _NO_DELTAS
+    """Deltas with the calls of further choices, in case the first one announces calls and has none."""
     lost: bool = False
     """Whether a frame before the finish reason could not be parsed."""
     failure: Json = None
@@ -108,7 +110,8 @@ class Stream:
         if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
             failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
         choices: list[Json] = [{"index": 0, "message": message, "finish_reason": None, **at.choice}]
-        further: list[Json] = [{"index": 1}] if at.others else []
+        announced = {"message": joined(at.calls_of_others)} if any(at.calls_of_others) else {}
+        further: list[Json] = [{"index": 1, **announced}] if at.others else []
         began = bool(at.deltas) or bool(at.choice)
         error = {"error": failure} if failure else {}
         listed = choices + further if began else []
@@ -155,6 +158,7 @@ class Stream:
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
             others=self.others or len(choices) > len(first),
+            calls_of_others=self.calls_of_others.extend(_calls(one) for one in choices if one not in first),
         ), shown
 
 
@@ -220,6 +224,12 @@ def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     choices = chunk.get("choices")
     listed = choices if isinstance(choices, Sequence) else [choices]
     return [choice for choice in listed if isinstance(choice, Mapping)]
+
+
+def _calls(choice: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The calls of a delta, and nothing else of it."""
+    calls = _delta(choice).get("tool_calls")
+    return {"tool_calls": calls} if calls else _NOTHING
 
 
 def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:

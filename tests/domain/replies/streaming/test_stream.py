@@ -107,6 +107,15 @@ def test_tool_calls_are_put_together() -> None:
     assert shown(*texts) == [Delta("tool_call", "ping"), Delta("tool_call", "{}")]
 
 
+def test_of_further_choices_only_their_calls_are_kept() -> None:
+    """LiteLLM numbers choices by the content blocks of Claude: the text is 0, the call 1."""
+    call: Json = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": "{}"}}
+    other = frame({"choices": [{"index": 1, "delta": {"content": "Bye", "tool_calls": [call]}}]})
+    kept = whole(*HELLO, other, chunk("tool_calls"))["choices"]
+    assert kept[1]["message"]["tool_calls"] == [{"id": "a", "function": {"name": "ping", "arguments": "{}"}}]
+    assert kept[1]["message"]["content"] is None
+
+
 def test_only_the_first_choice_is_read_and_the_others_are_told() -> None:
     other = frame({"choices": [{"index": 1, "delta": {"content": "Bye"}, "finish_reason": "stop"}]})
     assert whole(*HELLO, other, other, chunk("stop"))["choices"][1:] == [{"index": 1}]
