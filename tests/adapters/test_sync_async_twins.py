@@ -47,7 +47,6 @@ OTHER_NAMES: Final = {
     "async_transport": "sync_transport",
     "aclosing": "closing",
     "async_chunks_of": "chunks_of",
-    "on_asyncio": "interruptible",
     "SyncResponse": "Response",
     "SyncClientBuilder": "ClientBuilder",
     "SyncClient": "Client",
@@ -68,6 +67,9 @@ NOT_ALIKE: Final = {
 """What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not; and
 several effects are performed at the same time by threads there, by tasks here (``_answers``); and only the
 async clock needs a package."""
+
+OWN_METHODS: Final = {("FastEndpoint", "send"), ("AsyncFastEndpoint", "send")}
+"""Methods without a counterpart: one waits so that Ctrl-C gets through, the other only works on asyncio."""
 
 
 def tree_of(module: ModuleType) -> ast.Module:
@@ -92,6 +94,8 @@ def uncoloured(tree: ast.Module) -> list[str]:
 
 def lines_of_class(module: ModuleType, name: str) -> list[str]:
     body = [node for node in tree_of(module).body if isinstance(node, ast.ClassDef) and node.name == name]
+    for node in body:
+        node.body = [each for each in node.body if (name, getattr(each, "name", "")) not in OWN_METHODS]
     return uncoloured(ast.Module([*body], []))
 
 

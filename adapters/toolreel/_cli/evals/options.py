@@ -200,7 +200,7 @@ def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Re
     if flag.kind is _SWITCH:
         switch = f"{flag.name}/--no-{flag.name.removeprefix('--')}"
         return click.option(switch, flag.key, default=None, help=flag.help)
-    typed = {"metavar": flag.kind} if isinstance(flag.kind, str) else {"type": flag.kind}
+    typed: dict[str, Any] = {"metavar": flag.kind} if isinstance(flag.kind, str) else {"type": flag.kind}
     return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=flag.multiple, **typed)
 
 

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from functools import cache, wraps
+from functools import cache
 from math import inf
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
@@ -49,43 +49,6 @@ if TYPE_CHECKING:
 
 
 _Reply: TypeAlias = ReplyReceived | RequestFailed
-
-
-def interruptible(
-    send: Callable[[FastEndpoint, SendRequest], _Reply],
-) -> Callable[[FastEndpoint, SendRequest], _Reply]:
-    """Make a blocking ``send`` end at once on ``KeyboardInterrupt``."""
-
-    @wraps(send)
-    def sent(self: FastEndpoint, effect: SendRequest) -> _Reply:
-        if threading.current_thread() is not threading.main_thread():
-            return send(self, effect)
-        answer = _sender_thread().submit(send, self, effect)
-        try:
-            return answer.result()
-        except KeyboardInterrupt:
-            self.abort()
-            raise
-
-    return sent
-
-
-def on_asyncio(
-    send: Callable[[AsyncFastEndpoint, SendRequest], Coroutine[Any, Any, _Reply]],
-) -> Callable[[AsyncFastEndpoint, SendRequest], Coroutine[Any, Any, _Reply]]:
-    """Make a ``send`` raise a clear error outside asyncio."""
-
-    @wraps(send)
-    async def sent(self: AsyncFastEndpoint, effect: SendRequest) -> _Reply:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            raise EndpointConfigError(
-                "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
-            ) from None
-        return await _as_cancelled(send(self, effect))
-
-    return sent
 
 
 @coroutine
@@ -265,9 +228,19 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
     def _build(self, *, streamed: bool) -> SyncClient:
         return self._configured(SyncClientBuilder(), streamed=streamed).build()
 
-    @interruptible
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        # Waiting in Rust would hold up Ctrl-C, so another thread waits for the main thread.
+        if threading.current_thread() is not threading.main_thread():
+            return self._send(effect)
+        answer = _sender_thread().submit(self._send, effect)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            self.abort()
+            raise
+
+    def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
@@ -313,9 +286,17 @@ class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
     def _build(self, *, streamed: bool) -> Client:
         return self._configured(ClientBuilder(), streamed=streamed).build()
 
-    @on_asyncio
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise EndpointConfigError(
+                "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
+            ) from None
+        return await _as_cancelled(self._send(effect))
+
+    async def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()

@@ -139,9 +139,6 @@ def test_nothing_else_is_different() -> None:
     assert (guard.pack, guard.groups) == ("capped", ())
 
 
-READ, WRITE = call("state_get"), call("state_patch", request_id="r1", ops=SET)
-
-
 @pytest.mark.parametrize(
     ("name", "code"),
     [
