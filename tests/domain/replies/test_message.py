@@ -12,6 +12,7 @@ from toolreel_core._replies.warnings import WarningCode
 HELLO: dict[str, Json] = {"role": "assistant", "content": "Hello."}
 CHOICE: dict[str, Json] = {"message": HELLO, "finish_reason": "stop"}
 NO_CHOICES = Problem("NO_CHOICES", "the reply has no choices")
+NOTHING: list[Json] = [None, [], {}]
 NO_MESSAGE = Problem("NO_MESSAGE", "the first choice has no message")
 BAD = Problem("PROVIDER_ERROR", "Bad.")
 
@@ -143,7 +144,7 @@ def test_a_body_without_choices_says_so(body: Json) -> None:
 
 
 def test_choices_that_are_null_pass() -> None:
-    for nothing in (None, [], {}):
+    for nothing in NOTHING:
         found = problem_in({"choices": nothing})
         assert found == Problem("NO_CHOICES", "the reply has no choices", passing=True)
 
