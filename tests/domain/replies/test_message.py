@@ -89,9 +89,9 @@ def test_calls_that_the_first_choice_announces_may_be_in_others() -> None:
     ],
 )
 def test_else_the_calls_of_others_are_alternatives(message: Json, finish: str) -> None:
-    first = {"message": message, "finish_reason": finish}
+    first: Json = {"message": message, "finish_reason": finish}
     assert find_message({"choices": [first, *APART]}).message == message
-    alone = {"message": HELLO, "finish_reason": "tool_calls"}
+    alone: Json = {"message": HELLO, "finish_reason": "tool_calls"}
     assert find_message({"choices": [alone, {"message": "x"}, 3]}).message == HELLO
 
 
