@@ -34,8 +34,10 @@ MANY = [Tool.of(read, name=f"t{n}") for n in range(129)]
 LONG = [Tool.of(read, name="long", description="x" * 500)]
 BROKEN = lambda x: x
 
-def odd() -> None:
-    "Half a face: \\ud83d."
+def odd() -> None: ...
+
+# As a literal, Python 3.13 could not compile it.
+odd.__doc__ = "Half a face: \\ud83d."
 '''
 
 
