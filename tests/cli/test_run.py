@@ -195,6 +195,16 @@ def test_a_key_that_the_server_repeats_is_not_written_whatever_its_variable_is_c
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("dummy", ["x", "ollama", "sk-no-key-required"])
+def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(dummy: str, tmp_path: Path) -> None:
+    with serving(replying(saying(f"Is {dummy} the key?"))) as server:
+        base = ("run", f"What is {dummy}?", "--model", "m", "--base-url", server.url, "--record", "kept")
+        said = toolreel(*base, "--api-key-env", "K", cwd=tmp_path, env={"K": dummy})
+    assert said.code == 0
+    assert "The value of K is short, or what servers without keys take" in said.stderr
+    assert (tmp_path / "kept.yaml").exists()
+
+
 def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(tmp_path: Path) -> None:
     answers = (replying(READY), replying(saying("Another.")), replying(saying(f"The key is {SK_KEY}.")))
     with serving(*answers) as server:

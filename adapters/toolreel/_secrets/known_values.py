@@ -62,6 +62,11 @@ _MIN_LENGTH: Final = 8
 _MIN_DISTINCT: Final = 5
 """Minimum of distinct characters; a value with fewer is a mask such as ``xxxxxxxx``."""
 _MIN_SENT_LENGTH: Final = 12
+_DUMMIES: Final = frozenset({
+    "api-key", "changeme", "dummy-key", "fake-key", "lm-studio", "lmstudio", "no-key-required", "not-needed",
+    "not-required", "placeholder", "sk-no-key-required", "token-abc123", "your-api-key",
+})  # fmt: skip
+"""What servers without keys document as the key to send; shorter ones are no secrets anyway."""
 
 
 def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) -> dict[str, str]:
@@ -82,6 +87,18 @@ def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) 
         elif password := _password(value):
             found[name] = password
     return found
+
+
+def key_as_secret(name: str, key: str) -> dict[str, str]:
+    """An API key to keep out of recordings, by the name of its variable; empty if it is no secret.
+
+    Servers that need no key take any, and a word such as ``ollama`` or ``test`` also stands in prompts.
+
+    >>> key_as_secret("MY_KEY", "3f2a90bc71"), key_as_secret("MY_KEY", "ollama")
+    ({'MY_KEY': '3f2a90bc71'}, {})
+    """
+    secret = len(key.strip()) >= _MIN_LENGTH and key.strip().lower() not in _DUMMIES
+    return {name: key.strip()} if secret else {}
 
 
 def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
@@ -111,7 +128,10 @@ def spellings(value: str) -> tuple[str, ...]:
     in_url = {quoting(value, safe="", errors="surrogateescape") for quoting in (quote, quote_plus)}
     in_url |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), spelling) for spelling in in_url}
     packed = {*_in_base64(value.encode("utf-8", "surrogateescape"))}
-    return tuple(sorted({value, *in_json, *twice, *in_url, *packed}, key=lambda text: (-len(text), text)))
+    every = {value, *in_json, *twice, *in_url, *packed}
+    # The Base64 of very few bytes depends on what is around them, down to no character at all.
+    apart = (text for text in every if len(text) >= len(value))
+    return tuple(sorted(apart, key=lambda text: (-len(text), text)))
 
 
 def _in_base64(data: bytes) -> Iterator[str]:

@@ -34,7 +34,7 @@ from toolreel._journal.record import read_journal
 from toolreel._replay.replay import Driver, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
 from toolreel.cassette._tape import Recording
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
@@ -80,8 +80,7 @@ class LiveSide:
     @property
     def secrets(self) -> dict[str, str]:
         """Values to keep out of recordings."""
-        own = {str(self.api_key_env): self.api_key} if self.api_key else {}
-        return known_secrets(os.environ) | own
+        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
 
 
 class Reel:

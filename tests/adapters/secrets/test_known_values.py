@@ -3,14 +3,18 @@ from __future__ import annotations
 import base64
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolreel._secrets.known_values import (
     is_secret_parameter,
+    key_as_secret,
     known_secrets,
     scrubbed_url,
     secrets_sent,
     spellings,
 )
+from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scan import leaks
 
 
@@ -96,3 +100,17 @@ def test_what_a_client_sends_is_told_by_its_place() -> None:
         "the parameter access_token": "abcdef123456",
         "the URL": "pass!word1234",
     }
+
+
+@pytest.mark.parametrize(
+    "key", ["x", "EMPTY", "none", "ollama", "test", " 1234567 ", "sk-no-key-required", "LM-Studio"]
+)
+def test_short_keys_and_well_known_dummies_are_no_secrets(key: str) -> None:
+    assert key_as_secret("K", key) == {}
+
+
+@given(st.text(min_size=1, max_size=4), st.text(max_size=40))
+def test_however_short_a_value_is_looking_for_it_ends(value: str, text: str) -> None:
+    """One byte in Base64 may be no character at all, which is found everywhere, for ever."""
+    assert min(map(len, spellings(value))) >= len(value)
+    assert all(leak.kind == "value of K" for leak in leaks(text, {"K": value}, SecretRules()))

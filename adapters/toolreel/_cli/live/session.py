@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from toolreel._cli.live.files import Keeping, RecordedFiles, ResumedFiles
+from toolreel._cli.output.console import err
 from toolreel._driver.aio import ago_on, arun
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Later, Ports
 from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
@@ -20,7 +21,7 @@ from toolreel._replay.fork import EventLog
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.trace import Answered
-from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
@@ -54,9 +55,18 @@ class LiveTarget:
     @property
     def secrets(self) -> dict[str, str]:
         """Values to keep out of recordings: the API key, and variables that look like secrets."""
-        key = os.environ.get(self.api_key_env or "", "").strip()
-        named = {str(self.api_key_env): key} if key else {}
-        return known_secrets(os.environ) | named | dict(self.withheld)
+        key = os.environ.get(self.api_key_env or "", "")
+        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), key) | dict(self.withheld)
+
+    @property
+    def key_notice(self) -> str:
+        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
+        name, key = str(self.api_key_env), os.environ.get(self.api_key_env or "", "").strip()
+        if not key or key_as_secret(name, key):
+            return ""
+        return (
+            f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
+        )
 
     @property
     def timeouts(self) -> httpx.Timeout:
@@ -138,6 +148,8 @@ class LiveSession:
         :raises toolreel.ReplayMismatch: if the run differs from the recorded one that it extends
         """
         secrets = self.target.secrets
+        if record and (notice := self.target.key_notice):
+            err.print(notice, style="yellow")
         files = RecordedFiles(record, plan, secrets, keeping, durable=self.durable) if record else None
         log = EventLog(files)
         worth = keeping in {"new", "overwrite"}

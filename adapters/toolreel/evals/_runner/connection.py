@@ -15,7 +15,7 @@ from pathlib import Path
 from toolreel._driver.performer import InstantClock, SystemClock
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._internal.errors import CassetteError, MissingExtra
-from toolreel._secrets.known_values import known_secrets
+from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
 from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
@@ -185,7 +185,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Connecti
             connect=endpoint.open_timeout or None,
             read=endpoint.read_timeout or None,
         ),
-        known_secrets(environ) | ({endpoint.api_key_env: key} if key else {}),
+        known_secrets(environ) | key_as_secret(endpoint.api_key_env, key),
         ModelLimits(plan.jobs),
         httpx.HTTPTransport(
             limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
