@@ -181,7 +181,7 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     return 0
 
 
-_WHATIF_EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
+_WHATIF_EPILOG = "Exit codes: 0 done, 2 usage, 3 with --live: runs are missing or void."
 
 
 @click.command("what-if", epilog=_WHATIF_EPILOG, short_help="Put recorded replies through another strategy.")
