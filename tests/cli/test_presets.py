@@ -150,7 +150,7 @@ def test_the_models_are_listed_and_one_is_shown_with_all_that_is_known(here: Pat
     assert head.split() == ["model", "for", "tools", "tool", "runs", "p95"]
     assert len(rows) == 18
     assert max(map(len, rows)) <= 80
-    assert "z-ai/glm-4.7-flash:nitro                no              12/20 (60%)   13.0 s" in rows
+    assert "z-ai/glm-4.7-flash:nitro                no               12/20 (60%)   13.0 s" in rows
     note, *said = reversed(lines(one))
     assert note.startswith("note        Depends much on the profile")
     assert said == [
@@ -201,7 +201,7 @@ def test_the_sampling_profiles_are_listed_for_all_models_or_one(here: Path) -> N
 def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> None:
     code, written = on_terminal("presets", cwd=here, columns=80)
     assert code == 0
-    assert "one call a turn," in written
+    assert "call per turn," in written
     rows = [line for line in written.splitlines() if "\x1b" not in line]
     assert max(map(len, rows)) <= 80
     narrow = on_terminal("presets", cwd=here, columns=40)

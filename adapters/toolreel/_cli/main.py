@@ -15,7 +15,7 @@ _COMMANDS: Final = (
     LazyCommand(
         "cassettes",
         "cassettes.group:cassettes_command",
-        "Check recordings, import and export those of vcrpy, tell their journals.",
+        "Check recordings, convert them from and to vcrpy, make their journals.",
     ),
     LazyCommand(
         "demo", "demo:demo_command", "Replay a recorded session of a real model: no network, no key."

@@ -20,7 +20,7 @@ from toolreel_core._plan.presets.preset import Change, Preset, changes, differen
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",
-    "yes_for_tools": "yes, for tools",
+    "yes_for_tools": "yes, tools only",
     "conditional": "conditional",
     "no": "no",
 }

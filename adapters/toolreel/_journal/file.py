@@ -165,11 +165,11 @@ class FileJournal(_Lines):
         super().__init__(path, known_secrets, durable=durable)
         header = self._checked(header_line(plan))
         if path.exists() and not overwrite:
-            raise JournalError(f"{path} exists; record under another name, or overwrite it")
+            raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
             raise JournalError(
                 f"{self._part} is what a run left that did not end; go on with it (toolreel resume), or "
-                "overwrite it"
+                "overwrite it (overwrite=True)"
             )
         with _writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -95,7 +95,7 @@ WORDS: Final[Mapping[WarningCode, str]] = {
     "TEXT_CALL_WITH_RESULT": "The model invented the result of its call; the invented part was ignored.",
     "TEXT_CALL_BUILTIN": "A call was addressed to a built-in tool of the model; it was not run.",
     "FINISH_MISMATCH": "The finish reason did not match the reply; the calls decided.",
-    "FINISH_UNKNOWN": "The finish reason was missing or unknown; what came decided.",
+    "FINISH_UNKNOWN": "The finish reason was missing or unknown; it was inferred from the reply.",
     "STREAM_FRAME_LOST": "A part of the stream could not be parsed; the text around it was kept.",
     "FAILED_GENERATION_READ": "The server rejected the call that the model wrote; its text was read anyway.",
 }

@@ -139,7 +139,7 @@ def arguments_too_deep(name: str, limit: int) -> Fault:
 
 
 def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Fault:
-    """The arguments do not fit the tool's schema; what was expected stands beside what came."""
+    """The arguments do not fit the tool's schema; the message names each expected and actual value."""
     return Fault(
         "ARGUMENTS_SCHEMA_ERROR",
         f"{'; '.join(str(violation) for violation in violations)}. "
@@ -157,7 +157,7 @@ def output_too_large(name: str, size: int, limit: int) -> Fault:
 
 
 def output_not_json(name: str, why: str) -> Fault:
-    """The tool's host handed over something that is not JSON."""
+    """The tool's host returned something that is not JSON."""
     return Fault(
         "TOOL_OUTPUT_NOT_JSON",
         f"{name} ran, but its output cannot be shown: {why}. Go on without it.",

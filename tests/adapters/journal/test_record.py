@@ -137,7 +137,7 @@ def test_a_file_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     path.write_text("mine")
     assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
-        f"{path} exists; record under another name, or overwrite it"
+        f"{path} exists; record under another name, or overwrite it (overwrite=True)"
     )
     assert path.read_text() == "mine"
     with FileJournal(path, PLAN, overwrite=True):
@@ -149,7 +149,8 @@ def test_what_a_killed_run_has_left_is_not_overwritten_unless_asked(tmp_path: Pa
     path, part = tmp_path / "j.jsonl", tmp_path / "j.jsonl.part"
     part.write_text("what is left")
     assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
-        f"{part} is what a run left that did not end; go on with it (toolreel resume), or overwrite it"
+        f"{part} is what a run left that did not end; go on with it (toolreel resume), or "
+        "overwrite it (overwrite=True)"
     )
     assert part.read_text() == "what is left"
     with FileJournal(path, PLAN, overwrite=True):

@@ -151,7 +151,7 @@ def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     ]
     assert_mistake(missing, "none.yaml: there is no such cassette")
     assert usage.code == 2
-    assert "Make a cassette into one that stock vcrpy plays without toolreel" in help_.stdout
+    assert "Convert a cassette to YAML that stock vcrpy replays without toolreel" in help_.stdout
     assert "Usage: toolreel cassettes export [OPTIONS] FILE [OUT]" in help_.stdout
     assert back.code == 0
     plays = Recording.load(tmp_path / "back.yaml").exchanges, Recording.load(tmp_path / "a.yaml").exchanges

@@ -32,6 +32,11 @@ def told(*arguments: str, **environ: str) -> dict[str, Any]:
     return tree
 
 
+def test_scripted_models_need_no_endpoint() -> None:
+    result = asked("--model", "scripted:good", "--scenarios", "one_text")
+    assert "endpoint    none: all models are scripted" in result.stdout.splitlines()
+
+
 def test_a_plan_is_shown_before_anything_is_sent() -> None:
     result = asked(
         "--preset", "typical", "--models", "stable,z_ai", "--max-cost", "5", "--languages", "off,ja"

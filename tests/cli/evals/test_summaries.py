@@ -92,7 +92,7 @@ def test_an_incomplete_evaluation_says_so_and_exits_with_3(recovered: Path) -> N
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
     result = said(summarize_command, recovered)
     assert result.exit_code == 3
-    assert "Incomplete: 1 runs were not made, 0 are void;" in result.stderr
+    assert "Incomplete (runs not made: 1, void: 0);" in result.stderr
     assert told(summarize_command, recovered, code=3)["missing"] == 1
 
 
@@ -190,7 +190,7 @@ def test_a_comparison_of_incomplete_evaluations_is_undecided(recovered: Path) ->
     arguments = (recovered, "--by", "strategy", "raw", "production", "--gate", "no-regression")
     result = said(compare_command, *arguments)
     assert result.exit_code == 3
-    assert "Incomplete: 1 runs are missing or void." in result.stderr
+    assert "Incomplete (runs missing or void: 1)." in result.stderr
     assert "undecided | production must not be significantly worse than raw" in result.stdout
 
 

@@ -63,7 +63,7 @@ def check_command(
 
     \b
     leak        a key, a token, a password, or a value of this environment
-    unreadable  no cassette or journal, or a damaged one
+    unreadable  not a cassette or journal, or damaged
     version     written by another toolreel, or by stock vcrpy
     drift       what a run of the journal's plan asks for is not in the cassette
     orphan      no test names it (--tests; under reels/, the tests beside it)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolreel.cassette.vcr._convert import Exported, Imported
 
 
-@click.command("export", epilog=EPILOG, short_help="Make a cassette into one of stock vcrpy.")
+@click.command("export", epilog=EPILOG, short_help="Convert a cassette to stock vcrpy's format.")
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @click.option("--skip-broken", is_flag=True, help="Leave out exchanges that broke off, instead of refusing.")
@@ -36,7 +36,7 @@ def export_command(
     secret_rules: Path | None,
     as_machine: bool,
 ) -> int:
-    """Make a cassette into one that stock vcrpy plays without toolreel, in YAML.
+    """Convert a cassette to YAML that stock vcrpy replays without toolreel.
 
     OUT is a file or a folder; without it, FILE.yaml becomes FILE.vcr.yaml. Importing OUT gives the same
     recording again.
@@ -68,7 +68,7 @@ def export_command(
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
-@click.command("import", epilog=EPILOG, short_help="Make cassettes of stock vcrpy into ours.")
+@click.command("import", epilog=EPILOG, short_help="Convert stock vcrpy's cassettes to toolreel's.")
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option(
@@ -81,10 +81,10 @@ _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 def import_command(
     source: Path, target: Path, redact: bool, overwrite: bool, secret_rules: Path | None, as_machine: bool
 ) -> int:
-    """Make cassettes of stock vcrpy (YAML or JSON) into ours: IN a file or a folder, OUT likewise.
+    """Convert cassettes of stock vcrpy (YAML or JSON): IN is a file or a folder, and OUT likewise.
 
-    What a client asked for and got is kept to the byte, whatever it asked for; of the headers, those
-    that cassettes hold. Keys in headers and URLs stay behind. A secret in a body is refused, with its
+    Requests and responses are kept byte-identical, except for headers that cassettes do not store and
+    for keys in headers and URLs, which are removed. A secret in a body is refused, with its
     place, unless --redact replaces it.
 
     Exits with 1 if a file of a folder could not be imported; the others are.

@@ -13,10 +13,14 @@ _COMMANDS: Final = (
     LazyCommand(
         "check", "cassettes.check:check_command", "Look over recordings: leaks, orphans, age, drift."
     ),
-    LazyCommand("export", "cassettes.convert:export_command", "Make a cassette into one of stock vcrpy."),
-    LazyCommand("import", "cassettes.convert:import_command", "Make cassettes of stock vcrpy into ours."),
+    LazyCommand("export", "cassettes.convert:export_command", "Convert a cassette to stock vcrpy's format."),
     LazyCommand(
-        "journal", "cassettes.journal:journal_command", "Make the journal of a cassette, whoever recorded it."
+        "import", "cassettes.convert:import_command", "Convert stock vcrpy's cassettes to toolreel's."
+    ),
+    LazyCommand(
+        "journal",
+        "cassettes.journal:journal_command",
+        "Make the journal of any client's cassette.",
     ),
 )
 
@@ -26,7 +30,7 @@ _COMMANDS: Final = (
     cls=LazyGroup,
     commands=_COMMANDS,
     epilog=EPILOG,
-    short_help="Check recordings, import and export those of vcrpy, tell their journals.",
+    short_help="Check recordings, convert them from and to vcrpy, make their journals.",
 )
 def cassettes_command() -> None:
     """Look after recordings: cassettes and their journals."""

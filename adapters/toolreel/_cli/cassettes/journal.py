@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from toolreel._replay.from_cassette.journals import RecoveredRun
 
 
-@click.command("journal", epilog=EPILOG, short_help="Make the journal of a cassette, whoever recorded it.")
+@click.command("journal", epilog=EPILOG, short_help="Make the journal of any client's cassette.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--plan",
     "plan_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The plan of the run: a journal, or a plan as it stands in one, as JSON. By default that of the "
-    "journals beside the cassette or, where there are none, what its requests amount to.",
+    help="The plan of the run: a journal, or a plan as JSON. By default, the plan of the journals next to "
+    "the cassette; without journals, a plan inferred from the requests.",
 )
 @tools_option("Run these tools for real; without it, their results are taken from the requests.")
 @click.option(
     "--compare",
     type=click.Choice(COMPARISONS),
-    help="How far a recorded request must be what toolreel asks for: to the byte (the default where there is "
-    "a plan), by what is said in it, or not at all.",
+    help="How a recorded request must match toolreel's own: byte-identical (the default with a plan), "
+    "equal in content, or not at all.",
 )
 @preset_options
 @settings_option("A setting of the loop or the provider, for a plan that is inferred; may be repeated.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from toolreel._cli.evals.options import plan_options
-from toolreel._cli.output.console import labelled, out, printable, show_columns
+from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
 from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences
@@ -15,6 +15,7 @@ from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change
 from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost
+from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._statistics.stopping_rules import rule_from, rule_sentence
 
 _DISCORDANCE = 0.1
@@ -68,11 +69,17 @@ def _show_axes(plan: EvalPlan) -> None:
         labelled(out, "fallbacks", ", ".join(plan.fallbacks))
     if plan.languages != ("off",):
         labelled(out, "languages", ", ".join(plan.languages))
+    labelled(out, "endpoint", _endpoint(plan))
+    labelled(out, "plan", plan.digest[:_SHOWN])
+
+
+def _endpoint(plan: EvalPlan) -> str:
+    if all(map(kind_of, plan.models)):
+        return "none: all models are scripted"
     endpoint = plan.endpoint
     provider = endpoint.provider or "a provider of which nothing is known (--provider)"
     key = f", key from {endpoint.api_key_env}" if endpoint.api_key_env else ", without a key"
-    labelled(out, "endpoint", f"{endpoint.url}, {provider}{key}")
-    labelled(out, "plan", plan.digest[:_SHOWN])
+    return f"{endpoint.url}, {provider}{key}"
 
 
 def _show_models(plan: EvalPlan) -> None:
@@ -101,7 +108,7 @@ def _show_difference(difference: StrategyDifference, plan: EvalPlan) -> None:
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
     minutes = estimate.minutes
-    time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
+    time = f"{minutes / 60:.1f} hours" if minutes >= 120 else counted(round(minutes), "minute")
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
     labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
     labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from toolreel._cli.evals.run import EvaluationProgress
-from toolreel._cli.output.console import err, out, printable
+from toolreel._cli.output.console import counted, err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.promote import find_run, promote
@@ -63,7 +63,7 @@ def replay_command(folder: Path, keys: tuple[str, ...], check: bool, as_machine:
         for again in drifted if check else found:
             _show_replayed(again)
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
-        out.print(f"{len(found)} runs replayed, {rest}")
+        out.print(f"{counted(len(found), 'run')} replayed, {rest}")
     return DRIFT if drifted else 0
 
 
@@ -124,12 +124,12 @@ def _show_rescored(runs: list[Replayed], changed: list[Replayed], drifted: list[
     for again in drifted:
         err.print(printable(f"{_name(again)}: {again.drift}"), style="yellow")
     if drifted:
-        err.print(f"Nothing written: {len(drifted)} of {len(runs)} runs cannot be judged again.")
+        err.print(f"Nothing written: {len(drifted)} of {counted(len(runs), 'run')} cannot be judged again.")
         return
     for again in changed:
         before, after = _verdict(again.record.verdict), _verdict((again.now or again.record).verdict)
         out.print(printable(f"{_name(again)}: {before} -> {after}"))
-    out.print(f"{len(runs)} runs judged again, {len(changed)} verdicts changed")
+    out.print(f"{counted(len(runs), 'run')} judged again, {counted(len(changed), 'verdict')} changed")
 
 
 def _name(again: Replayed) -> str:
@@ -181,7 +181,7 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     return 0
 
 
-_WHATIF_EPILOG = "Exit codes: 0 told, 2 usage, 3 with --live: runs are missing or void."
+_WHATIF_EPILOG = "Exit codes: 0 done, 2 usage, 3 with --live: runs are missing or void."
 
 
 @click.command("what-if", epilog=_WHATIF_EPILOG, short_help="Put recorded replies through another strategy.")
@@ -268,7 +268,7 @@ def _followed(
     with closing(connection), progress.watching() as stop:
         outcome = evaluate(plan, target, connection, None, progress, stop)
     if not outcome.complete:
-        err.print(f"Incomplete: {outcome.left} runs were not made, {outcome.void} are void.", style="yellow")
+        err.print(f"Incomplete (runs not made: {outcome.left}, void: {outcome.void}).", style="yellow")
     return with_live_verdicts(runs, Results.open(target).records()), outcome.complete
 
 

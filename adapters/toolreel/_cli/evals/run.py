@@ -18,7 +18,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.evals.options import plan_options
-from toolreel._cli.output.console import err, labelled, out, printable
+from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.connection import connect
@@ -230,19 +230,18 @@ def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
 
 def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
     if outcome.made:
-        out.print(f"{outcome.made} runs made: {progress.status_text}")
+        out.print(f"{counted(outcome.made, 'run')} made: {progress.status_text}")
     elif outcome.complete:
         out.print("Nothing was left to be run.")
     if outcome.spared:
-        out.print(f"{outcome.spared} runs of the plan are not needed: {folder / STOPPED} says why.")
+        out.print(f"Runs of the plan that are not needed: {outcome.spared}; {folder / STOPPED} says why.")
     if outcome.stopped:
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
     for why in outcome.without_cassette[:_SHOWN]:
         err.print(printable(f"Not recorded: {why}"), style="yellow")
     if not outcome.complete:
         err.print(
-            f"Incomplete: {outcome.left} runs were not made, {outcome.void} are void; "
-            "run the same command again.",
+            f"Incomplete (runs not made: {outcome.left}, void: {outcome.void}); run the same command again.",
             style="yellow",
         )
     place = quote(str(folder))

@@ -207,7 +207,7 @@ def compare_command(
     results = check_gate_options(words, comparison, second.figures)
     gated = [gate_table(results)] if results else []
     lines = (*comparison_lines(comparison), *first.headers_beside(second))
-    lacking = f"Incomplete: {comparison.lacking} runs are missing or void." if comparison.lacking else ""
+    lacking = f"Incomplete (runs missing or void: {comparison.lacking})." if comparison.lacking else ""
     write_files(
         "Comparison of evaluations",
         (*lines, lacking),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.output.console import err, printable
+from toolreel._cli.output.console import counted, err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel.tools.mcp._config_file import read_mcp_servers
 from toolreel.tools.mcp._events import McpListener
@@ -84,4 +84,4 @@ def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
 
     pins = pins_beside(file)
     write_pins(pins, pins_of(ToolSurface(toolset.definitions)))
-    err.print(printable(f"accepted    {len(toolset.definitions)} tools, kept in {pins}"))
+    err.print(printable(f"accepted    {counted(len(toolset.definitions), 'tool')}, kept in {pins}"))

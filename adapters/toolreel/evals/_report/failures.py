@@ -1,4 +1,4 @@
-"""Why runs were no passes: categories by strategies."""
+"""Why runs did not pass: categories by strategies."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def failures_drawing(found: Breakdown) -> Drawing:
         parts.append(text(12, bottom + 12, f"{rest} rarer categories are left out", "soft"))
     about = "; ".join(_description(found.strategies, row) for row in rows) or "No run has a category."
     size = left + _PLOT + 60, bottom + 24
-    return Drawing("failures", *size, "Why runs were no passes, by strategy", about, "".join(parts))
+    return Drawing("failures", *size, "Why runs did not pass, by strategy", about, "".join(parts))
 
 
 def _description(strategies: Sequence[str], row: BreakdownRow) -> str:

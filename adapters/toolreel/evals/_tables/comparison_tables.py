@@ -139,7 +139,7 @@ def _shifts(found: Comparison) -> TextTable:
         (name, str(before), str(after), f"{after - before:+d}")
         for name, (before, after) in found.taxonomy.items()
     )
-    return TextTable("why runs are no passes", ("category", "first", "second", "change"), rows)
+    return TextTable("why runs did not pass", ("category", "first", "second", "change"), rows)
 
 
 def _changes(found: Comparison) -> TextTable:

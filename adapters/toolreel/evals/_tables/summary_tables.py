@@ -1,4 +1,4 @@
-"""The tables of a summary: tasks, totals, why runs are no passes, and what the gates say."""
+"""The tables of a summary: tasks, totals, why runs did not pass, and what the gates say."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def incompleteness(summary: Summary) -> str:
     if summary.complete:
         return ""
     return (
-        f"Incomplete: {summary.missing} runs were not made, {void} are void; "
-        "`toolreel eval run` with the same plan and directory goes on."
+        f"Incomplete (runs not made: {summary.missing}, void: {void}); "
+        "`toolreel eval run` with the same plan and directory continues."
     )
 
 
@@ -141,7 +141,7 @@ def _totals(what: str, totals: Sequence[Total], ties: TiesFound, findings: Findi
         for total in totals
     )
     notes = [
-        "intervals know that runs of one model on one scenario are alike; "
+        "intervals account for the similarity of runs of one model on one scenario; "
         f"pass^{findings.trials} is over the cells with {findings.trials} valid runs"
     ]
     if len(totals) > 1:
@@ -157,7 +157,7 @@ def _taxonomy(findings: Findings) -> TextTable:
         (name, alias_of(name), *(str(findings.taxonomy[each].get(name, 0)) for each in strategies))
         for name in names
     )
-    return TextTable("why runs are no passes", ("category", "alias", *strategies), rows)
+    return TextTable("why runs did not pass", ("category", "alias", *strategies), rows)
 
 
 def _stops(findings: Findings) -> TextTable:

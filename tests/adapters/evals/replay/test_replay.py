@@ -64,7 +64,7 @@ def test_a_new_oracle_changes_verdicts_and_nothing_else(results: Path, tmp_path:
     said = rescore(results, "--out", tmp_path / "new")
     assert said.exit_code == 0
     assert "fail task.outcome:older -> " in said.stdout
-    assert said.stdout.endswith("8 runs judged again, 1 verdicts changed\n")
+    assert said.stdout.endswith("8 runs judged again, 1 verdict changed\n")
     assert (tmp_path / "new" / "journal.jsonl").read_text() == journal, "measured times are kept"
 
 

@@ -237,7 +237,7 @@ def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
     content = report_content(Results.open(tmp_path))
     page = report_page(content)
     Strict(page)
-    assert "Incomplete: 1 runs are missing" in page
+    assert "Incomplete (runs not made: 1, void: 0)" in page
     for text in report_pictures(content).values():
         ElementTree.fromstring(text)  # noqa: S314 - this project's own
 

@@ -233,8 +233,8 @@ def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path) -> None:
     plan = plan_with(CELL.model, scenarios=["happy_path"], trials=3)
     results = Results.open(recorded(tmp_path, plan, runs("production", "pv")))
     assert incompleteness(write_summaries(results, plan)) == (
-        "Incomplete: 1 runs were not made, 1 are void; "
-        "`toolreel eval run` with the same plan and directory goes on."
+        "Incomplete (runs not made: 1, void: 1); "
+        "`toolreel eval run` with the same plan and directory continues."
     )
 
 
