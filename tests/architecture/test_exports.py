@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import os
 import re
 from types import ModuleType
 
@@ -87,6 +89,29 @@ def test_a_package_exports_what_it_collects(package: Module) -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == root:
             names = {alias.name for alias in node.names}
             assert names - listed == set(), f"{package} does not list what it imports"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_no_default_is_the_environment(package: Module) -> None:
+    """``help()`` prints defaults, and this one with every key and token in it."""
+    loaded = importlib.import_module(package.name)
+    names = {name: getattr(loaded, name) for name in exported(package.name)}
+    methods = {
+        f"{name}.{method}": function
+        for name, value in names.items()
+        if inspect.isclass(value)
+        for method, function in inspect.getmembers(value, inspect.isroutine)
+    }
+    assert [name for name, value in (names | methods).items() if os.environ in defaults(value)] == []
+
+
+def defaults(function: object) -> list[object]:
+    # Mostly methods of builtins have no signature.
+    try:
+        parameters = inspect.signature(function).parameters.values() if callable(function) else ()
+    except ValueError:
+        return []
+    return [parameter.default for parameter in parameters]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)
