@@ -51,7 +51,9 @@ def test_the_page_says_what_each_extra_is_for_and_how_large_it_is() -> None:
 def without(packages: list[str], code: str) -> subprocess.CompletedProcess[str]:
     """Run code in an interpreter that has none of these packages."""
     gone = f"import sys; sys.modules.update(dict.fromkeys({packages!r}))"
-    return subprocess.run([sys.executable, "-c", f"{gone}\n{code}"], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", f"{gone}\n{code}"], capture_output=True, text=True, check=False
+    )
 
 
 def test_presets_need_no_extra() -> None:

@@ -91,7 +91,9 @@ class Address:
 
         :raises EndpointConfigError: if the URL is invalid, or the variable is not set
         """
-        return cls(chat_url(base_url), request_headers(api_key_env, os.environ if environ is None else environ))
+        return cls(
+            chat_url(base_url), request_headers(api_key_env, os.environ if environ is None else environ)
+        )
 
 
 def chat_url(base_url: str) -> str:

@@ -67,8 +67,8 @@ def planned(
 
     :param path: the plan file, in TOML; ``None`` for none
     :param given: further options in the structure of a plan file, such as ``{"eval": {"trials": 5}}``
-    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by default
-        those of this process
+    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by
+        default those of this process
     :param flags: command-line option by place in the plan, for error messages
     :param catalogues: files with further presets and models
     :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option

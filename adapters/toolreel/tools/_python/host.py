@@ -57,7 +57,9 @@ class Toolbox:
         on_error: ErrorListener | None = None,
         on_progress: ProgressListener | None = None,
     ) -> None:
-        all_tools = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
+        all_tools = [
+            tool if isinstance(tool, Tool) else Tool.of(tool) for tool in _listed(tools, type(self).__name__)
+        ]
         surface = ToolSurface(tuple(tool.definition for tool in all_tools))
         self.surface = masked(surface, allow=allow, deny=deny)
         removed = set(self.surface.masked)
@@ -87,6 +89,14 @@ class Toolbox:
         current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
         context = RunContext(self._deps, current, deadline, self._on_progress)
         return Call(self._tools[name], effect, context, seconds, self._on_error)
+
+
+def _listed(tools: object, host: str) -> Iterable[ToolLike]:
+    if not isinstance(tools, Iterable):
+        raise ConfigError(
+            f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
+        )
+    return tools
 
 
 class Call:
