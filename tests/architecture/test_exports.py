@@ -94,24 +94,51 @@ def test_a_package_exports_what_it_collects(package: Module) -> None:
 @pytest.mark.parametrize("package", PACKAGES, ids=str)
 def test_no_default_is_the_environment(package: Module) -> None:
     """``help()`` prints defaults, and this one with every key and token in it."""
-    loaded = importlib.import_module(package.name)
-    names = {name: getattr(loaded, name) for name in exported(package.name)}
+    found = [
+        name
+        for name, value in callables(package.name).items()
+        if any(parameter.default is os.environ for parameter in parameters(value))
+    ]
+    assert found == []
+
+
+RESULTS = {"Exported", "Imported", "Promoted", "Replayed", "Results", "Skill"}
+"""Values that hold a path, which only functions of ours make."""
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_a_path_may_be_a_text(package: Module) -> None:
+    found = [
+        f"{name}({parameter})"
+        for name, value in callables(package.name).items()
+        if name.partition(".")[::2] not in {(result, "__init__") for result in RESULTS}
+        and name not in RESULTS
+        for parameter in parameters(value)
+        if re.search(r"\bPath\b", str(parameter.annotation))
+        and not re.search(r"\bstr\b", str(parameter.annotation))
+    ]
+    assert found == []
+
+
+def callables(package: str) -> dict[str, object]:
+    """The public classes and functions of a package, and the methods of the classes."""
+    loaded = importlib.import_module(package)
+    names = {name: getattr(loaded, name) for name in exported(package)}
     methods = {
         f"{name}.{method}": function
         for name, value in names.items()
         if inspect.isclass(value)
         for method, function in inspect.getmembers(value, inspect.isroutine)
     }
-    assert [name for name, value in (names | methods).items() if os.environ in defaults(value)] == []
+    return names | methods
 
 
-def defaults(function: object) -> list[object]:
+def parameters(function: object) -> list[inspect.Parameter]:
     # Mostly methods of builtins have no signature.
     try:
-        parameters = inspect.signature(function).parameters.values() if callable(function) else ()
+        return [*inspect.signature(function).parameters.values()] if callable(function) else []
     except ValueError:
         return []
-    return [parameter.default for parameter in parameters]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)

@@ -61,7 +61,7 @@ def companion(cassette: Path) -> Path:
     return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
 
 
-def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
+def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
     """Replay a recorded run, without a network, and check that it makes the same journal again.
 
     :param path: a cassette, ``<name>.yaml`` or ``<name>``, with its journal ``<name>.journal.jsonl`` in the
@@ -70,7 +70,7 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
     :raises toolreel.ReplayMismatch: if anything differs from the record; names the line and the difference
     :raises AdapterError: if a file is missing or unreadable, or an extra is not installed
     """
-    cassette, journal_path = recording_files(path)
+    cassette, journal_path = recording_files(Path(path))
     recorded = read_journal(journal_path)
     journal = MemoryJournal(recorded.plan)
     parts = (recorded, cassette, tools, journal)

@@ -56,12 +56,12 @@ class _Layer:
 
 
 def planned(
-    path: Path | None = None,
+    path: Path | str | None = None,
     given: Tree = _NOTHING_GIVEN,
     *,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[_Place, str] = _NO_FLAGS,
-    catalogues: Iterable[Path] = (),
+    catalogues: Iterable[Path | str] = (),
 ) -> EvalPlan:
     """The plan made of the environment, a plan file, and further options; the later override the earlier.
 
@@ -76,7 +76,7 @@ def planned(
     environ = os.environ if environ is None else environ
     layers = (
         *_of_environment(environ),
-        *([_of_file(path)] if path else []),
+        *([_of_file(Path(path))] if path else []),
         _Layer(given, lambda place: _nearest(flags, place)),
     )
     for layer in layers:
