@@ -66,11 +66,18 @@ class Toolbox:
         self._tools = {
             tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
         }
+        self.has_settings = (deadline, deps, on_error, on_progress) != (DEADLINE, None, None, None)
+        """Whether it is more than a list of tools."""
         self._deadline = deadline
         self._deps = deps
         self._on_error = on_error or _log_error
         self._on_progress = on_progress or ignore_progress
         self._check()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, without the masked ones."""
+        return (*self._tools.values(),)
 
     def _check(self) -> None:
         """Check that this kind of host can run the tools."""
