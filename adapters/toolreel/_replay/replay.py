@@ -15,7 +15,7 @@ from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
-from toolreel._journal.record import MemoryJournal, Recorded, read_journal
+from toolreel._journal.record import MemoryJournal, Recorded, read_journal, unfinished
 from toolreel._replay.replayer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
 from toolreel.tools._python.host import PythonTools
@@ -90,8 +90,9 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
         return None, path
     if not path.exists():
         cassette = path.with_name(path.name + ".yaml")
-        if not cassette.exists() and companion(cassette).exists():
-            return None, companion(cassette)
+        journal = companion(cassette)  # or the part of it that a killed run leaves, which read_journal names
+        if not cassette.exists() and (journal.exists() or unfinished(journal).exists()):
+            return None, journal
         if not cassette.exists():
             raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
         path = cassette

@@ -201,3 +201,11 @@ def test_paths_may_be_texts(tmp_path: Path) -> None:
     assert replay(str(tmp_path / "sum")).recorded.text == whole()
     with ReopenedJournal(path) as reopened:
         assert reopened.recorded.text == whole()
+
+
+def test_a_replay_of_a_killed_run_sends_you_to_resume(tmp_path: Path) -> None:
+    path = killed(tmp_path, 3)
+    assert complaint(JournalError, lambda: replay(tmp_path / "sum")) == (
+        f"{path}: there is no such journal; but there is {path.name}.part, of a run that did not end: "
+        "go on with `toolreel resume`"
+    )
