@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import os
 import re
 from types import ModuleType
 
@@ -87,6 +89,56 @@ def test_a_package_exports_what_it_collects(package: Module) -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == root:
             names = {alias.name for alias in node.names}
             assert names - listed == set(), f"{package} does not list what it imports"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_no_default_is_the_environment(package: Module) -> None:
+    """``help()`` prints defaults, and this one with every key and token in it."""
+    found = [
+        name
+        for name, value in callables(package.name).items()
+        if any(parameter.default is os.environ for parameter in parameters(value))
+    ]
+    assert found == []
+
+
+RESULTS = {"Exported", "Imported", "Promoted", "Replayed", "Results", "Skill"}
+"""Values that hold a path, which only functions of ours make."""
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_a_path_may_be_a_text(package: Module) -> None:
+    found = [
+        f"{name}({parameter})"
+        for name, value in callables(package.name).items()
+        if name.partition(".")[::2] not in {(result, "__init__") for result in RESULTS}
+        and name not in RESULTS
+        for parameter in parameters(value)
+        if re.search(r"\bPath\b", str(parameter.annotation))
+        and not re.search(r"\bstr\b", str(parameter.annotation))
+    ]
+    assert found == []
+
+
+def callables(package: str) -> dict[str, object]:
+    """The public classes and functions of a package, and the methods of the classes."""
+    loaded = importlib.import_module(package)
+    names = {name: getattr(loaded, name) for name in exported(package)}
+    methods = {
+        f"{name}.{method}": function
+        for name, value in names.items()
+        if inspect.isclass(value)
+        for method, function in inspect.getmembers(value, inspect.isroutine)
+    }
+    return names | methods
+
+
+def parameters(function: object) -> list[inspect.Parameter]:
+    # Mostly methods of builtins have no signature.
+    try:
+        return [*inspect.signature(function).parameters.values()] if callable(function) else []
+    except ValueError:
+        return []
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = re.compile(r"^([\w.-]+==[^\s;]+)[^\n]*\\\n((?:    --hash=\S+(?: \\)?\n)+)", re.MULTILINE)
@@ -42,3 +46,34 @@ def test_the_page_says_what_each_extra_is_for_and_how_large_it_is() -> None:
     assert megabytes.keys() == {*EXTRAS, "all,evals"}
     # Half of what toolreel[all] was with statsmodels and pandas: the most that one extra may be.
     assert max(size for name, size in megabytes.items() if "," not in name) <= 261
+
+
+def without(packages: list[str], code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in an interpreter that has none of these packages."""
+    gone = f"import sys; sys.modules.update(dict.fromkeys({packages!r}))"
+    return subprocess.run(
+        [sys.executable, "-c", f"{gone}\n{code}"], capture_output=True, text=True, check=False
+    )
+
+
+def test_presets_need_no_extra() -> None:
+    done = without(["tokenizers"], "from toolreel.presets import shipped; print(shipped().presets[0].name)")
+    assert (done.stdout, done.stderr) == ("default_tool_calling\n", "")
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "extra", "lacks"),
+    [
+        ("toolreel.tools.openapi", "OpenApiTools", "openapi", "httpx"),
+        ("toolreel.evals", "Results", "evals", "PyYAML"),
+        ("toolreel.presets", "register_tokenizer", "tokens", "tokenizers"),
+        ("toolreel.http", "HttpEndpoint", "http", "httpx"),
+    ],
+)
+def test_an_error_names_the_extra_of_the_package_that_you_import(
+    package: str, name: str, extra: str, lacks: str
+) -> None:
+    """A module that several packages share cannot know which of their extras you need."""
+    done = without(["httpx", "tokenizers", "vcr", "yaml"], f"from {package} import {name}")
+    hint = f"{lacks} is not installed: it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
+    assert done.stderr.rstrip().endswith(f"MissingExtra: {hint}")

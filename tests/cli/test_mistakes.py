@@ -63,7 +63,7 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "an attribute": ((*RUN, "--tools", "my_tools:great"), ("has no 'great'", "did you mean 'greet'?")),
     "a tool that is none": (
         (*RUN, "--tools", "my_tools:VERSION"),
-        ("3 is not a tool", "expected a function"),
+        ("expected a function", "got int"),
     ),
     "a tool without types": ((*RUN, "--tools", "my_tools:untyped"), ("'path'", "has no type")),
     "a tool without a colon": ((*RUN, "--tools", "my_tools"), ("for example my_tools:TOOLS",)),

@@ -211,6 +211,7 @@ def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
+        (("show", "nope"), ("there is no preset 'nope'; there are: ",)),
         (("show", "depseek"), ("there is no preset 'depseek'", "did you mean 'deepseek'?")),
         (("show", "opnrouter/m"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
         (("show", "--provider", "zzz"), ("there is no provider 'zzz'", "--preset default_tool_calling")),

@@ -52,6 +52,15 @@ def test_each_line_is_answered_by_one(tmp_path: Path) -> None:
     assert (cut["calls"], cut["content"], cut["rejected"]) == ([], PING[:30], ["truncated"])
 
 
+def test_lines_come_from_a_file_too(tmp_path: Path) -> None:
+    asked = lines({"content": PING, "tools": ["ping"]})
+    (tmp_path / "replies.jsonl").write_bytes(asked)
+    from_file = toolreel("text-calls", "replies.jsonl", cwd=tmp_path)
+    assert from_file == toolreel("text-calls", cwd=tmp_path, stdin=asked)
+    assert '"name": "ping"' in from_file.stdout
+    assert_mistake(toolreel("text-calls", "nothing.jsonl", cwd=tmp_path), "nothing.jsonl", "No such file")
+
+
 def test_a_tool_may_be_its_whole_definition(tmp_path: Path) -> None:
     parameters = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
     add = {"type": "function", "function": {"name": "add", "parameters": parameters}}

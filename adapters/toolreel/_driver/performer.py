@@ -21,6 +21,7 @@ from toolreel._driver.ports import (
     Wanted,
 )
 from toolreel._internal.errors import MissingExtra
+from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
     ApprovalGiven,
@@ -122,6 +123,9 @@ class Ports:
     approver: Approver = field(default_factory=Later)
     clock: Clock = field(default_factory=SystemClock)
 
+    def __post_init__(self) -> None:
+        _check_tools(self.tools, "PythonTools")
+
     def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
         match effect:
@@ -146,6 +150,9 @@ class AsyncPorts:
     approver: AsyncApprover = field(default_factory=AsyncLater)
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 
+    def __post_init__(self) -> None:
+        _check_tools(self.tools, "AsyncPythonTools")
+
     async def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
         match effect:
@@ -159,6 +166,12 @@ class AsyncPorts:
                 return await self.clock.wait(effect)
             case _:
                 assert_never(effect)
+
+
+def _check_tools(tools: object, host: str) -> None:
+    if not callable(getattr(tools, "run", None)):
+        kind = type(tools).__name__
+        raise ConfigError(f"tools: expected a tool host, got {kind}; write {host}([function, ...])")
 
 
 # Only for sync ports that never block (scripts, recordings): a blocking one would block the event loop.

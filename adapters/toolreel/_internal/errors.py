@@ -50,7 +50,7 @@ class MissingExtra(AdapterError, ImportError):
         vcrpy is not installed: it comes with the extra 'record', pip install 'toolreel[record]'
         """
         remedy = f"it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
-        return cls(f"{package} is not installed: {remedy}")
+        return cls(f"{package} is not installed: {remedy}", name=package)
 
 
 class CassetteError(AdapterError):

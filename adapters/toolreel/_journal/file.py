@@ -155,13 +155,14 @@ class FileJournal(_Lines):
 
     def __init__(
         self,
-        path: Path,
+        path: Path | str,
         plan: Plan,
         *,
         known_secrets: Mapping[str, str] | None = None,
         overwrite: bool = False,
         durable: bool = False,
     ) -> None:
+        path = Path(path)
         super().__init__(path, known_secrets, durable=durable)
         header = self._checked(header_line(plan))
         if path.exists() and not overwrite:
@@ -204,8 +205,9 @@ class ReopenedJournal(_Lines):
     """The file with the truncated last line, if there was one."""
 
     def __init__(
-        self, path: Path, *, known_secrets: Mapping[str, str] | None = None, durable: bool = False
+        self, path: Path | str, *, known_secrets: Mapping[str, str] | None = None, durable: bool = False
     ) -> None:
+        path = Path(path)
         super().__init__(path, known_secrets, durable=durable)
         if not self._part.exists():
             read_journal(path)  # raises a clear error before anything is changed

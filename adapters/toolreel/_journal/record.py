@@ -93,11 +93,12 @@ def unfinished(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def read_journal(path: Path) -> Recorded:
+def read_journal(path: Path | str) -> Recorded:
     """Read a journal from a file.
 
     :raises JournalError: if it is missing or invalid; names the line and says what to do
     """
+    path = Path(path)
     try:
         return parse_journal(path.read_bytes().decode("utf-8"), str(path))
     except FileNotFoundError:

@@ -15,7 +15,7 @@ from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.run import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
-from toolreel._journal.record import MemoryJournal, Recorded, read_journal
+from toolreel._journal.record import MemoryJournal, Recorded, read_journal, unfinished
 from toolreel._replay.replayer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
 from toolreel.tools._python.host import PythonTools
@@ -61,7 +61,7 @@ def companion(cassette: Path) -> Path:
     return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
 
 
-def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
+def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None = None) -> Replayed:
     """Replay a recorded run, without a network, and check that it makes the same journal again.
 
     :param path: a cassette, ``<name>.yaml`` or ``<name>``, with its journal ``<name>.journal.jsonl`` in the
@@ -70,7 +70,7 @@ def replay(path: Path, *, driver: Driver = "sync", tools: Toolset | None = None)
     :raises toolreel.ReplayMismatch: if anything differs from the record; names the line and the difference
     :raises AdapterError: if a file is missing or unreadable, or an extra is not installed
     """
-    cassette, journal_path = recording_files(path)
+    cassette, journal_path = recording_files(Path(path))
     recorded = read_journal(journal_path)
     journal = MemoryJournal(recorded.plan)
     parts = (recorded, cassette, tools, journal)
@@ -90,8 +90,9 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
         return None, path
     if not path.exists():
         cassette = path.with_name(path.name + ".yaml")
-        if not cassette.exists() and companion(cassette).exists():
-            return None, companion(cassette)
+        journal = companion(cassette)  # or the part of it that a killed run leaves, which read_journal names
+        if not cassette.exists() and (journal.exists() or unfinished(journal).exists()):
+            return None, journal
         if not cassette.exists():
             raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
         path = cassette

@@ -35,6 +35,7 @@ from toolreel.cassette._transports import (
     RecordTransport,
     ReplayTransport,
 )
+from toolreel_core._internal.checks import check_choice
 
 try:
     import httpx
@@ -79,7 +80,9 @@ class Session:
         """Open a session on a file without a ``with`` block; nothing is written before :meth:`save`.
 
         :raises CassetteError: if the file is to be replayed, and is missing, unreadable or invalid
+        :raises ConfigError: if there is no such mode
         """
+        check_choice("mode", mode, MODES)
         way = way_of(mode, there=os.path.lexists(path))
         opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
         return cls(opened[way](path), way)
@@ -147,6 +150,7 @@ def use_cassette(
     :param known_secrets: secret values by name, which must not be written; by default, those in the
         environment variables of this process
     :raises CassetteError: if the file is missing, unreadable, invalid or not writable
+    :raises toolreel.ConfigError: if there is no such mode
     :raises SecretFound: at the end of the block, if the recording contains a secret; nothing is written
     :raises toolreel.ReplayMismatch: in the block, for a request that is not in the recording; at its end, if
         there was such a request or an interaction was not requested

@@ -24,4 +24,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import names_of
 
-    __getattr__, __dir__ = names_of(__name__)
+    __getattr__, __dir__ = names_of(__name__, "evals")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -64,7 +63,7 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         proxy: AnyProxy | None = None,
         http2: bool = False,
         connections: int = CONNECTIONS,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
@@ -102,7 +101,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         variables name
     :param http2: whether the default transport offers HTTP/2; needs the extra ``http2``
     :param connections: maximum number of concurrent requests; further requests wait
-    :param environ: environment in which ``api_key_env`` is looked up
+    :param environ: environment in which ``api_key_env`` is looked up; by default that of this process
     :raises EndpointConfigError: if the URL or the proxy is not usable, or the key's variable is not set
     :raises MissingExtra: if ``http2`` is set and its package is not installed
     """

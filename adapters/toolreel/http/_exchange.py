@@ -5,6 +5,7 @@ Shared by all endpoints: the httpx ones, ``toolreel.http.fast`` and the endpoint
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -83,12 +84,16 @@ class Address:
         return f"Address(url={self.url!r})"
 
     @classmethod
-    def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str]) -> Address:
+    def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str] | None = None) -> Address:
         """The address for a base URL and the name of the variable that holds the key.
+
+        :param environ: environment variables; by default those of this process
 
         :raises EndpointConfigError: if the URL is invalid, or the variable is not set
         """
-        return cls(chat_url(base_url), request_headers(api_key_env, environ))
+        return cls(
+            chat_url(base_url), request_headers(api_key_env, os.environ if environ is None else environ)
+        )
 
 
 def chat_url(base_url: str) -> str:

@@ -35,7 +35,7 @@ def shipped() -> Presets:
     return reduce(_extended, texts, Presets())
 
 
-def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = None) -> Presets:
+def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | None = None) -> Presets:
     """The shipped collection, extended by the files of the environment, then by ``paths``.
 
     :param environ: environment variables; by default those of this process
@@ -43,7 +43,7 @@ def with_files(paths: Iterable[Path] = (), environ: Mapping[str, str] | None = N
     """
     named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
     first = [Path(name) for name in named.split(os.pathsep) if name]
-    return reduce(_extended, ((str(path), _text(path)) for path in (*first, *paths)), shipped())
+    return reduce(_extended, ((str(path), _text(Path(path))) for path in (*first, *paths)), shipped())
 
 
 def _text(path: Path) -> str:

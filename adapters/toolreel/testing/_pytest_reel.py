@@ -59,7 +59,8 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
 def played_out(item: pytest.Item) -> Generator[None]:
     """Fail a test that passes without using its whole recording.
 
-    If the test itself fails, its error is kept, and the unused recording is reported in a section.
+    If the test itself fails, its error is kept, and the unused recording (or, while recording, a missing API
+    key) is reported in a section.
     """
     try:
         yield
@@ -119,6 +120,11 @@ def _folder(item: pytest.Item) -> tuple[Path, Path]:
 
 
 def _unfinished(item: pytest.Item) -> str:
+    if item.stash[_REEL].wants_key:
+        return (
+            "The server refused a request without an API key: name the environment variable that holds it "
+            "with --reel-live-key-env NAME, or in TOOLREEL_LIVE_KEY_ENV."
+        )
     try:
         item.stash[_REEL].finish()
     except (ReplayMismatch, AdapterError) as error:

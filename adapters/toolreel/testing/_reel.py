@@ -36,7 +36,7 @@ from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._files import ReelFiles
 from toolreel.testing._journal import ReelJournal
@@ -248,6 +248,14 @@ class Reel:
         for journal in self._journals:
             journal.save(self.live.secrets)
         return (*written, *(journal.path for journal in self._journals))
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether the live server refused a request that had no key."""
+        if not self.recording or self.live.api_key_env or self._session is None:
+            return False
+        answers = (exchange.answer for exchange in self._session.recording.exchanges)
+        return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
 
     def close(self) -> None:
         """Close the connections of the endpoint."""

@@ -7,7 +7,7 @@ passes has used its whole script.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,16 +43,50 @@ def saying(content: str, finish: str = "stop") -> Mapping[str, Json]:
 
 
 def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> Mapping[str, Json]:
-    """The body of a reply with tool calls, given as name and arguments; ids are ``call_a``, …."""
-    entries: list[Json] = [
-        {
-            "id": f"call_{chr(ord('a') + index)}",
-            "type": "function",
-            "function": {"name": name, "arguments": canonical(arguments)},
-        }
-        for index, (name, arguments) in enumerate(calls)
-    ]
-    return _body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls")
+    """The body of a reply with tool calls, given as name and arguments.
+
+    Ids are ``call_a``, ``call_b``, …; a :class:`ScriptedEndpoint` numbers on over its whole script.
+    """
+    return _Calling(calls, text)
+
+
+class _Calling(dict[str, Json]):
+    """The body of a reply with tool calls, which can be numbered from another id on."""
+
+    def __init__(
+        self, calls: Sequence[tuple[str, Mapping[str, Json]]], text: str | None, first: int = 0
+    ) -> None:
+        self.calls = calls
+        self.text = text
+        entries: list[Json] = [
+            {
+                "id": _call_id(number),
+                "type": "function",
+                "function": {"name": name, "arguments": canonical(arguments)},
+            }
+            for number, (name, arguments) in enumerate(calls, first)
+        ]
+        super().__init__(_body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls"))
+
+
+def _call_id(number: int) -> str:
+    """``call_a`` to ``call_z``, then ``call_aa`` and so on."""
+    letters = ""
+    while number >= 0:
+        number, letter = divmod(number, 26)
+        letters, number = chr(ord("a") + letter) + letters, number - 1
+    return f"call_{letters}"
+
+
+def _numbered(script: Iterable[Line]) -> Iterator[Line]:
+    """The script with different ids for all calls: a run notes each id that repeats."""
+    first = 0
+    for line in script:
+        if isinstance(line, _Calling):
+            yield _Calling(line.calls, line.text, first)
+            first += len(line.calls)
+        else:
+            yield line
 
 
 def streaming(*pieces: str, finish: str = "stop") -> str:
@@ -78,7 +112,7 @@ class ScriptedEndpoint:
     """An endpoint that answers requests from a script, in order; ``asked`` has the requests."""
 
     def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
-        self._remaining = deque(script)
+        self._remaining = deque(_numbered(script))
         self._on_delta = on_delta
         self.asked: list[SendRequest] = []
 

@@ -41,7 +41,10 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     "there is no setting 'max_turn'; did you mean 'max_turns'?"
     """
     names = list(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    # Below 0.65, short names match by chance: 'nope' is 0.6 of 'openai'. Related names begin alike, or one
+    # contains the other.
+    alike = [one for one in names if one[:1] == name[:1] or name in one]
+    close = get_close_matches(name, names, n=1, cutoff=0.65) or get_close_matches(name, alike, 1, 0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
     return f"there is no {what} {name!r}; {hint}"
 

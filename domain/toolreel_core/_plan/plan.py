@@ -32,6 +32,7 @@ from toolreel_core._transforms import apply_all
 
 OWNED: Final = ("model", "messages", "tools", "stream")
 """Keys of a body that options may not set."""
+_EXPECTED_MESSAGES: Final = "messages: expected a text, or a list of messages such as UserMessage('Hello.')"
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -71,6 +72,7 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")
+        _check_messages(self.messages)
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
         options, overrides = _object("options", self.options), _object("overrides", self.overrides)
@@ -125,9 +127,9 @@ class Plan:
         """
         return cls(
             model,
-            (UserMessage(messages),) if isinstance(messages, str) else tuple(messages),
+            _messages(messages),
             json_text(options or {}, "options"),
-            tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools)),
+            tools if isinstance(tools, ToolSurface) else ToolSurface(_definitions(tools)),
             config or _DEFAULTS,
             seed,
             provider or _ANY,
@@ -160,6 +162,27 @@ class Plan:
         later = {"provider": canonical(self.provider.changes()), "overrides": self.overrides}
         parts = [part for key, text in later.items() if text != NOTHING for part in (key, text)]
         return chain(digest, *parts)
+
+
+def _messages(messages: object) -> tuple[Message, ...]:
+    if isinstance(messages, str):
+        return (UserMessage(messages),)
+    if isinstance(messages, Iterable):
+        return tuple(messages)
+    raise ConfigError(f"{_EXPECTED_MESSAGES}, got {type(messages).__name__}")
+
+
+def _check_messages(messages: Iterable[object]) -> None:
+    for message in messages:
+        if not isinstance(message, Message):
+            raise ConfigError(f"{_EXPECTED_MESSAGES}, got {type(message).__name__}")
+
+
+def _definitions(tools: object) -> tuple[ToolDefinition, ...]:
+    if isinstance(tools, Iterable):
+        return tuple(tools)
+    remedy = "; write tools=host.surface" if hasattr(tools, "surface") else ""
+    raise ConfigError(f"tools: expected the surface of a tool host, got {type(tools).__name__}{remedy}")
 
 
 def _object(key: str, text: JsonText) -> Tree:

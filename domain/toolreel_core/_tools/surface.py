@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
 
@@ -254,6 +254,7 @@ class ToolSurface:
     """The parsed parameters of the callable tools, by inner and by outward name."""
 
     def __post_init__(self) -> None:
+        _check_definitions(self.definitions)
         _check_distinct(self.definitions, self.masked)
         tree = [definition.tree() for definition in self.definitions if definition.exposed]
         callable_ = {name: tool for tool in self.definitions for name in (tool.name, tool.outward)}
@@ -289,6 +290,15 @@ class ToolSurface:
         """The inner name of a tool by either name; an unknown name is returned unchanged."""
         tool = self.by_name.get(name)
         return name if tool is None else tool.name
+
+
+def _check_definitions(definitions: Iterable[object]) -> None:
+    for tool in definitions:
+        if not isinstance(tool, ToolDefinition):
+            raise ConfigError(
+                f"tools: expected definitions, got {type(tool).__name__}; "
+                "write tools=PythonTools([function, ...]).surface"
+            )
 
 
 def _check_distinct(definitions: Sequence[ToolDefinition], masked: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import anyio
 import httpx
@@ -16,7 +16,7 @@ from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 from toolreel._internal.errors import CassetteError, SecretFound
 from toolreel.cassette._session import MODES, Mode, Session, use_cassette
 from toolreel.testing._scripted import saying
-from toolreel_core._errors import ReplayMismatch
+from toolreel_core._errors import ConfigError, ReplayMismatch
 
 SK_KEY: Final = "sk-" + "abcdefghij0123456789"
 NOWHERE: Final = "http://elsewhere.invalid"
@@ -233,3 +233,9 @@ def test_a_transport_of_ones_own_goes_to_the_network(path: Path) -> None:
     with use_cassette(path, "extend") as session, httpx.Client(transport=session.transport(inner)) as client:
         assert [word(client.post(NOWHERE, json={}).json()) for _ in range(3)] == ["by another way"] * 3
         assert session.recording.total == 3
+
+
+def test_a_mode_that_does_not_exist_is_named(path: Path) -> None:
+    assert complaint(ConfigError, lambda: Session.of(path, cast("Mode", "bogus"))) == (
+        "mode: expected one of replay, record, auto, extend, got 'bogus'"
+    )

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 from tests.adapters.driver.immediate import ImmediatePerformer, ImmediateTools
 from tests.adapters.tools.python.test_host import call
+from tests.samples import complaint
 from tests.servers.chat_server import asking
 from toolreel._driver.performer import (
     AsyncPorts,
@@ -17,7 +19,7 @@ from toolreel._driver.performer import (
     SystemClock,
 )
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools
-from toolreel_core._errors import ReplayMismatch
+from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._protocol.effects import Wait
 from toolreel_core._protocol.events import ReplyReceived, ToolReturned, WaitElapsed
 
@@ -74,3 +76,10 @@ async def test_requests_go_to_the_endpoint_and_calls_to_the_tools_awaited() -> N
     assert await ports.perform(asking(ref=2)) == ReplyReceived(2, 200, "{}")
     assert await ports.perform(call("roll")) == ToolReturned(4, "6")
     assert (endpoint.asked, tools.ran) == ([asking(ref=2)], [call("roll")])
+
+
+@pytest.mark.parametrize(("ports", "host"), [(Ports, "PythonTools"), (AsyncPorts, "AsyncPythonTools")])
+def test_functions_are_no_tool_host(ports: type[Any], host: str) -> None:
+    assert complaint(ConfigError, lambda: ports(ScriptedEndpoint([]), [print])) == (
+        f"tools: expected a tool host, got list; write {host}([function, ...])"
+    )

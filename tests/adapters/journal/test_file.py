@@ -19,6 +19,7 @@ from toolreel._driver.sync import run
 from toolreel._internal.errors import JournalError
 from toolreel._journal.file import FileJournal, ReopenedJournal
 from toolreel._journal.record import MemoryJournal, read_journal, unfinished
+from toolreel._replay.replay import replay
 from toolreel._replay.resume import aresume, resume
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.host import PythonTools, Toolbox
@@ -190,3 +191,21 @@ def test_a_durable_journal_is_the_same_journal(tmp_path: Path) -> None:
     with FileJournal(path, PLAN, durable=True) as journal:
         run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
     assert path.read_text("utf-8") == whole()
+
+
+def test_paths_may_be_texts(tmp_path: Path) -> None:
+    path = str(tmp_path / "sum.journal.jsonl")
+    with FileJournal(path, PLAN) as journal:
+        run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    assert read_journal(path).text == whole()
+    assert replay(str(tmp_path / "sum")).recorded.text == whole()
+    with ReopenedJournal(path) as reopened:
+        assert reopened.recorded.text == whole()
+
+
+def test_a_replay_of_a_killed_run_sends_you_to_resume(tmp_path: Path) -> None:
+    path = killed(tmp_path, 3)
+    assert complaint(JournalError, lambda: replay(tmp_path / "sum")) == (
+        f"{path}: there is no such journal; but there is {path.name}.part, of a run that did not end: "
+        "go on with `toolreel resume`"
+    )

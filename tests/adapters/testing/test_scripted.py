@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import cast
 
-from tests.adapters.tools.python.test_host import call
+from tests.adapters.tools.python.test_host import add, call
 from tests.samples import PLAN, complaint
 from tests.servers.chat_server import asking
 from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying, streaming
+from toolreel.tools._python.host import PythonTools
 from toolreel_core._conversation.message import AssistantMessage, SentCall
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolReturned
 from toolreel_core._protocol.notes import RepairApplied
 from toolreel_core._protocol.outcome import Completed, InvalidReply, Truncated
@@ -28,6 +32,26 @@ def test_an_endpoint_says_its_lines_in_order_and_keeps_what_it_was_asked() -> No
     ]
     endpoint.finish()
     assert endpoint.asked == asked
+
+
+def test_calls_are_numbered_over_the_whole_script() -> None:
+    ping = ("ping", dict[str, Json]())
+    script = [calling(ping), calling(ping, ping, text="Two."), calling(*[ping] * 24), saying("Done.")]
+    endpoint = ScriptedEndpoint(script)
+    bodies = [json.loads(cast("ReplyReceived", endpoint.send(asking())).body) for _ in range(3)]
+    messages = [body["choices"][0]["message"] for body in bodies]
+    ids = [[call["id"] for call in message["tool_calls"]] for message in messages]
+    assert ids[:2] == [["call_a"], ["call_b", "call_c"]]
+    assert (ids[2][0], ids[2][-2:]) == ("call_d", ["call_z", "call_aa"])
+    assert messages[1]["content"] == "Two."
+
+
+def test_a_scripted_run_with_two_calls_repairs_nothing() -> None:
+    tools = PythonTools([add])
+    plan = Plan.of(model="m", messages="2 + 40 + 1?", tools=tools.surface)
+    script = [calling(("add", {"a": 2})), calling(("add", {"a": 42, "b": 1})), saying("43.")]
+    done = run(plan, Ports(ScriptedEndpoint(script), tools))
+    assert [note for note in done.notes if isinstance(note, RepairApplied)] == []
 
 
 def test_an_endpoint_that_is_asked_too_often_says_which_request_it_was() -> None:

@@ -26,6 +26,8 @@ def test_many_stars_take_no_time() -> None:
 def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
     known: list[str] | tuple[str, ...] | Mapping[str, object],
 ) -> None:
+    assert unknown_name("provider", "nope", ["openai"]) == "there is no provider 'nope'; there are: openai"
+    assert unknown_name("profile", "grok", ["qwen", "grok_default"]).endswith("did you mean 'grok_default'?")
     assert unknown_name("letter", "alpa", known) == "there is no letter 'alpa'; did you mean 'alpha'?"
     assert unknown_name("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
 

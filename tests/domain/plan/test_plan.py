@@ -31,6 +31,12 @@ CALL = SentCall("a", "echo", "{}")
 SPOKEN = replace(PLAN, messages=(SystemMessage("s"), AssistantMessage("", (CALL,)), ToolMessage("a", "{}")))
 
 
+class Host:
+    """Something that runs tools."""
+
+    surface = ToolSurface()
+
+
 def deep(levels: int) -> Json:
     value: Json = 0
     for _ in range(levels):
@@ -198,6 +204,29 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
     ("make", "why"),
     [
         (lambda: Plan("", HI), "model: expected the name of a model, got an empty text"),
+        *(
+            (
+                lambda messages=messages: Plan.of(model="m", messages=messages),
+                "messages: expected a text, or a list of messages such as UserMessage('Hello.'), got " + kind,
+            )
+            for messages, kind in (
+                (cast("Any", [{"role": "user", "content": "hi"}]), "dict"),
+                (cast("Any", UserMessage("hi")), "UserMessage"),
+            )
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", tools=cast("Any", [print])),
+            "tools: expected definitions, got builtin_function_or_method; "
+            "write tools=PythonTools([function, ...]).surface",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", tools=cast("Any", Host())),
+            "tools: expected the surface of a tool host, got Host; write tools=host.surface",
+        ),
+        (
+            lambda: Plan.of(model="m", messages="hi", tools=cast("Any", 1)),
+            "tools: expected the surface of a tool host, got int",
+        ),
         (lambda: Plan("m", ()), "messages: expected at least one message to begin with"),
         (lambda: Plan("m", HI, canonical([1])), "options: expected a JSON object, got [1]"),
         (

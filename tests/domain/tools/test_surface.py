@@ -461,3 +461,10 @@ def test_the_order_of_keywords_stays() -> None:
     assert canonical(sendable({"title": "t", "required": [], "type": "object"})) == (
         '{"title":"t","type":"object"}'
     )
+
+
+def test_a_function_is_no_definition() -> None:
+    assert complaint(ConfigError, lambda: ToolSurface((cast("ToolDefinition", len),))) == (
+        "tools: expected definitions, got builtin_function_or_method; "
+        "write tools=PythonTools([function, ...]).surface"
+    )

@@ -100,7 +100,9 @@ class SourceChoice:
 source_options = bundle(
     "sources",
     SourceChoice,
-    tools_option("Typed Python function, or a list of functions, such as my_tools:TOOLS. Repeatable."),
+    tools_option(
+        "Typed Python function, a list of functions, or a PythonTools, such as my_tools:TOOLS. Repeatable."
+    ),
     mcp_option,
     skill_options,
     openapi_options,

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import IO, Final, assert_never
 
 import click
 
@@ -48,6 +48,7 @@ class _Request:
 
 
 @click.command("text-calls", epilog=EPILOG, short_help="Find tool calls that a model wrote as text.")
+@click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--explain",
     is_flag=True,
@@ -55,8 +56,8 @@ class _Request:
 )
 @click.option("--dialects", "listed", is_flag=True, help="List the dialects, marked or bare, and exit.")
 @reporting
-def text_calls_command(explain: bool, listed: bool) -> int:
-    """Find tool calls that a model wrote as text: JSON lines in, JSON lines out.
+def text_calls_command(file: IO[bytes], explain: bool, listed: bool) -> int:
+    """Find tool calls that a model wrote as text: JSON lines from FILE or stdin in, JSON lines out.
 
     Each line holds "content", the text, and "tools", the names of the available tools or their
     definitions. Optional keys: "schemas", the JSON Schema of each tool's arguments; "enable", a list
@@ -74,7 +75,7 @@ def text_calls_command(explain: bool, listed: bool) -> int:
         for name in DIALECTS:
             click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")
         return 0
-    for number, line in enumerate(sys.stdin.buffer, 1):
+    for number, line in enumerate(file, 1):
         if line.strip():
             request = _parse_line(f"line {number}", line)
             found = text_calls(

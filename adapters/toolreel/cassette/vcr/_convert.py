@@ -55,8 +55,8 @@ class Imported:
 
 
 def import_cassette(
-    source: Path,
-    target: Path,
+    source: Path | str,
+    target: Path | str,
     *,
     overwrite: bool = False,
     redact: bool = False,
@@ -72,6 +72,7 @@ def import_cassette(
     :raises SecretFound: if a secret would be written; names the interaction and the place
     :raises CassetteError: if the source cannot be read or is invalid, or the target exists
     """
+    source, target = Path(source), Path(target)
     if os.path.lexists(target) and not overwrite:
         raise CassetteError(
             f"{target}: exists already: import under another name, or overwrite it (--overwrite)"
@@ -186,8 +187,8 @@ class Exported:
 
 
 def export_cassette(
-    source: Path,
-    target: Path,
+    source: Path | str,
+    target: Path | str,
     *,
     overwrite: bool = False,
     skip_broken: bool = False,
@@ -201,6 +202,7 @@ def export_cassette(
     :raises SecretFound: if a secret would be written; names the interaction and the place
     :raises CassetteError: if the source cannot be read or has failed exchanges, or the target exists
     """
+    source, target = Path(source), Path(target)
     if os.path.lexists(target) and not overwrite:
         raise CassetteError(
             f"{target}: exists already: export under another name, or overwrite it (--overwrite)"

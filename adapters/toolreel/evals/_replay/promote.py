@@ -62,7 +62,7 @@ class Promoted:
         except (OSError, CodecError, KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{place}: cannot be read: {error}; promote the run again") from None
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the file."""
         tree = {
             "toolreel_promoted": _VERSION,
@@ -71,7 +71,7 @@ class Promoted:
             "strict": self.strict,
             "run": record_tree(self.record),
         }
-        path.write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+        Path(path).write_text(f"{json.dumps(tree, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
 
     def verdict(self, changes: Tree = _NO_CHANGES) -> Verdict:
         """The verdict of the present checks about the run, replayed offline.
@@ -148,7 +148,7 @@ def find_run(results: Results, key: str) -> Record:
 
 
 def promote(
-    results: Results, plan: EvalPlan, record: Record, folder: Path, name: str = ""
+    results: Results, plan: EvalPlan, record: Record, folder: Path | str, name: str = ""
 ) -> tuple[Path, Verdict]:
     """Write the test of a run; returns its path and the verdict that it asserts.
 
@@ -156,6 +156,7 @@ def promote(
     :raises ResultsError: if the run was not recorded, or there are such files already
     :raises toolreel.ReplayMismatch: if it cannot be replayed any longer
     """
+    folder = Path(folder)
     if not record.cassette:
         raise ResultsError(f"{results.path}: the run {record.key[:12]} was not recorded, so it makes no test")
     cell = record.cell

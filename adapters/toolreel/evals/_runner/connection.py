@@ -167,11 +167,13 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
     )
 
 
-def connect(plan: EvalPlan, environ: Mapping[str, str] = os.environ) -> Connection:
+def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connection:
     """The way to a plan's endpoint, for as many threads as it has jobs.
 
+    :param environ: environment that holds the key; by default that of this process
     :raises EndpointConfigError: if the key's variable is not set, and not all models are scripts
     """
+    environ = os.environ if environ is None else environ
     endpoint = plan.endpoint
     key_env = endpoint.api_key_env if not all(map(kind_of, plan.models)) else ""
     request_headers(key_env or None, environ)  # says at once what is wrong with the key

@@ -124,7 +124,7 @@ class Watcher(Protocol):
 
 def evaluate(
     plan: EvalPlan,
-    out: Path,
+    out: Path | str,
     connection: Connection | None = None,
     header: Header | None = None,
     watcher: Watcher | None = None,
@@ -143,6 +143,7 @@ def evaluate(
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
     """
+    out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
     made, void, since, prices = 0, 0, time.monotonic(), dict(plan.options.prices)

@@ -56,25 +56,27 @@ class _Layer:
 
 
 def planned(
-    path: Path | None = None,
+    path: Path | str | None = None,
     given: Tree = _NOTHING_GIVEN,
     *,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
     flags: Mapping[_Place, str] = _NO_FLAGS,
-    catalogues: Iterable[Path] = (),
+    catalogues: Iterable[Path | str] = (),
 ) -> EvalPlan:
     """The plan made of the environment, a plan file, and further options; the later override the earlier.
 
     :param path: the plan file, in TOML; ``None`` for none
     :param given: further options in the structure of a plan file, such as ``{"eval": {"trials": 5}}``
-    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``
+    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by
+        default those of this process
     :param flags: command-line option by place in the plan, for error messages
     :param catalogues: files with further presets and models
     :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
     """
+    environ = os.environ if environ is None else environ
     layers = (
         *_of_environment(environ),
-        *([_of_file(path)] if path else []),
+        *([_of_file(Path(path))] if path else []),
         _Layer(given, lambda place: _nearest(flags, place)),
     )
     for layer in layers:

@@ -257,7 +257,7 @@ class EvaluationSide:
         return canonical({**self.results.header.tree(), "created": ""})
 
 
-def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:
+def read_sides(folder: Path | str, others: Sequence[str], axis: str) -> tuple[EvaluationSide, EvaluationSide]:
     """Read the two sides of a comparison.
 
     :param others: another directory; or, with an axis, two values on it
@@ -278,7 +278,7 @@ def read_sides(folder: Path, others: Sequence[str], axis: str) -> tuple[Evaluati
     return one, other
 
 
-def _read(folder: Path) -> EvaluationSide:
+def _read(folder: Path | str) -> EvaluationSide:
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     return EvaluationSide(results, plan, summary_of(results, plan))

@@ -7,7 +7,6 @@ thread only, so there the exchange runs in another thread, and is aborted on ``K
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -167,7 +166,7 @@ class _FastEndpoint(ABC, Generic[_Client]):
         now: Callable[[], float] = time.monotonic,
         http2: bool = False,
         connections: int = _CONNECTIONS,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.address = Address.of(base_url, api_key_env, environ)
         self._url = _target(self.address)

@@ -125,7 +125,11 @@ class _Checker:
         if group.has_cassette and not group.journals:
             self._note(group.cassette, "alone", "has no journal: a session of another client, or half of one")
         elif not group.has_cassette:
-            self._note(group.journals[0], "alone", "has no cassette: a fork, or half of a recording")
+            self._note(
+                group.journals[0],
+                "alone",
+                "has no cassette: a run recorded without one, a fork, or half of a recording",
+            )
         return CheckedRecording(
             group.cassette if group.has_cassette else None,
             group.journals,

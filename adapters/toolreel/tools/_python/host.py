@@ -57,18 +57,27 @@ class Toolbox:
         on_error: ErrorListener | None = None,
         on_progress: ProgressListener | None = None,
     ) -> None:
-        all_tools = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
+        all_tools = [
+            tool if isinstance(tool, Tool) else Tool.of(tool) for tool in _listed(tools, type(self).__name__)
+        ]
         surface = ToolSurface(tuple(tool.definition for tool in all_tools))
         self.surface = masked(surface, allow=allow, deny=deny)
         removed = set(self.surface.masked)
         self._tools = {
             tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
         }
+        self.has_settings = (deadline, deps, on_error, on_progress) != (DEADLINE, None, None, None)
+        """Whether it is more than a list of tools."""
         self._deadline = deadline
         self._deps = deps
         self._on_error = on_error or _log_error
         self._on_progress = on_progress or ignore_progress
         self._check()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, without the masked ones."""
+        return (*self._tools.values(),)
 
     def _check(self) -> None:
         """Check that this kind of host can run the tools."""
@@ -87,6 +96,14 @@ class Toolbox:
         current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
         context = RunContext(self._deps, current, deadline, self._on_progress)
         return Call(self._tools[name], effect, context, seconds, self._on_error)
+
+
+def _listed(tools: object, host: str) -> Iterable[ToolLike]:
+    if not isinstance(tools, Iterable):
+        raise ConfigError(
+            f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
+        )
+    return tools
 
 
 class Call:

@@ -148,7 +148,9 @@ def _arguments(definition: ToolDefinition, function: Callable[..., object]) -> A
 
 
 def load_tools(names: Iterable[str]) -> list[ToolLike]:
-    """Import tools by name; an attribute can be a function, a :class:`Tool`, or a list of them.
+    """Import tools by name; an attribute can be a function, a :class:`Tool`, a list of them, or a host.
+
+    A host (``PythonTools``) gives its tools; it cannot be used if it has settings that calls need.
 
     Each is returned as a :class:`Tool` whose source is the name. The working directory is searched too, as
     ``python -m`` does.
@@ -192,12 +194,22 @@ def _at(error: BaseException) -> str:
 
 
 def _tools(value: object, name: str) -> list[ToolLike]:
+    from toolreel.tools._python.host import Toolbox  # it imports this module
+
+    if isinstance(value, Toolbox):
+        if value.has_settings:
+            raise ToolModuleError(
+                f"--tools {name}: a {type(value).__name__} with deps, a deadline or callbacks cannot be used "
+                "here, since its calls need them; name a list of tools"
+            )
+        value = value.tools
     candidates: list[object] = list(value) if isinstance(value, (list, tuple)) else [value]
     tools: list[ToolLike] = []
     for candidate in candidates:
         if not isinstance(candidate, Tool) and not callable(candidate):
             raise ToolModuleError(
-                f"--tools {name}: {candidate!r} is not a tool; expected a function, a Tool or a list of them"
+                f"--tools {name}: expected a function, a Tool, a list of them or a PythonTools, "
+                f"got {type(candidate).__name__}"
             )
         tool = candidate if isinstance(candidate, Tool) else Tool.of(candidate)
         tools.append(tool.from_source(name))

@@ -89,7 +89,7 @@ class StdioServer:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     """Additional variables; every server gets HOME, PATH and the like, but no other variables."""
-    cwd: Path | None = None
+    cwd: Path | str | None = None
     settings: ServerSettings = field(default_factory=ServerSettings)
 
 
@@ -106,14 +106,14 @@ class HttpServer:
 McpServer: TypeAlias = StdioServer | HttpServer
 
 
-def read_mcp_servers(path: Path, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:
+def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:
     """The servers of a configuration file, in order, without disabled ones.
 
     :param environment: environment variables; by default those of this process
     :raises McpConfigError: if the file cannot be read or is invalid; names the place
     """
     try:
-        text = path.read_text("utf-8")
+        text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise McpConfigError(f"{path}: cannot be read: {why}") from None

@@ -119,13 +119,13 @@ def pins_beside(config: Path) -> Path:
     return config.with_suffix(".pins.json")
 
 
-def read_pins(path: Path) -> dict[str, str] | None:
+def read_pins(path: Path | str) -> dict[str, str] | None:
     """The pins in a file; ``None`` if there is no file, so that all tools are offered.
 
     :raises McpConfigError: if it cannot be read
     """
     try:
-        text = path.read_text("utf-8")
+        text = Path(path).read_text("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -136,13 +136,13 @@ def read_pins(path: Path) -> dict[str, str] | None:
     return {name: str(pin) for name, pin in pins.items()}
 
 
-def write_pins(path: Path, pins: Mapping[str, str]) -> None:
+def write_pins(path: Path | str, pins: Mapping[str, str]) -> None:
     """Write pins, one per line, so that diffs are readable.
 
     :raises McpConfigError: if they cannot be written
     """
     try:
-        path.write_text(json.dumps(dict(sorted(pins.items())), indent=2) + "\n", "utf-8")
+        Path(path).write_text(json.dumps(dict(sorted(pins.items())), indent=2) + "\n", "utf-8")
     except OSError as error:
         raise McpConfigError(f"{path}: cannot be written: {error.strerror}") from None
 

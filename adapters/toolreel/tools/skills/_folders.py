@@ -190,7 +190,7 @@ def _add(found: dict[str, Skill], place: Path, *, linked: bool) -> None:
         )
 
 
-def read_skill(folder: Path) -> Skill:
+def read_skill(folder: Path | str) -> Skill:
     """Read the skill in a folder.
 
     :raises SkillError: if it is invalid; names the folder and all problems

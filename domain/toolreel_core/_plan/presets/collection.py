@@ -293,7 +293,11 @@ class Presets:
         return Preset()
 
     def for_(self, provider: str, model: str = "") -> Preset:
-        """The base, the provider's defaults and the model's workarounds, merged; unknown ones are empty."""
+        """The base, the provider's defaults and the model's workarounds, merged; unknown ones are empty.
+
+        An unknown provider is not an error, since most servers need no preset: a misspelt one gives the base
+        alone. ``providers`` has the known names; ``--provider`` of the command line accepts only those.
+        """
         return self.base.merged(self.defaults(provider)).merged(self.workaround(provider, model))
 
     @property

@@ -184,6 +184,10 @@ def test_half_of_a_recording_and_what_a_killed_run_left_are_notes(tree: Path) ->
         (f"workspace/{NAME}.yaml", "alone"),
     ]
     assert [finding.kind for finding in checked.problems] == ["leak"]
+    assert (
+        checked.findings[0].text
+        == "has no cassette: a run recorded without one, a fork, or half of a recording"
+    )
 
 
 def test_the_journal_of_an_evaluation_is_no_recording_but_may_hold_no_secret(tree: Path) -> None:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from queue import Queue
+from typing import cast
 
 import pytest
 
 from tests.patience import HANG
 from tests.samples import complaint
 from toolreel.tools._call_context import CurrentCall, Progress, RunContext, ToolError, current_call
-from toolreel.tools._python.host import DEADLINE, PythonTools
+from toolreel.tools._python.host import DEADLINE, AsyncPythonTools, PythonTools
 from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, ToolLike
 from toolreel_core._errors import ConfigError
@@ -45,6 +46,13 @@ def unexpected(name: str, kind: str) -> ToolReturned:
 def add(a: int, b: int = 40) -> int:
     """Add two numbers."""
     return a + b
+
+
+@pytest.mark.parametrize("host", [PythonTools, AsyncPythonTools])
+def test_a_function_alone_is_no_list_of_tools(host: type[PythonTools | AsyncPythonTools]) -> None:
+    assert complaint(ConfigError, lambda: host(cast("list[ToolLike]", add))) == (
+        f"tools: expected a list, got function; write {host.__name__}([function, ...])"
+    )
 
 
 async def fetch(url: str) -> str:

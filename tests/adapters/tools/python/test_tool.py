@@ -195,9 +195,20 @@ def test_an_attribute_that_is_not_there_is_named_with_the_nearest() -> None:
 
 
 def test_what_is_no_tool_is_refused() -> None:
-    expected = "is not a tool; expected a function, a Tool or a list of them"
-    assert refusal("shed:LENGTH") == f"--tools shed:LENGTH: 3 {expected}"
-    assert refusal("shed:MIXED") == f"--tools shed:MIXED: 'drill' {expected}"
+    expected = "expected a function, a Tool, a list of them or a PythonTools"
+    assert refusal("shed:LENGTH") == f"--tools shed:LENGTH: {expected}, got int"
+    assert refusal("shed:MIXED") == f"--tools shed:MIXED: {expected}, got str"
+
+
+def test_a_host_stands_for_its_tools(here: Path) -> None:
+    hosts = "from shed import *\nfrom toolreel import PythonTools\n"
+    hosts += "HOST = PythonTools([saw, drill], deny=['drill'])\nDEPS = PythonTools([saw], deps={})\n"
+    (here / "hosts.py").write_text(hosts)
+    assert Toolbox(load_tools(["hosts:HOST"])).surface.names == ("saw",)
+    assert refusal("hosts:DEPS") == (
+        "--tools hosts:DEPS: a PythonTools with deps, a deadline or callbacks cannot be used here, "
+        "since its calls need them; name a list of tools"
+    )
 
 
 def test_a_module_that_breaks_on_import_is_named_with_the_line(here: Path) -> None:
