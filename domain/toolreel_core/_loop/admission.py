@@ -19,7 +19,7 @@ from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.coercion import Intended, coerced
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import violations
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.faults import (
     Fault,
     arguments_not_json,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
-from toolreel_core._conversation.policies import reduced
-from toolreel_core._conversation.wire_form import written
+from toolreel_core._conversation.history_policies import reduced
+from toolreel_core._conversation.provider_quirks import written
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._jsontext.digest import chain, digest, known_chain, link
@@ -22,7 +22,7 @@ from toolreel_core._protocol.outcome import BudgetSpent, ContextOverflow, MaxTur
 from toolreel_core._protocol.state import Memory, State, Streak
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._settings.token_estimates import estimator
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 
 _MAX_NAMED: Final = 3
 """How many of the largest parts a ``ContextOverflow`` names."""

@@ -35,9 +35,9 @@ from toolreel_core._protocol.outcome import CapabilityRefused, TransportFailed
 from toolreel_core._protocol.state import AwaitingReply, State, Step
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.names import shown
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})

@@ -35,7 +35,7 @@ from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, InFli
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel_core._tools.names import matches, shown
-from toolreel_core._tools.result import Envelope, envelope_of, failed
+from toolreel_core._tools.result_envelope import Envelope, envelope_of, failed
 from toolreel_core._transforms import apply_all
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, finite
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
 

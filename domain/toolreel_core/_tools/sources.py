@@ -8,7 +8,7 @@ from typing import Final
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import unknown_name
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.names import matches, outward_name
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 

@@ -99,7 +99,7 @@ from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, 
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
-from toolreel_core.evals._verdicts.languages import select_languages
+from toolreel_core.evals._verdicts.language_policies import select_languages
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.workspace import Mishaps, Workspace

@@ -79,7 +79,7 @@ from toolreel_core._protocol.outcome import (
 )
 from toolreel_core._protocol.state import AwaitingReply, Settled
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     arguments_too_deep,
@@ -93,7 +93,7 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 
 ANYTHING = canonical({"type": "object"})

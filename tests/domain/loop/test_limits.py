@@ -10,6 +10,7 @@ from pyrsistent import pmap
 
 from tests.samples import PLAN
 from tests.strategies import histories, providers
+from toolreel_core._conversation.history_policies import history_policies
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -18,7 +19,6 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.policies import history_policies
 from toolreel_core._jsontext.canonical import NOTHING, canonical
 from toolreel_core._loop.limits import (
     estimated_tokens,
@@ -38,9 +38,9 @@ from toolreel_core._protocol.outcome import BudgetKind, BudgetSpent, ContextOver
 from toolreel_core._protocol.state import Memory, State, Tally
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 
 
 def run(tally: Tally | None = None, **settings: float) -> State:

@@ -62,7 +62,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._settings.config import LoopConfig, ToolUseMode
+from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     Fault,

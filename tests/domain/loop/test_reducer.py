@@ -77,7 +77,7 @@ from toolreel_core._protocol.state import (
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     arguments_violate_schema,
@@ -86,7 +86,7 @@ from toolreel_core._tools.faults import (
     call_denied,
     tool_not_found,
 )
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolDefinition, ToolFlags, ToolSurface
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})

@@ -43,7 +43,7 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
 from toolreel_core._protocol.state import AwaitingTools, State
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     Fault,
@@ -60,7 +60,7 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.result import Envelope, ToolFailure, failed
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure, failed
 from toolreel_core._tools.surface import ToolDefinition
 
 ADD = ToolDefinition.of(

@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.strategies import json_values
 from toolreel_core._jsontext.canonical import NOTHING, Json
 from toolreel_core._replies.content import Content, content_of, of_call, of_message, reasoning_in, visible
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 ODD: Final[tuple[WarningCode, ...]] = ("CONTENT_NOT_STRING",)
 PASSED_OVER: Final[tuple[WarningCode, ...]] = ("CONTENT_NOT_STRING", "NON_TEXT_PART")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.sources import (
     SourceShare,
     ToolSource,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 from toolreel.evals._store.results import write_json
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import Tree, parse
 from toolreel_core.evals._plan.configuration import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -20,7 +20,7 @@ from toolreel.tools.mcp._session import INVALID_SCHEMA
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.names import fits
 from toolreel_core._jsontext.canonical import Tree, read
-from toolreel_core._schema.drafts import modern
+from toolreel_core._schema.draft_upgrade import modern
 from toolreel_core._tools.names import prefixed_name
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface, opened
 

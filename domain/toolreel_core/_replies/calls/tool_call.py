@@ -17,8 +17,8 @@ from typing import Final
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, parse
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.arguments import Arguments, read_arguments
-from toolreel_core._replies.calls.entries import CallEntry, Oddity, entries_in
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.calls.call_location import CallEntry, Oddity, entries_in
+from toolreel_core._replies.warning_codes import WarningCode
 
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from toolreel_core._conversation.message import Message
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.digest import chain, digest
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.sources import masked
 from toolreel_core._tools.surface import ToolSurface

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import PlaceError
+from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._internal.names import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest

@@ -16,7 +16,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, p
 from toolreel_core._plan.presets.preset import Preset
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._worlds.json_pointer import at
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
 from toolreel_core.evals._worlds.world import World
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]

@@ -19,7 +19,7 @@ from math import comb, fsum
 from string import ascii_letters
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.names import unknown_name
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._internal.names import unknown_name
 from toolreel_core.evals._statistics.counts import inside, number, share
 

@@ -24,7 +24,7 @@ from toolreel.tools.mcp._pinned_definitions import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.sources import ToolSource, check_surface, compose
 from toolreel_core._tools.surface import ToolDefinition, ToolSurface
 

@@ -9,7 +9,7 @@ from toolreel_core._conversation.message import UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical, parse
 from toolreel_core._plan.presets.preset import differences
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample

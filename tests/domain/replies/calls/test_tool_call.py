@@ -8,7 +8,7 @@ from tests.strategies import json_values
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.entries import CallEntry
+from toolreel_core._replies.calls.call_location import CallEntry
 from toolreel_core._replies.calls.tool_call import (
     CallReader,
     CallsRead,
@@ -17,7 +17,7 @@ from toolreel_core._replies.calls.tool_call import (
     meant_name,
     unbundled,
 )
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 KNOWN = ("add", "ping", "stock_lookup")
 

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.errors import (
+from toolreel_core._replies.provider_errors import (
     PROBLEM_WORDS,
     Problem,
     ProblemCode,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._text_calls.catalogue import (
+from toolreel_core._text_calls.dialects import (
     BARE,
     DIALECTS,
     MARKED,

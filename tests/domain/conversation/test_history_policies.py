@@ -11,16 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel_core._conversation.message import (
-    AssistantMessage,
-    Message,
-    SentCall,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-    wire,
-)
-from toolreel_core._conversation.policies import (
+from toolreel_core._conversation.history_policies import (
     Cost,
     HistoryPolicy,
     Turn,
@@ -33,12 +24,21 @@ from toolreel_core._conversation.policies import (
     shorten_old_tool_results,
     turns,
 )
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    wire,
+)
 from toolreel_core._conversation.projection import project
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._settings.token_estimates import bytes_per_4
 from toolreel_core._tools.faults import arguments_not_json
-from toolreel_core._tools.result import Envelope, failed
+from toolreel_core._tools.result_envelope import Envelope, failed
 
 RULES, TASK, AGAIN = SystemMessage("Be brief."), UserMessage("Count."), UserMessage("Once more.")
 DONE = AssistantMessage("Done.")

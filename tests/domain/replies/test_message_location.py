@@ -5,9 +5,9 @@ from hypothesis import given
 
 from tests.strategies import json_values
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._replies.errors import Problem
-from toolreel_core._replies.message import FoundMessage, as_documented, find_message
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
+from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.warning_codes import WarningCode
 
 HELLO: dict[str, Json] = {"role": "assistant", "content": "Hello."}
 CHOICE: dict[str, Json] = {"message": HELLO, "finish_reason": "stop"}

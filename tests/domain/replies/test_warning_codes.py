@@ -4,7 +4,7 @@ import ast
 from typing import get_args
 
 from tests.architecture.source import DOMAIN, modules
-from toolreel_core._replies.warnings import WORDS, WarningCode
+from toolreel_core._replies.warning_codes import WORDS, WarningCode
 
 CODES = get_args(WarningCode)
 
@@ -27,7 +27,7 @@ def test_every_code_is_found_somewhere_in_the_core() -> None:
     used = {
         node.value
         for module in modules(DOMAIN)
-        if module.name != "toolreel_core._replies.warnings"
+        if module.name != "toolreel_core._replies.warning_codes"
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Constant)
     }

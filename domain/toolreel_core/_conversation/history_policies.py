@@ -20,7 +20,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._internal.names import Registry
 from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
-from toolreel_core._tools.result import Envelope, envelope_of
+from toolreel_core._tools.result_envelope import Envelope, envelope_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._schema.drafts import modern
+from toolreel_core._schema.draft_upgrade import modern
 from toolreel_core._schema.validation import check_schema
 
 

@@ -4,7 +4,12 @@ import pytest
 
 from tests.domain.text_calls.asking import SAME, ask, in_words, source
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._text_calls.quotations import closer_of, opener_of_thoughts, thoughts, was_said
+from toolreel_core._text_calls.reasoning_and_quotations import (
+    closer_of,
+    opener_of_thoughts,
+    thoughts,
+    was_said,
+)
 
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
 

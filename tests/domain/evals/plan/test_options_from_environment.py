@@ -8,8 +8,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._plan.environment_variables import VARIABLES, environment
 from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 
 SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here"}}),

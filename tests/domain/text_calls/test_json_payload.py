@@ -7,7 +7,7 @@ import pytest
 from tests.domain.text_calls.asking import OFFERED, source
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading
-from toolreel_core._text_calls.payload import (
+from toolreel_core._text_calls.json_payload import (
     Block,
     arguments,
     arguments_of,

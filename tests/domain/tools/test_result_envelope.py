@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._tools.faults import Fault
-from toolreel_core._tools.result import Envelope, ToolFailure, envelope_of, failed
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure, envelope_of, failed
 
 
 def enveloped(output: str, limit: int = 1000) -> Envelope:

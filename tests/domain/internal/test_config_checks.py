@@ -9,7 +9,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import (
+from toolreel_core._internal.config_checks import (
     PlaceError,
     Table,
     changed,

@@ -26,7 +26,7 @@ from toolreel_core._jsontext.json_repair import (
     skip,
     value_at,
 )
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext.canonical import Json, canonical, either
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.repairs import (
+from toolreel_core._replies.calls.argument_repairs import (
     Reading,
     Unreadable,
     is_cut,
@@ -16,7 +16,7 @@ from toolreel_core._replies.calls.repairs import (
     without_tokens,
     without_tokens_behind_fence,
 )
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 
 def reading(text: str, repairs: ArgumentRepairs = "safe") -> Reading | Unreadable:

@@ -142,7 +142,7 @@ class Table:
         >>> Table.of(3, "preset", "mine")
         Traceback (most recent call last):
         ...
-        toolreel_core._internal.checks.PlaceError: preset.mine: expected a table, got 3
+        toolreel_core._internal.config_checks.PlaceError: preset.mine: expected a table, got 3
         """
         if not isinstance(value, Mapping):
             raise PlaceError(place, f"expected a table, got {value!r}")

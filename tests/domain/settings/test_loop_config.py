@@ -8,8 +8,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 
 COUNTS: dict[str, int] = {
     "max_turns": 1,

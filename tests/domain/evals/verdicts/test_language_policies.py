@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
-from toolreel_core.evals._verdicts.languages import (
+from toolreel_core.evals._verdicts.language_policies import (
     Shape,
     completion_word,
     language_of,

@@ -15,7 +15,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._conversation.wire_form import Form, Written, written
+from toolreel_core._conversation.provider_quirks import Form, Written, written
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse
 from toolreel_core._settings.provider import Provider
 
