@@ -60,7 +60,8 @@ from toolreel_core._settings.provider import (
     Support,
     ToolTurnContent,
 )
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = [
     "answers",

@@ -17,7 +17,8 @@ from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._text_calls.dialects import DIALECTS, MARKED
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = ["ReadReply", "check"]
 

@@ -12,7 +12,7 @@ from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
 from toolreel_core._jsontext.canonical import Json, canonical, read, sound
 from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._text_calls.reasoning_and_quotations import thoughts
+from toolreel_core._text_calls.reasoning import thoughts
 
 __all__ = ["ReadText", "check"]
 

@@ -18,7 +18,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._internal.names import Registry
+from toolreel_core._internal.name_registry import Registry
 from toolreel_core._jsontext.canonical import canonical, either, parse, read, sound
 from toolreel_core._tools.result_envelope import Envelope, envelope_of
 

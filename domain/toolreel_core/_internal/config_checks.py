@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, ClassVar, Final, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 
 

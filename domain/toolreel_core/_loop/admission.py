@@ -32,7 +32,8 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or the fault that is returned to the model."""

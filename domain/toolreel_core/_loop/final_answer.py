@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
+from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.finish import outcome_of, settle
-from toolreel_core._loop.limits import exhausted_limit
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
 from toolreel_core._protocol.state import State, Step

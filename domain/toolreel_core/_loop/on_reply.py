@@ -1,8 +1,7 @@
 """A request came back: tool calls, a final answer, or a failure.
 
 ``ReplyReceived`` and ``RequestFailed`` end here. This module only decides where the run goes; the reply is
-parsed in ``read_reply``, calls run in ``tool_calls``, a reply without calls goes to ``final_answer``, and a
-failure to ``retries``.
+parsed in ``read_reply``, calls run in ``tool_calls``, and a reply without calls goes to ``final_answer``.
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ from toolreel_core._jsontext.trees import json_text
 from toolreel_core._plan.request import Bodies, bodies_of
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.sources import check_surface
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.surface_limits import check_surface
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import apply_all
 
 OWNED: Final = ("model", "messages", "tools", "stream")

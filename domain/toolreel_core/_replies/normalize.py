@@ -26,7 +26,7 @@ from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._text_calls.dialects import has_think_tags
+from toolreel_core._text_calls.unread_calls import has_think_tags
 from toolreel_core._tools.surface import ToolSurface
 
 _BLANK: Final = "\ufeff \t\r\n"

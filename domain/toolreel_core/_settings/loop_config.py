@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.config_checks import changed, check_keys, check_registered, check_settings
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._settings.token_estimates import estimator

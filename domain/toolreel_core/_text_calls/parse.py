@@ -18,7 +18,8 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._text_calls.decoder_interface import Found, Offered, Rejection, Source
-from toolreel_core._text_calls.reasoning_and_quotations import Thoughts, thoughts, was_said
+from toolreel_core._text_calls.quotations import was_said
+from toolreel_core._text_calls.reasoning import Thoughts, thoughts
 from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
 from toolreel_core._text_calls.whole_message import (
     Whole,

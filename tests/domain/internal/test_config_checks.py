@@ -22,7 +22,7 @@ from toolreel_core._internal.config_checks import (
     check_text,
     named,
 )
-from toolreel_core._internal.names import Registry
+from toolreel_core._internal.name_registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

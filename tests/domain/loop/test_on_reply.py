@@ -71,7 +71,7 @@ from toolreel_core._tools.faults import (
     arguments_too_deep,
     arguments_truncated,
 )
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 ANYTHING: Final[dict[str, Any]] = {"type": "object"}
 TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]

@@ -17,7 +17,8 @@ from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply, Served, Usage
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
 CASES = [json.loads(line) for line in (CORPORA / "wire.jsonl").read_text("utf-8").splitlines()]

@@ -10,7 +10,7 @@ import click
 
 from toolreel._cli.options.bundle import Command
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, read
 from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider

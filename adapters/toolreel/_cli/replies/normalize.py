@@ -24,7 +24,8 @@ from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
 from toolreel_core._replies.warning_codes import WORDS, WarningCode
 from toolreel_core._settings.loop_config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 
 @click.command("normalize", epilog=EPILOG, short_help="Parse replies of models into calls and content.")

@@ -22,10 +22,11 @@ from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Change, differences
-from toolreel_core.evals._plan.configuration import Cell, Configuration
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
 from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from

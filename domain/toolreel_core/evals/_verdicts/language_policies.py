@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
-from toolreel_core._internal.names import fits
+from toolreel_core._internal.wildcards import fits
 
 OFF: Final = "off"
 """The policy that asks for no language."""

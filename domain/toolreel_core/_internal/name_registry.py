@@ -1,4 +1,4 @@
-"""Names that users write: patterns, suggestions for unknown names, and registries of named functions."""
+"""Registries of named functions, and suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -8,30 +8,6 @@ from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
 from toolreel_core._errors import ConfigError
-
-
-def fits(pattern: str, text: str) -> bool:
-    """Whether the whole text matches the pattern.
-
-    Each part is searched as early as possible. That is never wrong for ``*``, and needs no backtracking,
-    which a regular expression with several ``.*`` would.
-
-    >>> fits("files.*", "files.read"), fits("*read", "files.read"), fits("files", "files.read")
-    (True, True, False)
-    """
-    first, *rest = pattern.split("*")
-    if not rest:
-        return pattern == text
-    *middle, last = rest
-    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

@@ -1,25 +1,12 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import Registry, fits, unknown_name
-
-
-@given(st.text("ab*", max_size=6), st.text("ab", max_size=8))
-def test_a_star_stands_for_any_text_and_everything_else_for_itself(pattern: str, text: str) -> None:
-    meant = ".*".join(re.escape(part) for part in pattern.split("*"))
-    assert fits(pattern, text) == bool(re.fullmatch(meant, text))
-
-
-def test_many_stars_take_no_time() -> None:
-    assert not fits("a*" * 100 + "b", "a" * 256)
+from toolreel_core._internal.name_registry import Registry, unknown_name
 
 
 @pytest.mark.parametrize("known", [["alpha", "beta"], ("alpha", "beta"), {"alpha": 1, "beta": 2}])
