@@ -18,10 +18,11 @@ from toolreel_core._jsontext.canonical import Json, damaged, either, read, read_
 from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, finish_of, judged
-from toolreel_core._replies.content import content_of, of_message, reasoning_in
+from toolreel_core._replies.content import content_of
 from toolreel_core._replies.fast_path import ordinary_reply
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
 from toolreel_core._replies.warning_codes import WarningCode

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, read
 from toolreel_core._jsontext.trees import in_order
-from toolreel_core._replies.content import of_call
+from toolreel_core._replies.provider_fields import of_call
 from toolreel_core._replies.warning_codes import WarningCode
 
 Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
