@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from toolreel import ConfigError, LoopConfig, Plan, ToolDefinition
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.sources import ToolSource, compose, masked
+from toolreel_core._tools.masking import masked
+from toolreel_core._tools.sources import ToolSource, compose
 from toolreel_core._tools.surface import ToolSurface
 
 SERVERS, TOOLS = 20, 50

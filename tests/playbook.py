@@ -49,7 +49,7 @@ from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import FailureKind, Outcome
 from toolreel_core._protocol.state import Settled, State
 from toolreel_core._tools.faults import Fault
-from toolreel_core._tools.result import Envelope, failed
+from toolreel_core._tools.result_envelope import Envelope, failed
 
 __all__ = [
     "Answer",

@@ -14,7 +14,8 @@ import pytest
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._plan.plan import Plan
 from toolreel_core._settings.provider import IdStyle
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = ["ECHO", "ID_FORMS", "PING", "PLAN", "complaint", "printed_under"]
 

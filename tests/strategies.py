@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, assert_never, get_args
 from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
+from toolreel_core._conversation.history_policies import history_policies
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -20,9 +21,8 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.policies import history_policies
+from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._conversation.wire_form import Form
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
@@ -50,7 +50,7 @@ from toolreel_core._protocol.state import (
     Step,
     Waiting,
 )
-from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core._settings.provider import (
     IdStyle,
     Provider,
@@ -60,7 +60,8 @@ from toolreel_core._settings.provider import (
     Support,
     ToolTurnContent,
 )
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = [
     "answers",

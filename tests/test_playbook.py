@@ -21,7 +21,7 @@ from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.notes import CallStarted, LateAnswer
 from toolreel_core._protocol.outcome import Cancelled, Completed
 from toolreel_core._protocol.state import AwaitingTools
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 PLAN = Plan.of(model="m", messages="hi", tools=[ToolDefinition.of("ping")])
 PING = ("call_a", "ping", "{}")

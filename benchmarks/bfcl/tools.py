@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any, Final
 
 from benchmarks.bfcl.cases import documents
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = ["schema", "surface"]
 

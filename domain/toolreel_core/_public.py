@@ -77,12 +77,14 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import Delta, Stream
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._tools.result import Envelope
-from toolreel_core._tools.sources import ToolSource, compose, masked
-from toolreel_core._tools.surface import ToolDefinition, ToolFlags, ToolSurface
+from toolreel_core._tools.masking import masked
+from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._tools.sources import ToolSource, compose
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 from toolreel_core._transforms import Transform, register_transform, transform
 
 __all__ = [

@@ -22,7 +22,7 @@ from toolreel_core._protocol.events import (
     WaitElapsed,
 )
 from toolreel_core._protocol.state import Phase
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 __all__ = ["answers", "diagram"]
 

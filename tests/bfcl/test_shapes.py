@@ -20,7 +20,8 @@ from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.outcome import Completed
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 CALLS: Final = (
     Asked("call_0_0", "note", {"text": 'say "hé", \\ and <b>', "lines": [1, 2.5, None]}),

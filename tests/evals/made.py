@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 

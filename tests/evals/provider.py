@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 from toolreel_core._conversation.message import Message
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, reply_of
-from toolreel_core.evals._scenarios.scenario import Kind
+from toolreel_core.evals._scenarios.scripted_model import Kind
 
 __all__ = ["Provider", "provider"]
 

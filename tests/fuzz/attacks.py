@@ -12,10 +12,11 @@ from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._replies.calls.arguments import read_arguments
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.streaming.stream import Stream, unstreamed
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.catalogue import DIALECTS
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.dialects import DIALECTS
 from toolreel_core._text_calls.parse import text_calls
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = ["READERS", "Reader", "check"]
 

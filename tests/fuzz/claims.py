@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from toolreel_core._jsontext.canonical import JsonText, canonical, read
 from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.warnings import WORDS
+from toolreel_core._replies.warning_codes import WORDS
 
 __all__ = ["claim_arguments", "claim_text", "claim_warnings", "twice"]
 

@@ -11,13 +11,14 @@ from tests.fuzz.trees import body
 from toolreel_core._jsontext.canonical import canonical, read
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.classification import Finish
-from toolreel_core._replies.errors import PROBLEM_WORDS
 from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.provider_errors import PROBLEM_WORDS
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 __all__ = ["ReadReply", "check"]
 

@@ -12,7 +12,7 @@ from tests.fuzz.trees import json_object, json_value
 from toolreel_core._jsontext.canonical import Json, canonical, sound
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.streaming.stream import Delta, Stream
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.surface import ToolSurface
 
 __all__ = ["Hear", "Heard", "check", "hear"]

@@ -20,7 +20,7 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, canonical
 from toolreel_core._replies.calls.arguments import ArgumentError, ArgumentsRead, read_arguments
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
-from toolreel_core._text_calls.catalogue import DIALECTS
+from toolreel_core._text_calls.dialects import DIALECTS
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 
 QUICK_ATTACKS = partial(attacks.check, size=2_048, seconds=60)

@@ -10,9 +10,9 @@ from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
 from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
 from toolreel_core._jsontext.canonical import Json, canonical, read, sound
-from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 from toolreel_core._text_calls.parse import TextCalls, text_calls
-from toolreel_core._text_calls.quotations import thoughts
+from toolreel_core._text_calls.reasoning import thoughts
 
 __all__ = ["ReadText", "check"]
 

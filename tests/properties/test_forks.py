@@ -16,7 +16,7 @@ from toolreel._replay.fork import fork
 from toolreel._replay.trace import Underway, retrace
 from toolreel_core._loop.reducer import fold
 from toolreel_core._protocol.state import Settled
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 @st.composite

@@ -40,10 +40,12 @@ from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._protocol.notes import CallRejected
 from toolreel_core._protocol.outcome import Completed
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.masking import masked
 from toolreel_core._tools.names import outward_name
-from toolreel_core._tools.sources import ToolSource, compose, masked
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.sources import ToolSource, compose
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 HIDDEN: Final = "facts_commit"
 SEEN: Final = "state_get"

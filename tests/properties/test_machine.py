@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.playbook import body_of
 from tests.strategies import failures, providers, times
+from toolreel_core._conversation.history_policies import history_policies
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage
-from toolreel_core._conversation.policies import history_policies
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._loop.reducer import pending, start, step
@@ -54,10 +54,10 @@ from toolreel_core._protocol.state import (
     Waiting,
 )
 from toolreel_core._schema.validation import violations
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._settings.token_estimates import bytes_per_4
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpora" / "text-call-rules.jsonl"

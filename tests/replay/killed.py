@@ -25,7 +25,7 @@ from toolreel.tools._call_context import current_call
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 __all__ = ["NAME", "PADDING"]
 

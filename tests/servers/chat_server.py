@@ -28,7 +28,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import Event, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 __all__ = [
     "FAR_SIDES",

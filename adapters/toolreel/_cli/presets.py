@@ -13,7 +13,7 @@ from toolreel._cli.output.console import labelled, out, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel.presets._catalogues import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.collection import Measured, Model, Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Change, Preset, changes, differences

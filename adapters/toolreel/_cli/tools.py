@@ -13,9 +13,10 @@ from toolreel._cli.options.sources import SourceChoice, allow_option, deny_optio
 from toolreel._cli.output.console import labelled, out, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.sources import check_surface, largest, shares
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.surface_limits import check_surface, largest, shares
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 

@@ -12,7 +12,7 @@ from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, p
 from toolreel_core._jsontext.trees import json_text, merged
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolSurface
 
@@ -31,7 +31,7 @@ class Changes:
     preset: Preset = _NO_PRESET
     """A preset that overrides recorded settings, for example ``shipped().merged(["qwen2_5_coder"])``."""
     config: Mapping[str, Json] = field(default_factory=dict)
-    """Settings of :class:`~toolreel_core._settings.config.LoopConfig`, which override the preset."""
+    """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`, which override the preset."""
     provider: Mapping[str, Json] = field(default_factory=dict)
     """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
     options: Mapping[str, Json] = field(default_factory=dict)

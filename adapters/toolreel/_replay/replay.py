@@ -22,7 +22,8 @@ from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, parse
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint

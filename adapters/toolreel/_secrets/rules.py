@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from toolreel._internal.errors import SecretRulesError
 from toolreel._secrets.patterns import EMAIL, SHAPES, Shape
-from toolreel_core._internal.names import fits
+from toolreel_core._internal.wildcards import fits
 
 VARIABLE: Final = "TOOLREEL_SECRETS"
 """The environment variable with the path of the rules file."""

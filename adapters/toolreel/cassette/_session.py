@@ -35,7 +35,7 @@ from toolreel.cassette._transports import (
     RecordTransport,
     ReplayTransport,
 )
-from toolreel_core._internal.checks import check_choice
+from toolreel_core._internal.config_checks import check_choice
 
 try:
     import httpx

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import AdapterError
-from toolreel_core._internal.checks import PlaceError
+from toolreel_core._internal.config_checks import PlaceError
 
 _Built = TypeVar("_Built")
 
@@ -42,7 +42,7 @@ def read_toml(
     """Parse TOML, and build a value from it; dates become strings.
 
     :param name: name of the file, for errors
-    :param build: raises :class:`~toolreel_core._internal.checks.PlaceError` for invalid places
+    :param build: raises :class:`~toolreel_core._internal.config_checks.PlaceError` for invalid places
     :raises AdapterError: of class ``kind``, with the line
     """
     try:

@@ -35,7 +35,7 @@ from typing import Self, TypeAlias, get_args
 from toolreel._driver.run import Run
 from toolreel.testing._calls import ExpectedCall, call, calls_made, fits_in_any_order, fits_in_order, listing
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.notes import Note

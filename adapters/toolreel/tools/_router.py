@@ -11,7 +11,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_not_implemented
-from toolreel_core._tools.result import failed
+from toolreel_core._tools.result_envelope import failed
 
 _Host = TypeVar("_Host")
 

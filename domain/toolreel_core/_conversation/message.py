@@ -66,7 +66,7 @@ class ToolMessage:
 
     call_id: str
     content: str
-    """The text of an :class:`~toolreel_core._tools.result.Envelope`."""
+    """The text of an :class:`~toolreel_core._tools.result_envelope.Envelope`."""
     name: str = ""
     """The tool's outward name, for providers that want it told."""
 

@@ -31,7 +31,7 @@ from toolreel_core._jsontext.canonical import NOTHING
 from toolreel_core._settings.provider import IdStyle, Provider
 from toolreel_core._tools.faults import result_unknown
 from toolreel_core._tools.names import outward_name
-from toolreel_core._tools.result import failed
+from toolreel_core._tools.result_envelope import failed
 
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OPENAI: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")

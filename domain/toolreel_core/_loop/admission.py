@@ -19,7 +19,7 @@ from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.coercion import Intended, coerced
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import violations
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.faults import (
     Fault,
     arguments_not_json,
@@ -32,7 +32,8 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 Admission: TypeAlias = JsonText | Fault
 """The arguments to run a tool with, or the fault that is returned to the model."""

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._conversation.message import AssistantMessage, UserMessage
+from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.finish import outcome_of, settle
-from toolreel_core._loop.limits import exhausted_limit
 from toolreel_core._loop.next_request import send_next_request
 from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, RecoveryTried
 from toolreel_core._protocol.state import State, Step
-from toolreel_core._replies.errors import Problem, ProblemCode
+from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"

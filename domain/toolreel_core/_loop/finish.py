@@ -18,7 +18,7 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 from toolreel_core._protocol.state import Settled, State, Step
-from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply
 
 

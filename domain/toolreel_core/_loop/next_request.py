@@ -11,8 +11,9 @@ from typing import cast
 
 from toolreel_core._jsontext.canonical import Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
+from toolreel_core._loop.budgets import exhausted_limit, spent_budget
+from toolreel_core._loop.context_window import fit_history, overflow
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.limits import exhausted_limit, fit_history, overflow, spent_budget
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Request, RequestOptions
 from toolreel_core._protocol.effects import SendRequest, Wait

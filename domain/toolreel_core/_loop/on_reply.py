@@ -1,8 +1,7 @@
 """A request came back: tool calls, a final answer, or a failure.
 
 ``ReplyReceived`` and ``RequestFailed`` end here. This module only decides where the run goes; the reply is
-parsed in ``read_reply``, calls run in ``tool_calls``, a reply without calls goes to ``final_answer``, and a
-failure to ``retries``.
+parsed in ``read_reply``, calls run in ``tool_calls``, and a reply without calls goes to ``final_answer``.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from toolreel_core._protocol.outcome import CapabilityRefused, TransportFailed
 from toolreel_core._protocol.state import AwaitingReply, State, Step
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.names import shown
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})

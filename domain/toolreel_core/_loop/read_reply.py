@@ -13,11 +13,11 @@ from toolreel_core._conversation.stored_messages import Quotable
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
 from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
 from toolreel_core._protocol.state import State
-from toolreel_core._replies.errors import Problem, failed_generation
 from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.provider_errors import Problem, failed_generation
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._transforms import apply_all
 
 

@@ -14,9 +14,10 @@ from toolreel_core._conversation.message import ToolMessage
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core._loop.admission import admit, ask_approval, coerced_arguments, needs_approval, run_tool
+from toolreel_core._loop.budgets import tool_calls_spent
 from toolreel_core._loop.finish import settle
-from toolreel_core._loop.limits import record_repetition, tool_calls_spent, with_repetition_warning
 from toolreel_core._loop.next_request import send_next_request
+from toolreel_core._loop.repetition import record_repetition, with_repetition_warning
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ApprovalGiven, ToolReturned
 from toolreel_core._protocol.notes import (
@@ -35,7 +36,7 @@ from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, InFli
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._tools.faults import Fault, call_abandoned, call_cancelled, call_denied
 from toolreel_core._tools.names import matches, shown
-from toolreel_core._tools.result import Envelope, envelope_of, failed
+from toolreel_core._tools.result_envelope import Envelope, envelope_of, failed
 from toolreel_core._transforms import apply_all
 
 

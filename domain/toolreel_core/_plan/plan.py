@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
+from toolreel_core._conversation.history_policies import history_policy
 from toolreel_core._conversation.message import Message, UserMessage, wire
-from toolreel_core._conversation.policies import history_policy
-from toolreel_core._conversation.wire_form import Form
+from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import check_registered
+from toolreel_core._internal.config_checks import check_registered
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
@@ -24,10 +24,11 @@ from toolreel_core._jsontext.canonical import (
 from toolreel_core._jsontext.digest import chain
 from toolreel_core._jsontext.trees import json_text
 from toolreel_core._plan.request import Bodies, bodies_of
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.sources import check_surface
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.surface_limits import check_surface
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms import apply_all
 
 OWNED: Final = ("model", "messages", "tools", "stream")

@@ -15,7 +15,7 @@ from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, quote
 from toolreel_core._jsontext.digest import digest, known_chain, known_digest, link
 from toolreel_core._jsontext.trees import merged
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
 

@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_or
 from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation.message import Message
+from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, either, read
 from toolreel_core._plan.plan import Plan

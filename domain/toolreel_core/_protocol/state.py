@@ -22,7 +22,7 @@ from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.reply import Usage
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 
 
 @dataclass(frozen=True, slots=True)

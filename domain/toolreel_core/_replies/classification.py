@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import Json, read
+from toolreel_core._replies.calls.argument_repairs import is_cut
 from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.entries import Oddity
-from toolreel_core._replies.calls.repairs import is_cut
+from toolreel_core._replies.calls.call_location import Oddity
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.errors import Problem
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.warning_codes import WarningCode
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 

@@ -1,10 +1,4 @@
-"""The content of a message, and its provider-specific fields.
-
-Content is a string, or a list of parts of many kinds. Provider-specific fields (reasoning, signatures) go
-back unchanged in the next request: DeepSeek's thinking mode rejects a conversation without
-``reasoning_content``, even an empty one (crewAI#5878); Gemini needs its thought signatures (langroid#969),
-OpenRouter its ``reasoning_details`` in order, LiteLLM ``thinking_blocks`` and ``provider_specific_fields``.
-"""
+"""The content of a message: a string, or a list of parts of many kinds."""
 
 from __future__ import annotations
 
@@ -12,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, finite
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._jsontext.canonical import Json, canonical, finite
+from toolreel_core._replies.warning_codes import WarningCode
 
 _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
 
@@ -139,75 +133,3 @@ def _text(raw: Json) -> str:
     if isinstance(raw, Mapping):
         return _text(raw.get("value", raw.get("text")))
     return "".join(_text(part) for part in raw) if isinstance(raw, Sequence) else ""
-
-
-_OF_MESSAGE: Final = frozenset(
-    {
-        "extra_content",
-        "provider_specific_fields",
-        "reasoning",
-        "reasoning_content",
-        "reasoning_details",
-        "signature",
-        "thinking_blocks",
-        "thought_signature",
-    }
-)
-_OF_CALL: Final = frozenset({"extra_content", "provider_specific_fields", "signature", "thought_signature"})
-_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
-_REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
-_REASONING_TEXTS: Final = ("text", "summary", "thinking")
-
-
-def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
-    """The opaque fields of a message as a canonical object, in the order in which they came.
-
-    >>> of_message({"content": "Hi.", "reasoning_content": "", "reasoning": None})
-    '{"reasoning_content":""}'
-
-    :param content: the content, if it must be sent back unchanged too
-    """
-    fields = _present(message, _OF_MESSAGE)
-    if content is not None:
-        fields["content"] = content
-    return canonical(finite(fields)) if fields else NOTHING
-
-
-def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText:
-    """The opaque fields of a call as a canonical object; those of its function are under ``function``.
-
-    >>> of_call({"id": "call_a", "signature": "s"}, {"name": "ping", "extra_content": {}})
-    '{"signature":"s","function":{"extra_content":{}}}'
-    """
-    fields, inner = _present(entry, _OF_CALL), _present(function, _OF_CALL)
-    if inner:
-        fields["function"] = inner
-    return canonical(finite(fields)) if fields else NOTHING
-
-
-def reasoning_in(message: Mapping[str, Json]) -> str:
-    """The reasoning text of a message, from whichever field has it; empty if none has.
-
-    >>> reasoning_in({"reasoning": "", "reasoning_details": [{"type": "reasoning.text", "text": "why"}]})
-    'why'
-    """
-    for key in _REASONING:
-        text = message.get(key)
-        if isinstance(text, str) and text:
-            return text
-    for key in _REASONING_LISTS:
-        blocks = message.get(key)
-        text = "".join(_texts(blocks)) if isinstance(blocks, Sequence) else ""
-        if text:
-            return text
-    return ""
-
-
-def _present(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
-    return {key: value for key, value in fields.items() if key in names and value is not None}
-
-
-def _texts(blocks: Sequence[Json]) -> list[str]:
-    mappings = [block for block in blocks if isinstance(block, Mapping)]
-    texts = [block.get(key) for block in mappings for key in _REASONING_TEXTS]
-    return [text for text in texts if isinstance(text, str)]

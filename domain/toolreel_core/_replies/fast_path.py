@@ -23,8 +23,8 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish, problem_of
 from toolreel_core._replies.content import visible
 from toolreel_core._replies.reply import Reply, Usage, served_in, usage_in
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.catalogue import may_hide_something
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.unread_calls import may_hide_something
 
 _OF_BODY: Final = frozenset(
     {

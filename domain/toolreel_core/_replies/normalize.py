@@ -1,7 +1,7 @@
 """Normalise a chat-completions response: any body in, a :class:`Reply` out, never an exception.
 
 This is the one place where the shape drift of providers is absorbed; the loop sees only
-``Reply``. Every repair has a code in :mod:`toolreel_core._replies.warnings`. Sources of the
+``Reply``. Every repair has a code in :mod:`toolreel_core._replies.warning_codes`. Sources of the
 shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 """
 
@@ -18,15 +18,16 @@ from toolreel_core._jsontext.canonical import Json, damaged, either, read, read_
 from toolreel_core._replies.calls.in_text import Said, WrittenCalls
 from toolreel_core._replies.calls.tool_call import CallReader
 from toolreel_core._replies.classification import Heard, finish_of, judged
-from toolreel_core._replies.content import content_of, of_message, reasoning_in
-from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.content import content_of
 from toolreel_core._replies.fast_path import ordinary_reply
-from toolreel_core._replies.message import FoundMessage, as_documented, find_message
+from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
+from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.streaming.sse import FIELDS
-from toolreel_core._replies.warnings import WarningCode
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._text_calls.catalogue import has_think_tags
+from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._text_calls.unread_calls import has_think_tags
 from toolreel_core._tools.surface import ToolSurface
 
 _BLANK: Final = "\ufeff \t\r\n"

@@ -10,8 +10,8 @@ from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
 from toolreel_core._jsontext.trees import tree_at
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
-from toolreel_core._replies.errors import Problem
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.warning_codes import WarningCode
 
 # Beyond these a number is garbage, and it would break every sum; 2**53 - 1 is the last exact integer in JSON.
 _MAX_COST: Final = 1e9

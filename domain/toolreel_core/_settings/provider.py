@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from toolreel_core._internal.checks import changed, check_keys, check_settings
+from toolreel_core._internal.config_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext.canonical import Json
 
 Support: TypeAlias = Literal["yes", "no", "unknown"]

@@ -30,7 +30,7 @@ from toolreel_core._text_calls.formats.tagged_json import (
 )
 from toolreel_core._text_calls.formats.token_tags import TAG_TOKEN, minimax_m3, xtml_call, xtml_channel
 from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, tool_call
-from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
+from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
 
 
 @dataclass(frozen=True, slots=True)

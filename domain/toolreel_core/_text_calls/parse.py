@@ -1,8 +1,8 @@
 """Parse the tool calls that a model writes as text.
 
 Weak models, and servers without a tool parser, leave calls in the assistant's text. Reading them
-is opt-in per dialect: the marked ones (:data:`~toolreel_core._text_calls.catalogue.MARKED`) are safe
-to enable all at once, the bare ones (:data:`~toolreel_core._text_calls.catalogue.BARE`) are for models that
+is opt-in per dialect: the marked ones (:data:`~toolreel_core._text_calls.dialects.MARKED`) are safe
+to enable all at once, the bare ones (:data:`~toolreel_core._text_calls.dialects.BARE`) are for models that
 are known to write so.
 
 Text also holds quotations. Therefore nothing inside a code fence, inline code, an HTML comment, a quoted
@@ -18,7 +18,8 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._text_calls.decoder_interface import Found, Offered, Rejection, Source
-from toolreel_core._text_calls.quotations import Thoughts, thoughts, was_said
+from toolreel_core._text_calls.quotations import was_said
+from toolreel_core._text_calls.reasoning import Thoughts, thoughts
 from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
 from toolreel_core._text_calls.whole_message import (
     Whole,

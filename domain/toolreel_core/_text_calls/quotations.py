@@ -1,9 +1,7 @@
-"""Reasoning and quotations: parts of a text in which no call is read.
+"""Quotations: parts of a text in which no call is read, such as code, comments, quoted lines and results.
 
-Everything in a closed block of reasoning is reasoning, so a call that the model drafts there never runs.
-Some servers remove the opener, so a closer alone ends reasoning too. Quotations are code, comments, quoted
-lines and results. Whichever opens first wins: a fence inside an open call is data of the call, and a call
-inside an open fence is a quotation.
+Whichever opens first wins: a fence inside an open call is data of the call, and a call inside an open fence
+is a quotation.
 """
 
 from __future__ import annotations
@@ -16,90 +14,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from toolreel_core._jsontext.canonical import quote
 from toolreel_core._text_calls.decoder_interface import Source
-
-_LEAD: Final = (
-    r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
-    r"|<\|begin\|>(?:assistant)?)*"
-)
-_TAG: Final = r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
-"""The rest of a tag, with a family's prefix or a checkpoint's suffix."""
-OPENERS: Final = (
-    rf"<{_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
-    r"|<\|plamo:begin_think:plamo\|>"
-)
-"""Pattern of the openers of reasoning."""
-_PAIRS: Final = {
-    "[think]": "[/think]",
-    "<|start_thinking|>": "<|end_thinking|>",
-    "<|channel>thought": "<channel|>",
-    "<|inner_prefix|>": "<|inner_suffix|>",
-    "<|think|>": "<|end|>",
-    "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
-    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
-}
-"""Closers of the openers that are not tags."""
-_ANY_OPENER: Final = re.compile(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
-_OPENER: Final = re.compile(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
-_CLOSER: Final = re.compile(
-    rf"</{_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
-    r"|<\|close\|>think<\|sep\|>",
-    re.IGNORECASE,
-)
-# A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
-_SET_APART: Final = re.compile(r"[^\n]*\S[^\n]*[ \t(]\Z")
-_GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
-_TICKS: Final = re.compile("`+")
-
-
-@dataclass(frozen=True, slots=True)
-class Thoughts:
-    """The reasoning of a text, and its end."""
-
-    text: str
-    end: int
-
-
-def thoughts(text: str) -> Thoughts:
-    r"""The closed reasoning that a text begins with.
-
-    >>> thoughts("<think>Two.</think>Four.")
-    Thoughts(text='Two.', end=19)
-    >>> thoughts("Two.</think>\nFour.")
-    Thoughts(text='Two.', end=12)
-    """
-    said: list[str] = []
-    at = 0
-    while opening := _OPENER.match(text, at):
-        close = re.compile(re.escape(closer_of(opening["opener"])), re.IGNORECASE).search(text, opening.end())
-        if close is None:
-            return Thoughts("\n".join(said), at)
-        said.append(text[opening.end() : close.start()].strip())
-        at = close.end()
-    close = None if said else _CLOSER.search(text)
-    if close and not _ANY_OPENER.search(text, 0, close.start()) and not _quoted(text, close):
-        return Thoughts(text[: close.start()].strip(), close.end())
-    return Thoughts("\n".join(said), at)
-
-
-def closer_of(opener: str) -> str:
-    """The closer of an opener of reasoning, in lower case."""
-    mark = opener.lower()
-    return _PAIRS.get(mark, f"</{mark[1:]}")
-
-
-def opener_of_thoughts(source: Source) -> int:
-    """The start of unclosed reasoning at the head of a text; -1 if there is none."""
-    opening = _OPENER.match(source.text)
-    return opening.end() if opening else -1
-
-
-def _quoted(text: str, close: re.Match[str]) -> bool:
-    """Whether a closer is only mentioned: in code, or inside a line of prose."""
-    line = text[: close.start()].rpartition("\n")[2]
-    within = _SET_APART.match(line) and _GOES_ON.match(text, close.end())
-    runs = len(_TICKS.findall(text, 0, close.start()))
-    return runs % 2 == 1 or bool(within)
-
+from toolreel_core._text_calls.reasoning import closer_of
 
 _RUN: Final = re.compile("`+")
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.

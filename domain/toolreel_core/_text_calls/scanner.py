@@ -23,7 +23,8 @@ from toolreel_core._text_calls.decoder_interface import (
 from toolreel_core._text_calls.formats.harmony import glued, titled
 from toolreel_core._text_calls.formats.tool_call_tag import headless
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
-from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, opener_of_thoughts, was_said
+from toolreel_core._text_calls.quotations import Quotations, in_quotation_marks, was_said
+from toolreel_core._text_calls.reasoning import opener_of_thoughts
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 

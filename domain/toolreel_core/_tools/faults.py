@@ -1,6 +1,6 @@
 """Faults: what can be wrong with a tool call or its result, as errors for the model to read.
 
-A fault is a value: it becomes a failed :class:`~toolreel_core._tools.result.Envelope`. Its text says
+A fault is a value: it becomes a failed :class:`~toolreel_core._tools.result_envelope.Envelope`. Its text says
 what to do next, since that is the one thing that decides whether the retry works.
 """
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import fits
+from toolreel_core._internal.wildcards import fits
 from toolreel_core._jsontext.digest import digest
 
 _INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")

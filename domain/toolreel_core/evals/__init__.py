@@ -41,9 +41,10 @@ gate
     A condition that the results have to meet, declared in the plan before the first run.
 """
 
-from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
+from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import AssumedRun, Estimate, EvalPlan, Task, estimate_cost
 from toolreel_core.evals._plan.options import Budget, Endpoint, Options, Price
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import STRATEGIES, Strategy
 from toolreel_core.evals._records.record import Attempt, Record, SentRequest, record_line, record_of
 from toolreel_core.evals._scenarios.catalogue import GROUPS, SCENARIOS, scenario, select_scenarios
@@ -61,28 +62,15 @@ from toolreel_core.evals._scenarios.checks import (
     world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.scenario import (
-    Check,
-    Scenario,
+from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
+from toolreel_core.evals._scenarios.scripted_model import (
     ScenarioScripts,
     Script,
-    Setting,
     call,
     script,
     scripted_reply,
 )
-from toolreel_core.evals._statistics.counts import (
-    CellMean,
-    Count,
-    Interval,
-    Pairs,
-    Ties,
-    pass_at,
-    pass_hat,
-    tied,
-    total,
-    total_pairs,
-)
+from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,
@@ -95,11 +83,14 @@ from toolreel_core.evals._statistics.gates import (
     check_gate,
     overall_standing,
 )
+from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
 from toolreel_core.evals._statistics.stopping_rules import Looks, NarrowEnough, PairsDecided, rule_sentence
+from toolreel_core.evals._statistics.ties import Ties, tied
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary, summarise
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 from toolreel_core.evals._verdicts.failure_taxonomy import CATEGORIES, Category
-from toolreel_core.evals._verdicts.languages import select_languages
+from toolreel_core.evals._verdicts.language_policies import select_languages
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.workspace import Mishaps, Workspace

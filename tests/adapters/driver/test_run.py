@@ -23,7 +23,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event
 from toolreel_core._protocol.outcome import BudgetSpent, Cancelled, Completed
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def test_a_run_says_how_it_ended() -> None:

@@ -34,7 +34,7 @@ from toolreel_core._protocol.notes import (
 )
 from toolreel_core._protocol.outcome import Cancelled, Completed, MaxTurns, TransportFailed
 from toolreel_core._protocol.state import AwaitingApproval
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def add(a: int, b: int) -> int:

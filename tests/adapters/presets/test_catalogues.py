@@ -14,7 +14,7 @@ from toolreel._internal.errors import CatalogueError
 from toolreel.presets._catalogues import CATALOGUE_VARIABLE, shipped, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 OWN: Final = """
 [preset.mine]

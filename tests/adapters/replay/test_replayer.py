@@ -26,7 +26,7 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import CancelRequested, ReplyReceived, ToolReturned
 from toolreel_core._protocol.outcome import Cancelled
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def recorded(*, stopped_at: int = 99) -> Recorded:

@@ -8,7 +8,7 @@ from toolreel.testing._scripted import Line, calling, saying
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def read(path: str, lines: list[int] | None = None) -> str:

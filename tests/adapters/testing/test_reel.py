@@ -20,7 +20,7 @@ from toolreel.tools._python.host import PythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan.plan import Plan
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def stock(part: str) -> int:

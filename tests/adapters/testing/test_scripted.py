@@ -19,7 +19,7 @@ from toolreel_core._protocol.events import ReplyReceived, RequestFailed, ToolRet
 from toolreel_core._protocol.notes import RepairApplied
 from toolreel_core._protocol.outcome import Completed, InvalidReply, Truncated
 from toolreel_core._replies.streaming.stream import Delta
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def test_an_endpoint_says_its_lines_in_order_and_keeps_what_it_was_asked() -> None:

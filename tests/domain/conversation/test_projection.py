@@ -30,7 +30,7 @@ from toolreel_core._conversation.projection import (
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._settings.provider import IdStyle, Provider
 from toolreel_core._tools.faults import result_unknown
-from toolreel_core._tools.result import failed
+from toolreel_core._tools.result_envelope import failed
 
 HI, BYE = UserMessage("hi"), AssistantMessage("bye")
 RULE, OTHER = SystemMessage("a"), SystemMessage("b")

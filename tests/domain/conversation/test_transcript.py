@@ -17,8 +17,8 @@ from toolreel_core._conversation.message import (
     wire,
 )
 from toolreel_core._conversation.projection import project
+from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._conversation.wire_form import Form, written
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._jsontext.digest import chain

@@ -12,9 +12,10 @@ from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import ReplyReceived, ToolReturned
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of
-from toolreel_core.evals._scenarios.scenario import Scenario, Script, scripted_reply
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Script, scripted_reply
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 __all__ = ["Rehearsed", "rehearse"]

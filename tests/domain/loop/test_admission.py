@@ -40,10 +40,11 @@ from toolreel_core._protocol.state import AwaitingApproval, AwaitingTools, State
 from toolreel_core._replies.calls.arguments import ArgumentError, Arguments, read_arguments
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.faults import Fault, arguments_too_large, arguments_violate_schema, tool_not_allowed
-from toolreel_core._tools.sources import masked
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.masking import masked
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 ADD = ToolDefinition.of(
     "add",

@@ -36,8 +36,8 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel_core._conversation.message import AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._loop.limits import with_repetition_warning
 from toolreel_core._loop.reducer import pending, start, step
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
 from toolreel_core._protocol.effects import SendRequest
@@ -79,7 +79,7 @@ from toolreel_core._protocol.outcome import (
 )
 from toolreel_core._protocol.state import AwaitingReply, Settled
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     arguments_too_deep,
@@ -93,8 +93,9 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.result import Envelope
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 ANYTHING = canonical({"type": "object"})
 LOOK = ToolDefinition("look", parameters=ANYTHING, read_only=True)

@@ -21,9 +21,9 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 from toolreel_core._protocol.state import AwaitingReply, Memory, State, Step, Tally
-from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._tools.surface import ToolSurface
 
 EARLIER = RepairApplied(1, "X")

@@ -23,10 +23,10 @@ from toolreel_core._protocol.outcome import (
     Truncated,
 )
 from toolreel_core._protocol.state import Memory, Settled, State, Step
-from toolreel_core._replies.errors import Problem, ProblemCode
+from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 
 def test_a_settled_run_finishes_and_says_so_last() -> None:

@@ -62,7 +62,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._settings.config import LoopConfig, ToolUseMode
+from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     Fault,
@@ -71,7 +71,7 @@ from toolreel_core._tools.faults import (
     arguments_too_deep,
     arguments_truncated,
 )
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 ANYTHING: Final[dict[str, Any]] = {"type": "object"}
 TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]
@@ -268,7 +268,7 @@ REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."
             replies_with({"error": {"message": "Bad input.", "code": 400}}),
             InvalidReply("PROVIDER_ERROR", "Bad input."),
         ),
-        (replies_with({"choices": []}), InvalidReply("NO_CHOICES", "the reply has no choices")),
+        (replies_with({"id": "g"}), InvalidReply("NO_CHOICES", "the reply has no choices")),
         (
             replies_with({"choices": [{}]}),
             InvalidReply("NO_MESSAGE", "the first choice has no message"),
@@ -285,6 +285,7 @@ def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcom
     [
         ("<html>", InvalidReply("INVALID_BODY", "Expecting value at line 1, column 1")),
         ({"choices": None}, InvalidReply("NO_CHOICES", "the reply has no choices")),
+        ({"choices": []}, InvalidReply("NO_CHOICES", "the reply has no choices")),
     ],
 )
 def test_a_reply_that_is_none_at_all_may_pass_and_ends_the_run_where_it_does_not(

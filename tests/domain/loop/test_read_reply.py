@@ -11,9 +11,9 @@ from toolreel_core._conversation.message import AssistantMessage, ToolMessage, U
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._loop.read_reply import received, salvaged
 from toolreel_core._protocol.state import State
-from toolreel_core._replies.errors import Problem
+from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
 TEXT = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'

@@ -29,8 +29,8 @@ from tests.playbook import (
 from toolreel_core._conversation.message import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.limits import with_repetition_warning
 from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import AskApproval, Finish, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
@@ -77,7 +77,7 @@ from toolreel_core._protocol.state import (
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     arguments_violate_schema,
@@ -86,8 +86,9 @@ from toolreel_core._tools.faults import (
     call_denied,
     tool_not_found,
 )
-from toolreel_core._tools.result import Envelope
-from toolreel_core._tools.surface import ToolDefinition, ToolFlags, ToolSurface
+from toolreel_core._tools.result_envelope import Envelope
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
 PLAN = Plan.of(

@@ -26,7 +26,7 @@ from tests.playbook import (
 from tests.samples import PLAN
 from toolreel_core._conversation.message import Message, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._loop.limits import with_repetition_warning
+from toolreel_core._loop.repetition import with_repetition_warning
 from toolreel_core._loop.tool_calls import rendered
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
@@ -43,7 +43,7 @@ from toolreel_core._protocol.notes import (
 from toolreel_core._protocol.outcome import BudgetSpent, Cancelled, Completed, RepeatedCall
 from toolreel_core._protocol.state import AwaitingTools, State
 from toolreel_core._schema.validation import Violation
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.faults import (
     Fault,
@@ -60,8 +60,8 @@ from toolreel_core._tools.faults import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._tools.result import Envelope, ToolFailure, failed
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure, failed
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 ADD = ToolDefinition.of(
     "add",

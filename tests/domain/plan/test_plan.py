@@ -16,15 +16,16 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._conversation.wire_form import Form
+from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.request import Ignored, RequestOptions
 from toolreel_core._protocol.codec import dump, load_plan
-from toolreel_core._settings.config import LoopConfig, ToolUseMode
+from toolreel_core._settings.loop_config import LoopConfig, ToolUseMode
 from toolreel_core._settings.provider import Provider, Support
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 HI = (UserMessage("hi"),)
 CALL = SentCall("a", "echo", "{}")

@@ -22,7 +22,7 @@ from toolreel_core._plan.request import (
     bodies_of,
     reserved_keys,
 )
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
 HI = Transcript.of([UserMessage("hi")])

@@ -19,8 +19,8 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._conversation.provider_quirks import Form
 from toolreel_core._conversation.transcript import Transcript
-from toolreel_core._conversation.wire_form import Form
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, canonical, parse
 from toolreel_core._plan.plan import Plan
@@ -118,9 +118,9 @@ from toolreel_core._protocol.state import (
 )
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolSurface
 
 HI = Transcript.of([UserMessage("hi")])

@@ -4,7 +4,7 @@ import pytest
 
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._replies.calls.arguments import ArgumentError, Arguments
-from toolreel_core._replies.calls.entries import Oddity
+from toolreel_core._replies.calls.call_location import Oddity
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import (
     Finish,
@@ -15,8 +15,8 @@ from toolreel_core._replies.classification import (
     problem_of,
     says_what_went_wrong,
 )
-from toolreel_core._replies.errors import Problem, ProblemCode
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.provider_errors import Problem, ProblemCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 PING = ToolCall("call_a", "ping", JsonText("{}"), "{}")
 BROKEN = ArgumentError("ARGUMENTS_INVALID_JSON", "odd")

@@ -15,8 +15,9 @@ from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.fast_path import ordinary_calls, ordinary_reply
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply, Served, Usage
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 ROOT = Path(__file__).resolve().parents[3]
 CASES = [json.loads(line) for line in (ROOT / "tests/corpora/wire.jsonl").read_text("utf-8").splitlines()]

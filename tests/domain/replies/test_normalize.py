@@ -12,12 +12,13 @@ from tests.playbook import body_of
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._replies.calls.arguments import ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.errors import Problem
 from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.reply import Reply, Served, Usage
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
 CASES = [json.loads(line) for line in (CORPORA / "wire.jsonl").read_text("utf-8").splitlines()]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolreel_core._text_calls.catalogue import MARKED
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "text-calls.jsonl"

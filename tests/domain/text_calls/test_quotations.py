@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.domain.text_calls.asking import SAME, ask, in_words, source
+from tests.domain.text_calls.asking import SAME, ask, in_words
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core._text_calls.quotations import closer_of, opener_of_thoughts, thoughts, was_said
+from toolreel_core._text_calls.quotations import was_said
 
 PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
-
 QUOTATIONS = [
     "```\n{}\n```",
     "```xml\n{}\n```\n",
@@ -104,52 +103,3 @@ class Indexed(tuple[str, ...]):
 def test_texts_that_know_where_to_look_are_asked() -> None:
     assert was_said('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
     assert not was_said('say "a"', Indexed(('say "a"', "Hi.")))
-
-
-@pytest.mark.parametrize(
-    ("text", "thought", "rest"),
-    [
-        ("<think>\nOne.\n</think>\n<THINK>Two.</THINK>Done.", "One.\nTwo.", "Done."),
-        ("<thinking>So.</thinking>Done.", "So.", "Done."),
-        ("<seed:think>So.</seed:think>Done.", "So.", "Done."),
-        ("<mm:think>So.</mm:think>Done.", "So.", "Done."),
-        ("[THINK]So.[/THINK]Done.", "So.", "Done."),
-        ("<scratch_pad>So.</scratch_pad>Done.", "So.", "Done."),
-        ("<|START_THINKING|>So.<|END_THINKING|>Done.", "So.", "Done."),
-        ("<|channel>thought\nSo.<channel|>Done.", "So.", "Done."),
-        ("<|im_start|>assistant\n<think>So.</think>Done.", "So.", "Done."),
-        ("<ifm|think_fast>So.</ifm|think_fast>Done.", "So.", "Done."),
-        ("<longcat_think>So.</longcat_think>Done.", "So.", "Done."),
-        ("<think:opensource>So.</think:opensource>Done.", "So.", "Done."),
-        ("<|inner_prefix|>So.<|inner_suffix|>Done.", "So.", "Done."),
-        ("<|think|>So.<|end|>Done.", "So.", "Done."),
-        ("<|plamo:begin_think:plamo|>So.<|plamo:end_think:plamo|>Done.", "So.", "Done."),
-        ("<|open|>think<|sep|>So.<|close|>think<|sep|>Done.", "So.", "Done."),
-        ("So.<|close|>think<|sep|>Done.", "So.", "Done."),
-        ("]~!b[]~b]ai\n<think>So.</think>Done.", "So.", "Done."),
-        ("So.\n</think>\nDone.", "So.", "\nDone."),
-        ("So.</think>", "So.", ""),
-        ("<think>So.</think><think>On", "So.", "<think>On"),
-        ("<think>On", "", "<think>On"),
-        ("First. <think>So.</think>\nDone.", "", "First. <think>So.</think>\nDone."),
-        ("Write `</think>` to end.", "", "Write `</think>` to end."),
-        ("Write </think> to end.", "", "Write </think> to end."),
-        ("End it by (</think>).", "", "End it by (</think>)."),
-        ("So.</think>Done.", "So.", "Done."),
-        ("```\n</think>\n```", "", "```\n</think>\n```"),
-        ("Done.", "", "Done."),
-    ],
-)
-def test_reasoning_at_the_head_of_a_text_is_told_apart(text: str, thought: str, rest: str) -> None:
-    found = thoughts(text)
-    assert (found.text, text[found.end :]) == (thought, rest)
-
-
-def test_reasoning_that_was_never_closed_begins_behind_its_opener() -> None:
-    assert opener_of_thoughts(source(" <think>On")) == 8
-    assert opener_of_thoughts(source("On <think>")) == -1
-
-
-def test_closers_match_their_openers() -> None:
-    assert closer_of("<Seed:think>") == "</seed:think>"
-    assert closer_of("[THINK]") == "[/think]"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -8,17 +8,9 @@ import pytest
 
 from tests.samples import ECHO, PING, complaint, printed_under
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, canonical
-from toolreel_core._schema.validation import check_schema
-from toolreel_core._tools.surface import (
-    SchemaLike,
-    ToolDefinition,
-    ToolSurface,
-    opened,
-    schema_text,
-    schema_tree,
-    sendable,
-)
+from toolreel_core._jsontext.canonical import JsonText, canonical
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 
 def test_a_definition_is_written_as_the_model_will_see_it() -> None:
@@ -34,55 +26,6 @@ def test_a_definition_is_written_as_the_model_will_see_it() -> None:
             },
         },
     }
-
-
-def test_without_a_schema_a_tool_takes_no_arguments() -> None:
-    nothing = canonical({"type": "object", "properties": {}, "additionalProperties": False})
-    assert ToolDefinition.of("ping") == ToolDefinition("ping", "", nothing)
-
-
-def test_an_empty_schema_is_kept() -> None:
-    assert ToolDefinition.of("any", "", {}).parameters == "{}"
-
-
-@pytest.mark.parametrize("name", ["a", "A-z_09", "x" * 64])
-def test_a_name_that_every_provider_takes_is_kept(name: str) -> None:
-    assert (ToolDefinition(name).name, ToolDefinition(name).outward) == (name, name)
-
-
-def test_a_name_that_no_tool_can_have_is_refused() -> None:
-    assert complaint(ConfigError, lambda: ToolDefinition("two words")).startswith(
-        "tool name 'two words' does not fit"
-    )
-
-
-def test_a_schema_that_cannot_be_used_is_refused_by_the_name_of_its_tool() -> None:
-    assert complaint(ConfigError, lambda: ToolDefinition("echo", parameters=canonical(["x"]))) == (
-        "tool 'echo': a tool's parameters must be a JSON Schema object, not [\"x\"]"
-    )
-
-
-@pytest.mark.parametrize(
-    ("tool", "part"),
-    [
-        (lambda: ToolDefinition("echo", "Say it \ud83d again."), "description"),
-        (lambda: ToolDefinition("echo", parameters=canonical({"title": "\ud83d"})), "parameters"),
-        (lambda: ToolDefinition.of("echo", "", {"title": "\ud83d"}), "parameters.title"),
-    ],
-)
-def test_words_that_cannot_be_sent_are_refused_before_they_are(
-    tool: Callable[[], ToolDefinition], part: str
-) -> None:
-    assert complaint(ConfigError, tool) == (
-        f"tool 'echo': {part}: holds a lone surrogate, which cannot be sent"
-    )
-
-
-def test_a_schema_that_is_not_json_is_told_with_the_tool_and_the_place() -> None:
-    schema: dict[str, Json] = {"properties": {"n": {"default": float("nan")}}}
-    assert complaint(ConfigError, lambda: ToolDefinition.of("add", "", schema)) == (
-        "tool 'add': parameters.properties.n.default: nan is not JSON; use a finite number"
-    )
 
 
 def test_a_surface_keeps_the_order_of_its_tools() -> None:
@@ -115,70 +58,6 @@ def test_surfaces_are_equal_by_their_definitions() -> None:
 READ = ToolDefinition.of("files.read", "Read a file.", read_only=True)
 SECRET = ToolDefinition.of("secret.door", exposed=False)
 SURFACE = ToolSurface((ECHO, READ, SECRET), ("files.delete",))
-
-
-class Room:
-    """Writes its schema as a pydantic model does."""
-
-    @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        return {"type": "object", "description": "Book a room."}
-
-
-def test_a_definition_may_come_from_a_model() -> None:
-    tool = ToolDefinition.of("book", parameters=Room)
-    assert tool.parameters == canonical(Room.model_json_schema())
-    assert tool.description == "Book a room."
-    assert ToolDefinition.of("book", "Book it.", Room).description == "Book it."
-    described: dict[str, Json] = {"description": "Arguments."}
-    assert ToolDefinition.of("book", parameters=described).description == ""
-
-
-def test_what_gives_no_schema_is_told_with_the_name_of_the_tool() -> None:
-    wrong: Any = 3
-    told = complaint(ConfigError, lambda: ToolDefinition.of("book", "", wrong))
-    assert told.startswith("tool 'book': 3 gives no schema")
-
-
-def test_flags_are_given_by_name() -> None:
-    tool = ToolDefinition.of("wait", polling=True, needs_approval=True, deadline_ms=5)
-    assert (tool.polling, tool.needs_approval, tool.deadline_ms) == (True, True, 5)
-    assert (tool.read_only, tool.exposed) == (False, True)
-
-
-@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
-def test_a_deadline_is_a_whole_number_of_milliseconds(limit: object) -> None:
-    assert complaint(ConfigError, lambda: ToolDefinition("t", deadline_ms=cast("int", limit))) == (
-        f"tool 't': deadline_ms: expected whole milliseconds of at least 1, or None, got {limit!r}"
-    )
-
-
-@pytest.mark.parametrize("key", ["max_args_bytes", "max_output_bytes"])
-def test_a_limit_of_bytes_is_a_whole_number(key: str) -> None:
-    limits: Mapping[str, Any] = {key: 0}
-    assert complaint(ConfigError, lambda: ToolDefinition("t", **limits)) == (
-        f"tool 't': {key}: expected whole bytes of at least 1, or None, got 0"
-    )
-
-
-def test_limits_of_one_are_allowed() -> None:
-    tool = ToolDefinition("t", deadline_ms=1, max_args_bytes=1, max_output_bytes=1)
-    assert (tool.deadline_ms, tool.max_args_bytes, tool.max_output_bytes) == (1, 1, 1)
-
-
-def test_what_was_added_later_leaves_the_fingerprints_of_older_surfaces_alone() -> None:
-    assert READ.fingerprint == "9213d23e403bb78447b0bfe27f411d98dc0180b75eb81aa25638c908d8d15ed3"
-
-
-def test_what_is_sent_has_the_outward_name_and_no_empty_list_of_required_names() -> None:
-    schema: dict[str, Json] = {"type": "object", "required": []}
-    tool = ToolDefinition.of("files.list", parameters=schema)
-    assert tool.tree() == {
-        "type": "function",
-        "function": {"name": "files_list", "description": "", "parameters": {"type": "object"}},
-    }
-    assert tool.parameters == canonical(schema)
-    assert tool.size == len(canonical(tool.tree()))
 
 
 def test_sizes_count_bytes() -> None:
@@ -303,164 +182,6 @@ def test_the_fingerprint_is_the_same_in_every_process() -> None:
 )
 def test_a_surface_knows_whether_the_model_is_told_all_there_is(surface: ToolSurface, whole: bool) -> None:
     assert surface.told_whole == whole
-
-
-POINT: Mapping[str, Json] = {"type": "object", "properties": {"x": {"type": "integer"}}}
-NODE: Mapping[str, Json] = {"properties": {"next": {"$ref": "#/$defs/Node"}}}
-
-
-class Model:
-    """Writes its schema as a pydantic model does."""
-
-    @classmethod
-    def model_json_schema(cls, *, by_alias: bool = True) -> dict[str, Any]:
-        return dict(POINT) if by_alias else {}
-
-
-class Adapted:
-    """Writes its schema as an adapter of some type does."""
-
-    def json_schema(self) -> Mapping[str, Any]:
-        return {"$ref": "#/$defs/Point", "$defs": {"Point": POINT}}
-
-
-class Both(Adapted):
-    """Has one method that says more about the class than the other."""
-
-    @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        return {"title": "Both"}
-
-
-class Broken:
-    """Cannot be written down."""
-
-    @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        raise LookupError("no schema for a socket\nread more at …")
-
-    def __repr__(self) -> str:
-        return "Broken()"
-
-
-class Wordy:
-    """Writes a schema as text."""
-
-    json_schema = staticmethod(lambda: "{}")
-
-    def __repr__(self) -> str:
-        return "Wordy()"
-
-
-def test_a_mapping_is_the_schema_itself() -> None:
-    assert schema_tree(POINT) is POINT
-
-
-def test_whatever_can_write_its_schema_does() -> None:
-    assert schema_tree(Model) == POINT
-    assert schema_tree(Model()) == POINT
-    assert schema_tree(Adapted()) == POINT
-    assert schema_tree(Both()) == {"title": "Both"}
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        (
-            3,
-            "3 gives no schema; expected a JSON Schema as a mapping, "
-            "or something with json_schema() or model_json_schema()",
-        ),
-        (Broken(), "model_json_schema() of Broken() failed with LookupError: no schema for a socket"),
-        (Wordy(), "json_schema() of Wordy() returned a str; expected a JSON Schema as a mapping"),
-    ],
-)
-def test_what_gives_no_schema_is_told(given: object, why: str) -> None:
-    assert complaint(ConfigError, lambda: schema_tree(cast("SchemaLike", given))) == why
-
-
-def test_a_class_whose_method_wants_an_instance_is_told_so() -> None:
-    wrong: Any = Adapted
-    assert complaint(ConfigError, lambda: schema_tree(wrong)).endswith(
-        "missing 1 required positional argument: 'self'; of a class, it has to be a class method"
-    )
-
-
-def test_a_root_that_refers_to_a_part_becomes_the_part() -> None:
-    tree: Mapping[str, Json] = {"$ref": "#/$defs/P", "$defs": {"P": POINT, "Q": {}}, "title": "Place"}
-    assert opened(tree) == {**POINT, "title": "Place", "$defs": {"Q": {}}}
-
-
-def test_a_part_that_is_still_referred_to_stays() -> None:
-    assert opened({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}) == {**NODE, "$defs": {"Node": NODE}}
-    by_another: Mapping[str, Json] = {"P": {}, "Q": {"$ref": "#/$defs/P"}}
-    assert opened({"$ref": "#/$defs/P", "$defs": by_another}) == {"$defs": by_another}
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [
-        {"type": "object"},
-        {"$ref": "#"},
-        {"$defs": {"P": {}}},
-        {"$ref": "#/$defs/gone", "$defs": {"P": {}}},
-        {"$ref": "#/$defs/P", "$defs": {"P": True}},
-    ],
-)
-def test_any_other_root_is_left_alone(tree: Mapping[str, Json]) -> None:
-    assert opened(tree) is tree
-
-
-@pytest.mark.parametrize(
-    ("make", "why"),
-    [
-        (lambda: {"default": {1}}, "parameters.default: a set is not JSON; use None"),
-        (lambda: {"enum": [float("nan")]}, "parameters.enum[0]: nan is not JSON; use a finite number"),
-    ],
-)
-def test_what_json_cannot_carry_is_refused(make: Callable[[], Any], why: str) -> None:
-    assert complaint(ConfigError, lambda: schema_text(make())).startswith(why)
-
-
-def test_a_schema_has_its_text() -> None:
-    assert schema_text({"type": "object"}) == '{"type":"object"}'
-
-
-EMPTY: Json = {"type": "object", "required": []}
-BARE: Json = {"type": "object"}
-
-
-@pytest.mark.parametrize(
-    ("schema", "sent"),
-    [
-        (EMPTY, BARE),
-        ({"required": ["a"]}, {"required": ["a"]}),
-        ({}, {}),
-        ({"items": EMPTY}, {"items": BARE}),
-        ({"additionalProperties": False}, {"additionalProperties": False}),
-        ({"not": {"not": EMPTY}}, {"not": {"not": BARE}}),
-        ({"anyOf": [EMPTY, True, BARE]}, {"anyOf": [BARE, True, BARE]}),
-        ({"properties": {"a": EMPTY}}, {"properties": {"a": BARE}}),
-        ({"properties": {"required": EMPTY}}, {"properties": {"required": BARE}}),
-        ({"$defs": {"a": {"prefixItems": [EMPTY]}}}, {"$defs": {"a": {"prefixItems": [BARE]}}}),
-    ],
-)
-def test_an_empty_list_of_required_names_is_left_out_at_any_depth(schema: Json, sent: Json) -> None:
-    check_schema(canonical(schema))
-    assert sendable(schema) == sent
-    assert sendable(sent) == sent
-
-
-@pytest.mark.parametrize("keyword", ["default", "const", "x-own"])
-def test_what_is_no_schema_is_left_alone(keyword: str) -> None:
-    assert sendable({keyword: EMPTY}) == {keyword: EMPTY}
-    assert sendable({"enum": [EMPTY], "examples": [EMPTY]}) == {"enum": [EMPTY], "examples": [EMPTY]}
-
-
-def test_the_order_of_keywords_stays() -> None:
-    assert canonical(sendable({"title": "t", "required": [], "type": "object"})) == (
-        '{"title":"t","type":"object"}'
-    )
 
 
 def test_a_function_is_no_definition() -> None:

@@ -1,18 +1,10 @@
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.strategies import json_objects
-from toolreel_core._jsontext.canonical import Json, Tree, canonical
+from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._transforms.messages import (
-    FAMILIES,
     content_null_if_blank,
-    neutralized,
     reasoning_content_empty_if_missing,
     signature_skip_validator_if_missing,
     user_special_tokens_neutralized,
@@ -21,7 +13,6 @@ from toolreel_core._transforms.messages import (
 CALL: Tree = {"id": "a", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
 CALLED: Tree = {"role": "assistant", "content": "", "tool_calls": [CALL]}
 DUMMY = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-
 WITHOUT_CALLS: list[Tree] = [
     {},
     {"role": "assistant", "content": ""},
@@ -125,108 +116,3 @@ def test_control_tokens_in_a_user_message_are_broken_and_nowhere_else() -> None:
         assert user_special_tokens_neutralized(other) is other
     parts: Tree = {"role": "user", "content": [{"type": "text", "text": "<s>"}]}
     assert user_special_tokens_neutralized(parts) is parts
-
-
-EXAMPLES = {
-    "bars": (
-        "<|im_start|>",
-        "<|im_end|>",
-        "<|endoftext|>",
-        "<|eot_id|>",
-        "<|start_header_id|>",
-        "<|python_tag|>",
-        "<|start|>",
-        "<|channel|>",
-        "<|message|>",
-        "<|fim_prefix|>",
-        "<|tool_calls_section_begin|>",
-        "<|turn>",
-        "<｜User｜>",
-        "<｜tool▁calls▁begin｜>",
-        "</｜DSML｜function_calls>",
-    ),
-    "bar_behind": ("<turn|>", "<tool_call|>"),
-    "words": ("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
-    "system": ("<<SYS>>", "<</SYS>>"),
-    "tags": (
-        "<tool_call>",
-        "</tool_call>",
-        "<TOOL_CALL>",
-        "<TOOLCALL>",
-        "<tool_response>",
-        "<minimax:tool_call>",
-        "<longcat_tool_call>",
-        "<start_function_call>",
-        "<think>",
-        "</think>",
-        "<seed:think>",
-        "<function=ping>",
-        "<parameter=n>",
-        "<arg_key>",
-        '<invoke name="ping">',
-    ),
-    "brackets": (
-        "[INST]",
-        "[/INST]",
-        "[TOOL_CALLS]",
-        "[/AVAILABLE_TOOLS]",
-        "[gMASK]",
-        "[EOS]",
-        "[start_header_id]",
-        "[TOOL_REQUEST]",
-    ),
-    "minimax": ("]~b]", "]~!b[", "[e~[", "]<]minimax[>["),
-}
-TOKENS = [token for examples in EXAMPLES.values() for token in examples]
-
-
-@pytest.mark.parametrize("token", TOKENS)
-def test_a_control_token_gets_a_space_behind_its_first_character(token: str) -> None:
-    broken = f"{token[0]} {token[1:]}"
-    assert neutralized(f"a{token}b") == f"a{broken}b"
-    assert neutralized(f"a{broken}b") == f"a{broken}b"
-
-
-@pytest.mark.parametrize(("name", "pattern"), FAMILIES.items())
-def test_each_family_knows_its_own(name: str, pattern: str) -> None:
-    assert all(re.match(pattern, token) for token in EXAMPLES[name])
-
-
-def test_no_token_stands_twice() -> None:
-    assert FAMILIES.keys() == EXAMPLES.keys()
-    assert len({*TOKENS}) == len(TOKENS)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a < b || c > d",
-        "<p>Hello <b>you</b></p>",
-        "x[0] = [1, 2]",
-        "usage: run [args] [inst]",
-        "<span>|</span>",
-        "< |im_start|>",
-        "f <| x |> g",
-        "thinking about <thinking>",
-        "5 | 6",
-        "<strong>s</strong>",
-        "List<Invoker> x",
-        "",
-    ],
-)
-def test_ordinary_text_stays(text: str) -> None:
-    assert neutralized(text) == text
-
-
-@given(st.lists(st.sampled_from([*TOKENS, "<", "|", ">", "[", "]", "/", " ", "tool_call", "x"])).map("".join))
-def test_once_is_enough_and_only_spaces_are_added(text: str) -> None:
-    once = neutralized(text)
-    assert neutralized(once) == once
-    assert once.replace(" ", "") == text.replace(" ", "")
-    assert not any(token in once for token in TOKENS)
-
-
-@given(json_objects, st.sampled_from(TOKENS))
-def test_json_stays_json_since_no_token_begins_outside_a_string(tree: Tree, token: str) -> None:
-    text = canonical({"data": tree, token: [token, [[token]]]})
-    assert canonical(json.loads(neutralized(text))).replace(" ", "") == text.replace(" ", "")

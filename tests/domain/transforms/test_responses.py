@@ -7,8 +7,9 @@ import pytest
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.reply import Reply
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms.registry import Change
 from toolreel_core._transforms.responses import (
     arguments_blank_to_empty_object,

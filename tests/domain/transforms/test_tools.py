@@ -6,7 +6,7 @@ import pytest
 
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._settings.provider import SchemaTransform
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core._transforms.registry import Change, names
 from toolreel_core._transforms.tools import (
     compact_envelope,

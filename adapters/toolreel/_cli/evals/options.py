@@ -20,7 +20,7 @@ from toolreel._internal.errors import EvalPlanError
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, read
 from toolreel_core._jsontext.trees import merged
-from toolreel_core._settings.config import ToolFailurePolicy
+from toolreel_core._settings.loop_config import ToolFailurePolicy
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import SIZES

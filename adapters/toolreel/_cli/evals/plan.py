@@ -11,7 +11,7 @@ from toolreel._cli.output.console import counted, labelled, out, printable, show
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
 from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change
 from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost

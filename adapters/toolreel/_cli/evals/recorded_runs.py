@@ -28,7 +28,7 @@ from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._records.request_content import WhatIf, WhatIfTally
+from toolreel_core.evals._records.what_if import WhatIf, WhatIfTally
 from toolreel_core.evals._verdicts.verdict import Verdict
 
 _REPLAY_EPILOG = (

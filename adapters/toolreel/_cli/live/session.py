@@ -33,7 +33,8 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core._protocol.state import Settled, State
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 try:
     import httpx

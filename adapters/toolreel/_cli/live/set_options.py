@@ -10,9 +10,9 @@ import click
 
 from toolreel._cli.options.bundle import Command
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, read
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 
 OPTIONS: Final = (
@@ -50,7 +50,7 @@ class SetOptions:
     """Parsed ``--set`` options."""
 
     config: dict[str, Json]
-    """Keys of :class:`~toolreel_core._settings.config.LoopConfig`."""
+    """Keys of :class:`~toolreel_core._settings.loop_config.LoopConfig`."""
     options: dict[str, Json]
     """Keys of the request body."""
     provider: dict[str, Json] = field(default_factory=dict)

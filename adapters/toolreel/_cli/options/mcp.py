@@ -15,7 +15,8 @@ from toolreel._cli.output.console import counted, err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel.tools.mcp._config_file import read_mcp_servers
 from toolreel.tools.mcp._events import McpListener
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 mcp_option = click.option(
     "--mcp",

@@ -13,7 +13,7 @@ import click
 from toolreel._cli.options.bundle import bundle
 from toolreel._cli.output.console import err, printable
 from toolreel._driver.ports import ToolHost
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import click
 from toolreel._cli.options.bundle import bundle
 from toolreel.presets._catalogues import CATALOGUE_VARIABLE, with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Preset
 

@@ -18,8 +18,9 @@ from toolreel._driver.ports import ToolHost
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike, load_tools
 from toolreel.tools.mcp._events import McpListener
-from toolreel_core._tools.sources import masked
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.masking import masked
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 _REMOTE_PREFIXES: Final = ("mcp_", "openapi_")
 """Prefixes of the names of tools that servers run."""

@@ -18,13 +18,14 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._replies.calls.arguments import ERROR_WORDS, ArgumentError
 from toolreel_core._replies.calls.tool_call import ToolCall
-from toolreel_core._replies.errors import PROBLEM_WORDS
 from toolreel_core._replies.normalize import normalize_reply
+from toolreel_core._replies.provider_errors import PROBLEM_WORDS
 from toolreel_core._replies.reply import Reply
 from toolreel_core._replies.streaming.stream import unstreamed
-from toolreel_core._replies.warnings import WORDS, WarningCode
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._replies.warning_codes import WORDS, WarningCode
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 
 @click.command("normalize", epilog=EPILOG, short_help="Parse replies of models into calls and content.")

@@ -13,10 +13,10 @@ import click
 from toolreel._cli.output.console import err, printable
 from toolreel._cli.output.errors import EPILOG, reporting
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, either, parse, read
 from toolreel_core._replies.classification import Finish, finish_of
-from toolreel_core._text_calls.catalogue import DIALECTS, MARKED
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
 from toolreel_core._text_calls.parse import TextCalls, text_calls
 from toolreel_core._text_calls.scanner import Span
 

@@ -30,7 +30,7 @@ from toolreel._replay.fork import Beginning, Stop, beginning, fork
 from toolreel._replay.trace import opened
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json, canonical, read
-from toolreel_core._tools.sources import masked
+from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:

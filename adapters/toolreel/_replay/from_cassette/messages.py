@@ -23,7 +23,7 @@ from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 from toolreel_core._plan.plan import Plan
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
 """How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by model,

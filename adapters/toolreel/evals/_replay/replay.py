@@ -26,7 +26,7 @@ from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job
 from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals._plan.configuration import Sample
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record, record_line
 from toolreel_core.evals._scenarios.evidence import Evidence, evidence_of

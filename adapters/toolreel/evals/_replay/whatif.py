@@ -24,19 +24,19 @@ from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._store.results import Results
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Tree
 from toolreel_core._protocol.notes import Note, RequestSent
-from toolreel_core.evals._plan.configuration import Sample
+from toolreel_core.evals._plan.cells import Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._records.request_content import (
     Divergence,
     RequestContent,
-    WhatIf,
     first_divergence,
     request_content,
 )
+from toolreel_core.evals._records.what_if import WhatIf
 from toolreel_core.evals._verdicts.verdict import Verdict
 
 

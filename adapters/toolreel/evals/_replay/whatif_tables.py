@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel.evals._statistics.comparisons import Paired, compare_paired
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._records.request_content import Fate, WhatIf, WhatIfTally
+from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
 
 _COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
 _HEAD: Final = ("strategy", "recoveries", "losses", "unchanged", "diverged", "undecided", "exact p")

@@ -22,7 +22,7 @@ from toolreel.evals._report.svg import (
 )
 from toolreel.evals._summary.figures import task_interval
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import Summary, TaskSummary
 
 Unit: TypeAlias = Literal["cost", "tokens"]

@@ -12,7 +12,7 @@ from toolreel.evals._report.svg import Drawing, line, marker, percent, points, s
 from toolreel.evals._statistics.comparisons import Paired, compare_clustered
 from toolreel.evals._summary.figures import Findings, Total, counted_cells
 from toolreel.evals._summary.run_pairs import clustered_pairs, pair_runs
-from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry, Summary
 
 _PLOT: Final = 380.0

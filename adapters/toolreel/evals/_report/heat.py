@@ -17,9 +17,9 @@ from toolreel.evals._report.svg import (
     width_of,
 )
 from toolreel.evals._summary.figures import cell_interval
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 from toolreel_core.evals._summary.totals import ResultCounts
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 from toolreel.evals._store.results import write_json
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import Tree, parse
-from toolreel_core.evals._plan.configuration import Cell, Sample
+from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import (

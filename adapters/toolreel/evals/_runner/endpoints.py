@@ -17,10 +17,10 @@ from toolreel_core._protocol.notes import Note, RequestSent
 from toolreel_core._replies.classification import finish_of
 from toolreel_core._replies.reply import served_in, usage_in
 from toolreel_core._replies.streaming.stream import unstreamed
+from toolreel_core.evals._records.concurrency_limit import ConcurrencyLimit
 from toolreel_core.evals._records.record import SentRequest
-from toolreel_core.evals._records.retries import ConcurrencyLimit
 from toolreel_core.evals._scenarios.catalogue import reply_of
-from toolreel_core.evals._scenarios.scenario import Kind
+from toolreel_core.evals._scenarios.scripted_model import Kind
 from toolreel_core.evals._verdicts.failure_taxonomy import provider_hint
 
 

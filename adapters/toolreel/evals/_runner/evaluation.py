@@ -20,11 +20,12 @@ from toolreel.evals._runner.connection import Connection, RunRecorder, connect, 
 from toolreel.evals._runner.trial import Job, WorkerPool, run_job
 from toolreel.evals._store.plans import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
-from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
+from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Budget, Price
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._records.record import Record, SentRequest
-from toolreel_core.evals._records.retries import Retries
+from toolreel_core.evals._records.run_retries import Retries
 from toolreel_core.evals._verdicts.verdict import Result
 
 

@@ -23,7 +23,9 @@ from toolreel.evals._statistics.scipy import (
     wilson_bounds,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count, Interval, Pairs, inside, total, total_pairs
+from toolreel_core.evals._statistics.counts import Count, Pairs, total, total_pairs
+from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.plan_numbers import inside
 
 
 @dataclass(frozen=True, slots=True)

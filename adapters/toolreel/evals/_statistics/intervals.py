@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 
 from toolreel.evals._statistics.scipy import t_quantile, wilson_bounds
-from toolreel_core.evals._statistics.counts import Count, Interval, inside, total
+from toolreel_core.evals._statistics.counts import Count, total
+from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.plan_numbers import inside
 
 
 def wilson(count: Count, confidence: float = 0.95) -> Interval | None:

@@ -10,7 +10,9 @@ from typing import TypeVar
 from toolreel.evals._statistics.comparisons import compare_clustered
 from toolreel.evals._statistics.scipy import holm_adjusted
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._statistics.counts import Count, Pairs, Ties, inside, tied
+from toolreel_core.evals._statistics.counts import Count, Pairs
+from toolreel_core.evals._statistics.plan_numbers import inside
+from toolreel_core.evals._statistics.ties import Ties, tied
 
 Task = TypeVar("Task", bound=Hashable)
 

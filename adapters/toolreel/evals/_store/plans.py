@@ -18,18 +18,19 @@ from toolreel.evals._store.results import Header
 from toolreel.presets._catalogues import with_files
 from toolreel.presets._toml import line_at, read_file, read_toml
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import PlaceError, Table
+from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan.presets.collection import Presets
 from toolreel_core._plan.presets.preset import Change, differences
-from toolreel_core.evals._plan.configuration import Cell, Configuration
-from toolreel_core.evals._plan.environment_variables import VARIABLES, environment
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options, layered
+from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
 from toolreel_core.evals._statistics.gates import gate_from
 from toolreel_core.evals._statistics.stopping_rules import rule_from
-from toolreel_core.evals._verdicts.languages import select_languages
+from toolreel_core.evals._verdicts.language_policies import select_languages
 
 _Place = tuple[str, ...]
 _Built = TypeVar("_Built")

@@ -21,7 +21,7 @@ from toolreel.evals._summary.export import cells_of, summary_of
 from toolreel.evals._summary.plan_gates import lacking, measured_figures
 from toolreel.evals._summary.run_pairs import Axis, Match, Matches, clustered_pairs, pair_runs, valid
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import JsonText, canonical
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.counts import Count, Pairs

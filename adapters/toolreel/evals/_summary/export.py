@@ -19,10 +19,10 @@ from toolreel.evals._summary.figures import (
     task_interval,
 )
 from toolreel_core._jsontext.canonical import Json, Tree, parse
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
-from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.reference_format import (
     BY_LANGUAGE,
     BY_SCENARIO,

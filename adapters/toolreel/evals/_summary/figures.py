@@ -14,9 +14,11 @@ from toolreel.evals._runner.adaptive import Stopped, stops_of
 from toolreel.evals._statistics.intervals import Clustered, clustered_rate, wilson
 from toolreel.evals._statistics.ties import TiesFound, paired_ties
 from toolreel.evals._summary.run_pairs import Axis, cluster_of, task_of, valid
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._statistics.counts import CellMean, Count, Interval, pass_at, pass_hat, total
+from toolreel_core.evals._statistics.counts import Count, total
+from toolreel_core.evals._statistics.interval import Interval
+from toolreel_core.evals._statistics.pass_at_k import CellMean, pass_at, pass_hat
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, nearest_rank
 

@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core.evals._statistics.gates import (
     Figures,
     Gate,

@@ -12,9 +12,9 @@ from toolreel.evals._statistics.comparisons import Paired, compare_clustered
 from toolreel.evals._statistics.ties import holm
 from toolreel.evals._summary.figures import Total, total_of
 from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs
-from toolreel_core._internal.checks import Table
+from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import parse
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._statistics.gates import (
     Figures,

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel.evals._summary.comparison import Comparison
 from toolreel.evals._summary.run_pairs import Match
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._statistics.gates import Gate, GateResult, NoRegression, NoWorseThan, Threshold
 from toolreel_core.evals._summary.summary import CellSummary, Summary
 

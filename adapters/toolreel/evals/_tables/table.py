@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core.evals._statistics.counts import Interval
+from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry
 
 _ERROR_LENGTH: Final = 120

@@ -23,7 +23,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.sources import masked
+from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 DEADLINE: Final = 60.0

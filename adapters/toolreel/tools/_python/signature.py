@@ -15,7 +15,7 @@ from toolreel.tools._python.types.schema_of import Types, default_of, hints_of
 from toolreel.tools._python.types.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 _MAX_COMPLAINTS = 3
 _UNSUPPORTED_KINDS = {

@@ -15,7 +15,8 @@ from toolreel._internal.errors import ToolModuleError
 from toolreel.tools._isolation import Isolation, target_of
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
-from toolreel_core._tools.surface import SchemaLike, ToolDefinition, ToolFlags
+from toolreel_core._tools.parameter_schemas import SchemaLike
+from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 
 _MARK: Final = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from toolreel._internal.errors import McpConfigError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, either, read
 
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}

@@ -18,7 +18,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_changed, tool_not_implemented
-from toolreel_core._tools.result import failed
+from toolreel_core._tools.result_envelope import failed
 from toolreel_core._tools.sources import ToolSource, compose
 from toolreel_core._tools.surface import ToolSurface
 

@@ -45,7 +45,7 @@ from toolreel_core._jsontext.canonical import parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_changed, tool_not_implemented
-from toolreel_core._tools.result import failed
+from toolreel_core._tools.result_envelope import failed
 
 try:
     import anyio

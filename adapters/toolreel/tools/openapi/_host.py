@@ -23,7 +23,7 @@ from toolreel.tools.openapi._source import OpenApiSource, OpenApiTool, SkippedOp
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
 from toolreel_core._tools.faults import tool_not_implemented
-from toolreel_core._tools.result import failed
+from toolreel_core._tools.result_envelope import failed
 from toolreel_core._tools.sources import ToolSource, compose
 
 try:

@@ -19,11 +19,12 @@ from toolreel.tools.openapi._document.operations import (
 from toolreel.tools.openapi._request.request import RequestBuilder
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import fits, unknown_name
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._internal.wildcards import fits
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._tools.names import outward_name, prefixed_name
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 OPENAPI_PREFIX: Final = "openapi"
 """Prefix of the inner names of all OpenAPI tools."""

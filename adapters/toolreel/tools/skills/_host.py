@@ -30,7 +30,7 @@ from toolreel.tools._isolation import BoundedProcess, ProcessResult, inherited_e
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools._python.tool import Tool
 from toolreel.tools.skills._folders import Skill, Skills, UnreadableFile, read_inside
-from toolreel_core._internal.names import fits
+from toolreel_core._internal.wildcards import fits
 from toolreel_core._jsontext.canonical import Json
 
 _SOURCE: Final = "skills"

@@ -12,8 +12,9 @@ from functools import reduce
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import PlaceError, Table
-from toolreel_core._internal.names import fits, unknown_name
+from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._internal.wildcards import fits
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._plan.presets.preset import Preset, request_options
 

@@ -12,14 +12,15 @@ from typing import Any, Final, TypeAlias
 
 from toolreel_core._conversation.message import Message
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import Table
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import as_tree, merged
 from toolreel_core._plan.plan import OWNED, Plan
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS: Final = tuple(setting.name for setting in fields(Provider))
@@ -48,7 +49,7 @@ class Preset:
     defaults_for: tuple[str, ...] = ()
     """All names of the provider whose defaults it is."""
     config: JsonText = NOTHING
-    """Settings of :class:`~toolreel_core._settings.config.LoopConfig`; lists of names are patches."""
+    """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`; lists of names are patches."""
     provider: JsonText = NOTHING
     """Settings of :class:`~toolreel_core._settings.provider.Provider`."""
     request: JsonText = NOTHING

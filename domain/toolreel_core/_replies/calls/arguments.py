@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, damaged, either, read
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
-from toolreel_core._replies.calls.repairs import Reading, read_text
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.calls.argument_repairs import Reading, read_text
+from toolreel_core._replies.warning_codes import WarningCode
 
 ArgumentErrorCode: TypeAlias = Literal[
     "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TOO_DEEP", "ARGUMENTS_TRUNCATED"

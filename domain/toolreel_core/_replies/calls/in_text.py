@@ -12,8 +12,8 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.content import visible
-from toolreel_core._replies.warnings import WarningCode
-from toolreel_core._text_calls.catalogue import looks_like_a_call
+from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._text_calls.unread_calls import looks_like_a_call
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.decoder_interface import Rejection

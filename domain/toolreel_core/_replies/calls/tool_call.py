@@ -1,157 +1,19 @@
-"""Tool calls of a reply, normalised: names, ids, bundles of calls, and the reader of all of them.
-
-A name is only changed into the name of a tool that exists; letter case, hyphens and near misses are left
-alone, because a wrong guess would run the wrong tool. A generated id depends only on the turn and the
-position, so that a replay generates the same (a uuid would not). A legal, unique id is never changed: Kimi
-needs its ``functions.name:0`` back (vllm#29596), Mistral its nine alphanumeric characters (eca#233).
-"""
+"""Tool calls of a reply, normalised, and the reader of all calls of a message."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, parse
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText
 from toolreel_core._jsontext.json_repair import ArgumentRepairs
 from toolreel_core._replies.calls.arguments import Arguments, read_arguments
-from toolreel_core._replies.calls.entries import CallEntry, Oddity, entries_in
-from toolreel_core._replies.warnings import WarningCode
-
-_PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
-# `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
-_LEAKED: Final = re.compile(r"<[|\uff5c]")
-# `tool_12</arg_value>` (GLM).
-_CLOSING_TAG: Final = re.compile(r"</\w{1,64}>\Z")
-_KIMI_INDEX: Final = re.compile(r"(?<=.):\d{1,6}\Z")
-"""Kimi's ids are ``functions.name:0``, and some servers send them as names."""
-
-
-def meant_name(
-    given: str, known: Collection[str], *, exact: bool = False
-) -> tuple[str, tuple[WarningCode, ...]]:
-    """The tool name that a call means, with the warnings about it.
-
-    >>> meant_name(" functions.ping<|channel|>commentary", {"ping"})
-    ('ping', ('NAME_NORMALIZED',))
-    >>> meant_name("Ping", {"ping"})
-    ('Ping', ('NAME_UNKNOWN',))
-
-    :param exact: whether to return every name unchanged
-    """
-    if given in known:
-        return given, ()
-    if exact:
-        return given, ("NAME_UNKNOWN",)
-    # A name that begins with a leaked token has nothing before it, so the whole name is kept.
-    bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
-    name = next((form for form in _forms(bare) if form in known), bare)
-    changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
-    return name, changed if name in known else (*changed, "NAME_UNKNOWN")
-
-
-def _forms(bare: str) -> Iterator[str]:
-    """Candidate names, the least changed first; none is used unless such a tool exists."""
-    yield bare
-    yield bare.replace(".", "_")
-    stripped = _CLOSING_TAG.sub("", bare)
-    yield stripped
-    half = bare[: len(bare) // 2]
-    if bare == half * 2:  # from a stream that repeats the name in every chunk
-        yield half
-    for prefix in _PREFIXES:
-        if stripped.startswith(prefix):
-            rest = stripped.removeprefix(prefix)
-            yield rest
-            yield rest.replace(".", "_")
-            yield _KIMI_INDEX.sub("", rest)
-
-
-def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
-    """An id for each call, with the warnings about the id that it came with.
-
-    >>> identified(["call_a", None, "call_a"], turn=3)
-    [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
-    """
-    # All native ids are reserved first: a generated one must not collide with that of a later call.
-    natives = list(map(native_id, given))
-    taken = {identity for identity, _ in natives if identity}
-    used: set[str] = set()
-    found: list[tuple[str, tuple[WarningCode, ...]]] = []
-    for place, (identity, codes) in enumerate(natives):
-        if identity in used:
-            codes = (*codes, "CALL_ID_DUPLICATE")  # noqa: PLW2901 - it replaces what was found wrong so far
-        if not identity or identity in used:
-            identity = _fresh(turn, place, taken)  # noqa: PLW2901 - the id that the call goes by
-            taken.add(identity)
-        used.add(identity)
-        found.append((identity, codes))
-    return found
-
-
-def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
-    """The provider's id as text, empty if unusable, with the warnings about it.
-
-    >>> native_id(7), native_id(None)
-    (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))
-    """
-    if isinstance(given, str) and given.strip():
-        return given, ()
-    if given is None or isinstance(given, str):
-        return "", ("CALL_ID_MISSING",)
-    usable = isinstance(given, int) and not isinstance(given, bool)
-    return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
-
-
-def _fresh(turn: int, place: int, taken: set[str]) -> str:
-    candidates = (f"call_{turn}_{number}" for number in count(place))
-    return next(candidate for candidate in candidates if candidate not in taken)
-
-
-_BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
-
-
-def unbundled(
-    entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
-) -> tuple[CallEntry, ...]:
-    """The calls of an entry: itself, or the calls that it bundles.
-
-    >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
-    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
-    'call_a_0'
-    """
-    name, _ = meant_name(entry.name, _BUNDLES)
-    if name not in _BUNDLES or name in known:
-        return (entry,)
-    bundled = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
-    tree = parse(bundled.value) if isinstance(bundled.value, JsonText) else None
-    uses = tree.get("tool_uses") if isinstance(tree, Mapping) else None
-    if not isinstance(uses, Sequence) or isinstance(uses, str):
-        return (entry,)
-    identity, codes = native_id(entry.id)
-    codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
-    bundle = replace(entry, id=identity, codes=codes)
-    calls = [_bundled_call(bundle, place, use) for place, use in enumerate(uses)]
-    whole = [call for call in calls if call is not None]
-    # All or nothing: if one use cannot be read, none runs and the model gets an error for the bundle.
-    return tuple(whole) if whole and len(whole) == len(calls) else (entry,)
-
-
-def _bundled_call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
-    name = use.get("recipient_name") if isinstance(use, Mapping) else None
-    if not isinstance(use, Mapping) or not isinstance(name, str) or not name.strip():
-        return None
-    parameters = use.get("parameters")
-    return replace(
-        entry,
-        id=f"{entry.id}_{place}" if entry.id else None,
-        name=name,
-        arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
-        # Opaque fields belong to the entry; sent twice, a signature would be rejected.
-        carry=NOTHING if place else entry.carry,
-    )
+from toolreel_core._replies.calls.bundles import unbundled
+from toolreel_core._replies.calls.call_ids import identified
+from toolreel_core._replies.calls.call_location import CallEntry, Oddity, entries_in
+from toolreel_core._replies.calls.call_names import meant_name
+from toolreel_core._replies.warning_codes import WarningCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
-from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
 from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
 
 NAMESPACE: Final = r"(?:\w{1,40}:|[｜|](?:DSML|GCML)[｜|][ ]?)?"

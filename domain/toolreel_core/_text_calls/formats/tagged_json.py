@@ -19,7 +19,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
     found,
 )
-from toolreel_core._text_calls.payload import (
+from toolreel_core._text_calls.json_payload import (
     Block,
     arguments,
     arguments_of,

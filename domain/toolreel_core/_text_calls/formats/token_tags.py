@@ -19,7 +19,7 @@ from toolreel_core._text_calls.decoder_interface import (
     found,
 )
 from toolreel_core._text_calls.formats.elements import one_line_break_less
-from toolreel_core._text_calls.payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
 from toolreel_core._text_calls.untyped_text import decoded, typed
 
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')

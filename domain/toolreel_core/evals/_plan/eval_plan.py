@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import PlaceError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.config_checks import PlaceError
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
-from toolreel_core.evals._plan.configuration import Cell, Configuration, Sample
+from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
@@ -28,6 +28,7 @@ from toolreel_core.evals._plan.filters import (
     select_profiles,
 )
 from toolreel_core.evals._plan.options import Budget, Endpoint, Options
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (
     FALLBACKS,
     Layers,

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast, get_args
 
-from toolreel_core._internal.checks import PlaceError, Table
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.preset import request_options
 from toolreel_core._plan.request import reserved_keys
-from toolreel_core._settings.config import LoopConfig, ToolFailurePolicy, ToolUseMode
+from toolreel_core._settings.loop_config import LoopConfig, ToolFailurePolicy, ToolUseMode
 from toolreel_core.evals._plan.filters import comma_separated
 
 _OPENROUTER: Final = "https://openrouter.ai/api"

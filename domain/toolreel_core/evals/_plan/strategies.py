@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._internal.checks import Table
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.config_checks import Table
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical
 from toolreel_core._jsontext.trees import merged
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core.evals._plan.configuration import Configuration, object_of
 from toolreel_core.evals._plan.options import Budget, Options
+from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
 Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
 """Whether calls are read from text: ``best_effort``, where the model or the user asks for it;

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, cast, get_args
 
 from toolreel_core._errors import CodecError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, either, parse, read
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._verdicts.verdict import Result, Verdict
 
 VERSION = 1

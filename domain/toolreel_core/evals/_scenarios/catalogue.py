@@ -7,7 +7,7 @@ from typing import Final, get_args
 
 from toolreel_core._conversation.message import wire
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._scenarios.desk_scenarios import (
@@ -19,7 +19,8 @@ from toolreel_core.evals._scenarios.desk_scenarios import (
     LOCALES,
     RESTRAINT,
 )
-from toolreel_core.evals._scenarios.scenario import Kind, Scenario, scripted_reply
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Kind, scripted_reply
 from toolreel_core.evals._scenarios.workspace_scenarios import CAPPED, FAULTS, REFERENCE
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (

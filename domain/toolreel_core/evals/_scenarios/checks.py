@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, assert_never
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, read
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall
 from toolreel_core.evals._scenarios.scenario import Check
-from toolreel_core.evals._worlds.json_pointer import at
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
 
 _DONE: Final = re.compile(r"done[.!]?", re.IGNORECASE)
 _QUOTES: Final = "\"'`"

@@ -10,7 +10,8 @@ from typing import Final
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core._plan.presets.preset import Preset
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core.evals._scenarios.checks import (
     Order,
     called,
@@ -21,7 +22,8 @@ from toolreel_core.evals._scenarios.checks import (
     outcome,
     says_something,
 )
-from toolreel_core.evals._scenarios.scenario import Check, Scenario, ScenarioScripts, Setting, call, script
+from toolreel_core.evals._scenarios.scenario import Check, Scenario, Setting
+from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.desk import Answer, Desk
 
 _SYSTEM: Final = """\

@@ -26,7 +26,8 @@ from toolreel_core.evals._scenarios.checks import (
     world_has,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Scenario, ScenarioScripts, Setting, call, script
+from toolreel_core.evals._scenarios.scenario import Scenario, Setting
+from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts, call, script
 from toolreel_core.evals._worlds.workspace import WORKSPACE_TOOLS, Mishaps, Workspace
 
 _NO_MISHAPS: Final = Mishaps()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._summary.summary import CellSummary, RunEntry, Summary, TaskSummary
 from toolreel_core.evals._summary.totals import ResultCounts, nearest_rank, reference_percentile
 from toolreel_core.evals._verdicts.failure_taxonomy import TAXONOMY, alias_of

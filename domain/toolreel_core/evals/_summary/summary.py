@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._summary.totals import ResultCounts, Usage, usage_of
 from toolreel_core.evals._verdicts.verdict import Result

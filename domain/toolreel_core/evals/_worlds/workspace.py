@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, Tree, canonical, either, parse
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
-from toolreel_core.evals._worlds.json_pointer import at, patched
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core.evals._worlds.json_pointer_and_patch import at, patched
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
 ALLOWED: Final = "/draft/foo"

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
 from toolreel_core._jsontext.digest import chain
-from toolreel_core._tools.result import Envelope, ToolFailure
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure
 
 
 class World(Protocol):

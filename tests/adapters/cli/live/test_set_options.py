@@ -8,7 +8,7 @@ from tests.samples import complaint
 from toolreel._cli.live.set_options import OPTIONS, SetOptions, parse_settings
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def test_settings_of_the_loop_and_options_of_the_request_are_told_apart_by_name() -> None:

@@ -20,7 +20,7 @@ from toolreel.evals._statistics.comparisons import compare_paired
 from toolreel.evals._store.plans import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals._records.request_content import WhatIfTally
+from toolreel_core.evals._records.what_if import WhatIfTally
 from toolreel_core.evals._statistics.counts import Pairs
 
 

@@ -12,7 +12,8 @@ from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.trial import WorldHost
 from toolreel_core.evals._scenarios.catalogue import SCENARIOS
 from toolreel_core.evals._scenarios.evidence import evidence_of
-from toolreel_core.evals._scenarios.scenario import Kind, Scenario
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Kind
 from toolreel_core.evals._verdicts.verdict import Verdict, judge
 
 

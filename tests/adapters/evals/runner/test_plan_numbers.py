@@ -21,7 +21,7 @@ from toolreel.tools._python.host import PythonTools
 from toolreel_core._conversation.message import UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._tools.surface import ToolSurface
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.options import Options
 

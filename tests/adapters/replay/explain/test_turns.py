@@ -15,7 +15,7 @@ from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import CancelRequested
 from toolreel_core._protocol.notes import RequestSent
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 
 
 def told(*script: Line, plan: Plan = PLAN) -> tuple[TurnSummary, ...]:

@@ -24,9 +24,11 @@ from toolreel.tools.mcp._pinned_definitions import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._schema.validation import violations
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.sources import ToolSource, check_surface, compose
-from toolreel_core._tools.surface import ToolDefinition, ToolSurface
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.sources import ToolSource, compose
+from toolreel_core._tools.surface import ToolSurface
+from toolreel_core._tools.surface_limits import check_surface
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 DEFAULTS = ServerSettings()
 REMEDY = "; put what it means under $defs"

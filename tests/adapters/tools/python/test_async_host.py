@@ -33,7 +33,7 @@ from toolreel.tools._python.host import DEADLINE, AsyncPythonTools
 from toolreel.tools._python.tool import Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 with_and_without_a_deadline = pytest.mark.parametrize("deadline", [DEADLINE, None], ids=["deadline", "none"])
 

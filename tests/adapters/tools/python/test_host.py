@@ -24,7 +24,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.surface import ToolDefinition, ToolFlags
+from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
 
 
 def call(name: str, **arguments: Json) -> RunTool:

@@ -18,7 +18,7 @@ from toolreel.tools._python.signature import definition_of
 from toolreel.tools._python.tool import Tool, load_tools, tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.events import ToolReturned
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 
 
 @tool
@@ -124,7 +124,7 @@ def test_a_setting_that_there_is_not_is_refused() -> None:
 
 
 SHED = '''
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel.tools._python.host import Tool
 
 def saw(wood: str) -> str:

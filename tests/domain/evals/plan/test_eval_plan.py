@@ -12,8 +12,8 @@ from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._plan.presets.collection import Presets
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._plan.eval_plan import CONTROL_RUN, TOOL_RUN, AssumedRun, EvalPlan, estimate_cost
 from toolreel_core.evals._plan.options import Options
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal.checks import PlaceError, Table
+from toolreel_core._internal.config_checks import PlaceError, Table
 from toolreel_core._jsontext.canonical import Tree, canonical
 from toolreel_core.evals._plan.options import SIZES, Budget, Endpoint, Options, Price, layered, prices_of
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from tests.evals_values import CATALOGUE, MENDING
 from tests.preset_values import presets
 from tests.samples import complaint
-from toolreel_core._internal.checks import PlaceError
+from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import JsonText, canonical, parse
 from toolreel_core._plan.presets.collection import Presets, SamplingProfile
 from toolreel_core._plan.presets.preset import LISTS, Preset
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
-from toolreel_core.evals._plan.configuration import Configuration
 from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
     Layers,

@@ -8,7 +8,7 @@ import pytest
 from tests.evals.made import record
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import canonical
-from toolreel_core.evals._plan.configuration import Cell
+from toolreel_core.evals._plan.cells import Cell
 from toolreel_core.evals._records.record import (
     VERSION,
     Attempt,

@@ -20,7 +20,8 @@ from toolreel_core.evals._scenarios.catalogue import (
     scenario,
     select_scenarios,
 )
-from toolreel_core.evals._scenarios.scenario import Kind, Scenario, call, script, scripted_reply
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Kind, call, script, scripted_reply
 from toolreel_core.evals._scenarios.workspace_scenarios import opening
 from toolreel_core.evals._worlds.workspace import Mishaps
 

@@ -21,7 +21,8 @@ from toolreel_core.evals._scenarios.desk_scenarios import (
     text,
 )
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Scenario, call, script
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import call, script
 from toolreel_core.evals._worlds.desk import Answer, Desk, Order
 
 LOOK = reads("look", "Look.", name=text("A name."))

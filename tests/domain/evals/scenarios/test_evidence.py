@@ -12,11 +12,11 @@ from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import RunTool, SendRequest
 from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
 from toolreel_core._protocol.outcome import Cancelled, Completed, EmptyFinal, NoToolCalls, Truncated
-from toolreel_core._settings.config import LoopConfig
-from toolreel_core._tools.surface import ToolDefinition
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._tools.tool_definition import ToolDefinition
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, evidence_of
-from toolreel_core.evals._scenarios.scenario import call, script
+from toolreel_core.evals._scenarios.scripted_model import call, script
 from toolreel_core.evals._worlds.desk import Desk
 
 TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]

@@ -10,7 +10,8 @@ from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.outcome import Completed
 from toolreel_core.evals._scenarios.catalogue import scenario
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Line, Scenario, call, script
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Line, call, script
 from toolreel_core.evals._scenarios.workspace_scenarios import (
     CAPPED,
     DONE,

@@ -24,7 +24,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._replies.errors import ProblemCode
+from toolreel_core._replies.provider_errors import ProblemCode
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core.evals._scenarios.checks import exercise, outcome
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedTurn

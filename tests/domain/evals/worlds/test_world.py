@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from toolreel_core._tools.result import envelope_of
+from toolreel_core._tools.result_envelope import envelope_of
 from toolreel_core.evals._worlds.world import failure, identifier, success
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import PlaceError
+from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import canonical
 from toolreel_core._plan.presets.collection import (
     Measured,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.preset_values import preset, presets
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal.checks import PlaceError
+from toolreel_core._internal.config_checks import PlaceError
 from toolreel_core._jsontext.canonical import canonical, parse
 from toolreel_core._loop.reducer import start
 from toolreel_core._plan.plan import Plan
@@ -25,7 +25,7 @@ from toolreel_core._plan.presets.preset import (
     names_of,
 )
 from toolreel_core._protocol.effects import SendRequest
-from toolreel_core._settings.config import LoopConfig
+from toolreel_core._settings.loop_config import LoopConfig
 from toolreel_core._settings.provider import Provider
 from toolreel_core._tools.surface import ToolSurface
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.strategies import json_objects
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical
 from toolreel_core._replies.calls.coercion import Coercion, Intended, coerced, decoded, unwrapped
-from toolreel_core._replies.warnings import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode
 
 SCHEMA = canonical(
     {

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._tools.result import Envelope
+from toolreel_core._tools.result_envelope import Envelope
 
 _MAX_DISPLAY: Final = 60
 

@@ -25,7 +25,7 @@ from toolreel.tools.openapi._request.parameters import (
 )
 from toolreel.tools.openapi._request.security import Access
 from toolreel_core._jsontext.canonical import Json, Tree
-from toolreel_core._schema.drafts import modern
+from toolreel_core._schema.draft_upgrade import modern
 from toolreel_core._schema.walk import changed_within
 
 _PARTS: Final = "#/components/schemas/"

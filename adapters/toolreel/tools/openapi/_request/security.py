@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from toolreel._internal.errors import OpenApiError
 from toolreel.tools.openapi._document.document import Document
-from toolreel_core._internal.names import unknown_name
+from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, Tree
 
 _MIN_REDACTED: Final = 6

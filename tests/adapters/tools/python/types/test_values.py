@@ -19,7 +19,7 @@ from pydantic import BaseModel, RootModel
 from tests.samples import complaint, printed_under
 from toolreel.tools._python.types.values import plain
 from toolreel_core._jsontext.canonical import Json, canonical
-from toolreel_core._tools.result import Envelope, ToolFailure
+from toolreel_core._tools.result_envelope import Envelope, ToolFailure
 
 
 class Colour(Enum):

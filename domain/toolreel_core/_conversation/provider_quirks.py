@@ -1,0 +1,207 @@
+"""Encode a message for one provider: the last step before sending.
+
+The same message always gives the same text, so it is encoded once, when it is appended to the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    wire,
+    wire_tree,
+)
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical
+from toolreel_core._jsontext.trees import items_of
+from toolreel_core._settings.provider import Provider
+from toolreel_core._transforms import apply_all
+from toolreel_core._transforms.control_tokens import neutralized
+from toolreel_core._transforms.messages import signature_skip_validator_if_missing
+
+_Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
+
+_ANY: Final = Provider()
+_REASONING: Final = ("reasoning_content", "reasoning")
+"""The fields in which reasoning text comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The settings that decide how messages are encoded in a run."""
+
+    provider: Provider = _ANY
+    message_transforms: tuple[str, ...] = ()
+    estimator: str = ""
+    """Name of the function that estimates tokens; empty where nobody wants to know."""
+    assistant_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of the provider's settings that may change what the model has said."""
+    result_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of those that may change a result."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "assistant_quirks", _names_if_changed(self.provider, _ASSISTANT_QUIRKS))
+        object.__setattr__(self, "result_quirks", _names_if_changed(self.provider, _RESULT_QUIRKS))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message's text."""
+
+    text: JsonText
+    quirks: tuple[str, ...] = ()
+    """Names of the settings and transforms that changed it."""
+
+
+def written(message: Message, form: Form) -> Written:
+    """Write a message.
+
+    >>> said = AssistantMessage("It is 4.")
+    >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
+    '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
+    """
+    chosen = _quirks_for(message, form)
+    if not chosen and not form.message_transforms:
+        return Written(wire(message))
+    tree, quirks = wire_tree(message), list[str]()
+    for name in chosen:
+        changed = _QUIRKS[name](tree, form.provider)
+        quirks += [name] if changed != tree else []
+        tree = changed
+    applied = apply_all("message", form.message_transforms, tree)
+    return Written(canonical(applied.tree), (*quirks, *applied.changed))
+
+
+def _quirks_for(message: Message, form: Form) -> tuple[str, ...]:
+    """Names of the settings with which the provider may want something else of such a message."""
+    match message:
+        case AssistantMessage():
+            return form.assistant_quirks
+        case ToolMessage():
+            return form.result_quirks
+        case SystemMessage() | UserMessage():
+            return ()
+        case _:
+            assert_never(message)
+
+
+def _names_if_changed(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple[str, ...]:
+    """The names of some settings, if one of them is not as it is for any provider."""
+    changed = [name for name in quirks if getattr(provider, name) != getattr(_ANY, name)]
+    return tuple(quirks) if changed else ()
+
+
+def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
+    """Bedrock refuses ``""`` beside calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
+    if "tool_calls" not in tree or not _blank(tree.get("content")):
+        return tree
+    match provider.tool_turn_content:
+        case "empty":
+            return tree
+        case "null":
+            return {**tree, "content": None}
+        case "omit":
+            return {key: value for key, value in tree.items() if key != "content"}
+        case "space":
+            return {**tree, "content": " "}
+        case _:
+            assert_never(provider.tool_turn_content)
+
+
+def _blank(content: Json) -> bool:
+    return not content.strip() if isinstance(content, str) else not content
+
+
+def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
+    """One server says ``reasoning`` and reads ``reasoning_content``, another the other way round."""
+    chosen = provider.reasoning_field
+    if not chosen or chosen in tree:
+        return tree
+    return {chosen if key in _REASONING else key: value for key, value in tree.items()}
+
+
+def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
+    """DeepSeek's thinking mode and Kimi refuse a tool turn without its reasoning (esengine/reasonix#4022)."""
+    match provider.reasoning_required_on:
+        case "none":
+            return tree
+        case "tool_turns":
+            required = "tool_calls" in tree
+        case "all_assistant":
+            required = True
+        case _:
+            assert_never(provider.reasoning_required_on)
+    field = provider.reasoning_field or _REASONING[0]
+    # Some servers say null in every message, and mean none.
+    if not required or any(tree.get(key) for key in (field, *_REASONING)):
+        return tree
+    return {**tree, field: provider.reasoning_placeholder}
+
+
+def _signature_channel(tree: Tree, provider: Provider) -> Tree:
+    match provider.signature_channel:
+        case "none":
+            return tree
+        case "extra_content":
+            return _signed(tree)
+        case "reasoning_details":
+            return _encrypted_only(tree)
+        case _:
+            assert_never(provider.signature_channel)
+
+
+def _signed(tree: Tree) -> Tree:
+    """Gemini wants a signature on the first call of a step; a foreign history has none."""
+    match tree.get("tool_calls"):
+        case [*calls]:
+            return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
+        case _:
+            return tree
+
+
+def _is_signed(call: Json) -> bool:
+    """Whether a call has any field of a provider's own: not all put the signature in the same place."""
+    match call:
+        case {"id": _, "type": _, "function": {"name": _, "arguments": _, **inside}, **beside}:
+            return bool(inside or beside)
+        case _:
+            return False
+
+
+def _encrypted_only(tree: Tree) -> Tree:
+    """OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones."""
+    details = items_of(tree, "reasoning_details")
+    kept: Tree = {"reasoning_details": [entry for entry in details if not _is_gemini_text(entry)]}
+    return {**tree, **kept} if details else tree
+
+
+def _is_gemini_text(entry: Json) -> bool:
+    match entry:
+        case {"format": str() as form, "type": str() as kind}:
+            return form.startswith("google-gemini") and kind != "reasoning.encrypted"
+        case _:
+            return False
+
+
+def _special_token_guard(tree: Tree, _: Provider) -> Tree:
+    """Break control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273).
+
+    Control tokens occur only inside the strings of a JSON text, so the result stays valid JSON.
+    """
+    return {**tree, "content": neutralized(str(tree["content"]))}
+
+
+_ASSISTANT_QUIRKS: Final[Mapping[str, _Quirk]] = {
+    "tool_turn_content": _tool_turn_content,
+    "reasoning_field": _reasoning_field,
+    "reasoning_required_on": _reasoning_required_on,
+    "signature_channel": _signature_channel,
+}
+_RESULT_QUIRKS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}
+_QUIRKS: Final = {**_ASSISTANT_QUIRKS, **_RESULT_QUIRKS}

@@ -1,0 +1,246 @@
+"""Checks of what users write: settings, by their annotations, and tables of data, key by key.
+
+Tables are trees as TOML and JSON give them. Each error is one line with the place, the value and what is
+allowed, so that the reader of a file can add its name and the line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, Final, Literal, Protocol, cast, get_args, get_origin, get_type_hints
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical
+
+
+class Settings(Protocol):
+    """A frozen dataclass of settings, each with a default."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
+    """Check that each key is one of the settings of a class.
+
+    :raises ConfigError: if one is not, with the nearest name; all checks here raise it
+    """
+    known = [setting.name for setting in fields(kind)]
+    for key in changes:
+        if key not in known:
+            raise ConfigError(unknown_name("setting", key, known))
+
+
+def changed(settings: Settings) -> dict[str, Json]:
+    """The settings that differ from their defaults."""
+    given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
+    return {setting.name: value for setting, value in given if value != setting.default}
+
+
+def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:
+    """Check each setting by its annotation; amounts and anything unusual are left to the caller.
+
+    :param minima: the minimum of each count for which it is not 1
+    """
+    for key, hint in _hints(type(settings)).items():
+        value = getattr(settings, key)
+        if hint is bool:
+            check_switch(key, value)
+        elif hint is str:
+            check_text(key, value)
+        elif hint in {int, int | None}:
+            check_count(key, value, minima.get(key, 1), optional=hint is not int)
+        elif get_origin(hint) is Literal:
+            check_choice(key, value, get_args(hint))
+        elif get_origin(hint) is tuple:
+            object.__setattr__(settings, key, named(key, value))
+
+
+_hints: Final = cache(get_type_hints)
+
+
+def check_count(key: str, value: object, least: int, *, optional: bool) -> None:
+    """A whole number; ``None`` turns an optional one off."""
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        off = ", or nothing to turn it off" if optional else ""
+        raise ConfigError(f"{key}: expected a whole number of at least {least}{off}, got {value!r}")
+
+
+def check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
+    """Names that a lookup finds."""
+    for name in names:
+        try:
+            find(name)
+        except ConfigError as error:
+            raise ConfigError(f"{key}: {error}") from None
+
+
+def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
+    """One of a few words."""
+    if value not in allowed:
+        words = ", ".join(word or '""' for word in allowed)
+        raise ConfigError(f"{key}: expected one of {words}, got {value!r}")
+
+
+def check_switch(key: str, value: object) -> None:
+    """On or off."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key}: expected true or false, got {value!r}")
+
+
+def check_text(key: str, value: object) -> None:
+    """Any text."""
+    if not isinstance(value, str):
+        raise ConfigError(f"{key}: expected a text, got {value!r}")
+
+
+def named(key: str, value: object) -> tuple[str, ...]:
+    """A list of names as a tuple; a set is not accepted, since it has no order."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ConfigError(f"{key}: expected a list of names, got {value!r}")
+    names = tuple(name for name in value if isinstance(name, str))
+    if len(names) != len(value):
+        raise ConfigError(f"{key}: expected a list of names, got {value!r}")
+    return names
+
+
+_BARE: Final = re.compile(r"[\w-]+", re.ASCII)
+_DAY: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
+
+
+class PlaceError(ConfigError):
+    """A value that cannot be used; ``place`` says where it stands, ``what`` is wrong with it."""
+
+    def __init__(self, place: tuple[str, ...], what: str) -> None:
+        """The text is place and complaint: ``preset.mine.about: expected a text, got 3``."""
+        super().__init__(f"{_dotted(place)}: {what}" if place else what)
+        self.place = place
+        self.what = what
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table, and where it stands.
+
+    Every method that reads a key raises :class:`PlaceError` if the value is not as it should be.
+    """
+
+    place: tuple[str, ...]
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, value: object, *place: str) -> Table:
+        """The table that stands at a place.
+
+        >>> Table.of(3, "preset", "mine")
+        Traceback (most recent call last):
+        ...
+        toolreel_core._internal.config_checks.PlaceError: preset.mine: expected a table, got 3
+        """
+        if not isinstance(value, Mapping):
+            raise PlaceError(place, f"expected a table, got {value!r}")
+        if names := [key for key in value if not isinstance(key, str)]:
+            raise PlaceError(place, f"expected texts as keys, got {names[0]!r}")
+        return cls(place, value)
+
+    def complaint(self, what: str, *key: str) -> PlaceError:
+        """The error about this table, or about one of its keys."""
+        return PlaceError((*self.place, *key), what)
+
+    def only(self, *known: str) -> Table:
+        """The same table, if it has no other keys than these."""
+        for key in self.values:
+            if key not in known:
+                raise self.complaint(unknown_name("key", key, known))
+        return self
+
+    def table(self, key: str) -> Table:
+        """The table under a key; empty if there is none."""
+        return Table.of(self.values.get(key, {}), *self.place, key)
+
+    def tables(self) -> tuple[tuple[str, Table], ...]:
+        """All that stands in this table, which are tables, by name."""
+        return tuple((key, self.table(key)) for key in self.values)
+
+    def _value(self, key: str, default: object, fits: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401 - a value of data
+        value = self.values.get(key, default)
+        if not fits(value):
+            raise self.complaint(f"expected {expected}, got {value!r}", key)
+        return value
+
+    def text(self, key: str, default: str = "") -> str:
+        """A text."""
+        return cast("str", self._value(key, default, lambda value: isinstance(value, str), "a text"))
+
+    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        """One of a few words; it must be there."""
+        expected = f"one of {', '.join(allowed)}"
+        return cast("str", self._value(key, None, lambda value: value in allowed, expected))
+
+    def day(self, key: str) -> str:
+        """A day as ``YYYY-MM-DD``, or an empty text."""
+        value = self.text(key)
+        if value and not _DAY.fullmatch(value):
+            raise self.complaint(f"expected a day such as 2026-11-22, got {value!r}", key)
+        return value
+
+    def whole(self, key: str, least: int = 0, default: int = 0) -> int:
+        """A whole number."""
+        expected = f"a whole number of at least {least}"
+        value = self._value(key, default, lambda value: type(value) is int and value >= least, expected)
+        return cast("int", value)
+
+    def amount(self, key: str, default: float | None = None) -> float | None:
+        """A number of at least 0, such as seconds or money."""
+        value = self._value(key, default, _is_amount, "a number of at least 0")
+        return None if value is None else float(value)
+
+    def switch(self, key: str, default: bool) -> bool:
+        """On or off."""
+        return cast("bool", self._value(key, default, lambda value: isinstance(value, bool), "true or false"))
+
+    def names(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """A list of texts, none of them empty, each of them once."""
+        return tuple(dict.fromkeys(self._value(key, default, _is_names, "a list of texts")))
+
+    def json(self) -> JsonText:
+        """The whole table as JSON."""
+        for key, value in self.values.items():
+            try:
+                canonical(value)
+            except (TypeError, ValueError):
+                raise self.complaint(f"expected what JSON can hold, got {value!r}", key) from None
+        return canonical(self.values)
+
+    def checked(self, check: Callable[[Mapping[str, Any]], object]) -> Table:
+        """The same table, if a check finds nothing; what is wrong with a value is said at its place.
+
+        :param check: raises :class:`ConfigError`, whose text begins with the key where it is about one
+        """
+        try:
+            check(self.values)
+        except ConfigError as error:
+            key, _, what = str(error).partition(": ")
+            about = self.complaint(what, key) if key in self.values else self.complaint(str(error))
+            raise about from None
+        return self
+
+
+def _is_amount(value: object) -> bool:
+    return value is None or (type(value) in {int, float} and 0 <= cast("float", value) < math.inf)
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(name and isinstance(name, str) for name in value)
+
+
+def _dotted(place: Iterable[str]) -> str:
+    """A place as TOML would write it."""
+    return ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in place)

@@ -1,0 +1,75 @@
+"""Registries of named functions, and suggestions for unknown names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Final, Generic, TypeVar
+
+from toolreel_core._errors import ConfigError
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The complaint about a name that does not exist, with the nearest one that does.
+
+    >>> unknown_name("setting", "max_turn", ["max_turns"])
+    "there is no setting 'max_turn'; did you mean 'max_turns'?"
+    """
+    names = list(known)
+    # Below 0.65, short names match by chance: 'nope' is 0.6 of 'openai'. Related names begin alike, or one
+    # contains the other.
+    alike = [one for one in names if one[:1] == name[:1] or name in one]
+    close = get_close_matches(name, names, n=1, cutoff=0.65) or get_close_matches(name, alike, 1, 0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+    return f"there is no {what} {name!r}; {hint}"
+
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+_Thing = TypeVar("_Thing")
+
+
+class Registry(Generic[_Thing]):
+    """What there is of one kind, by name.
+
+    :param kind: what errors call it, such as ``history policy``
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._things: dict[str, _Thing] = {}
+
+    def add(self, name: str, thing: _Thing) -> None:
+        """Give something a name, once and for all.
+
+        >>> shades = Registry[int]("shade")
+        >>> shades.add("dark", 9)
+        >>> shades.add("dark", 8)
+        Traceback (most recent call last):
+        ...
+        toolreel_core.ConfigError: there is a shade 'dark' already; choose another name
+
+        :raises ConfigError: if the name is taken, or is none
+        """
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{self._kind} {name!r}: a name begins with a small letter and has only small letters, "
+                "digits and _, at most 64"
+            )
+        if name in self._things:
+            raise ConfigError(f"there is a {self._kind} {name!r} already; choose another name")
+        self._things[name] = thing
+
+    def __getitem__(self, name: str) -> _Thing:
+        """What has that name.
+
+        :raises ConfigError: if nothing has; it names the nearest
+        """
+        if name not in self._things:
+            raise ConfigError(unknown_name(self._kind, name, self._things))
+        return self._things[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """All names, in the order in which they were added."""
+        return iter(self._things)

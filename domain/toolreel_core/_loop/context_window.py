@@ -1,0 +1,84 @@
+"""The context window: whether a request fits into it, and shortening the history until it does.
+
+Only what is sent is shortened, the stored history stays complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, cast
+
+from toolreel_core._conversation.history_policies import reduced
+from toolreel_core._conversation.provider_quirks import written
+from toolreel_core._jsontext.canonical import Json, parse
+from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.notes import HistoryShortened
+from toolreel_core._protocol.outcome import ContextOverflow
+from toolreel_core._protocol.state import State
+from toolreel_core._settings.token_estimates import estimator
+
+_MAX_NAMED: Final = 3
+"""How many of the largest parts a ``ContextOverflow`` names."""
+
+
+def estimated_tokens(state: State, options: RequestOptions) -> int:
+    """Estimated tokens of the next request: messages, tools and options."""
+    return state.messages.complete().tokens + estimator(state.plan.config.estimator)(options.text)
+
+
+def input_token_limit(state: State) -> int | None:
+    """The maximum tokens of a request; ``None`` without ``context_window_tokens``."""
+    window = state.plan.config.context_window_tokens
+    return None if window is None else window - state.plan.config.reserved_response_tokens
+
+
+def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
+    """The outcome of a request that exceeds the context window; ``None`` if it fits."""
+    limit = input_token_limit(state)
+    if limit is None or (estimate := estimated_tokens(state, options)) <= limit:
+        return None
+    return ContextOverflow(estimate, limit, _largest(state, len(options.text.encode())))
+
+
+def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
+    sized = [(options_bytes, "tools and options")]
+    for index, text in enumerate(state.messages.complete().texts):
+        role = cast("Mapping[str, Json]", parse(text))["role"]
+        sized.append((len(text.encode()), f"message {index} ({role})"))
+    sized.sort(key=lambda item: -item[0])
+    return tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])
+
+
+_TARGET_PERCENT: Final = 75
+"""How full the window is after shortening. A full window would be shortened again in every
+later turn, and each time the provider's prompt cache would be lost."""
+
+
+def fit_history(state: State, options: RequestOptions) -> tuple[State, tuple[HistoryShortened, ...]]:
+    """The state whose outgoing history fits the window, as far as the plan's policies can make it."""
+    limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
+    # Policies measure stored messages. The message that is sent can be smaller (for example without its old
+    # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
+    while limit is not None and estimated_tokens(state, options) > limit:
+        shorter, names = _shortened(state, estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100)
+        if shorter.messages.tokens >= state.messages.tokens:
+            break
+        state, applied = shorter, applied | dict.fromkeys(names)
+    after = state.messages
+    if after is before:
+        return state, ()
+    counts = len(before.outgoing), len(after.outgoing), before.tokens, after.tokens
+    return state, (HistoryShortened(state.tally.turns + 1, tuple(applied), *counts),)
+
+
+def _shortened(state: State, excess: int) -> tuple[State, tuple[str, ...]]:
+    config, form = state.plan.config, state.messages.form
+    tokens = estimator(config.estimator)
+    kept, applied = reduced(
+        tuple(state.messages.outgoing),
+        config.history_policies,
+        excess,
+        lambda message: tokens(written(message, form).text),
+    )
+    return replace(state, messages=state.messages.shortened(kept)) if applied else state, applied

@@ -1,0 +1,245 @@
+"""Parse the text of arguments as JSON: strictly first, then with repairs, each reported by a code.
+
+Truncated text is never completed: nothing here closes a string or a bracket, because a completed
+``{"path": "/etc"`` is a call that the model never made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from json import JSONEncoder
+from typing import Final, TypeAlias
+
+from returns.result import Failure, Result, Success
+
+from toolreel_core._jsontext.canonical import Json, either, read, read_tolerant, sound
+from toolreel_core._jsontext.json_repair import (
+    REPAIRS,
+    WORDS,
+    ArgumentRepairs,
+    Flaw,
+    SearchedText,
+    Style,
+    Value,
+    skip,
+    value_at,
+)
+from toolreel_core._replies.warning_codes import WarningCode
+
+# The closing fence is as long as the opening one, so that a fence may quote a shorter one.
+_FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
+_OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")
+# `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
+# JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
+_TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
+# Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
+_STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
+
+
+def without_fence(text: str) -> str:
+    """The content of a code fence around the whole text; else the text.
+
+    >>> without_fence("```json {} ```")
+    '{}'
+    """
+    fenced = _FENCE.fullmatch(text.strip())
+    return fenced["body"].strip() if fenced else text
+
+
+def without_tokens(text: str) -> str:
+    """An empty string if the text is only control tokens of a model; else the text.
+
+    >>> without_tokens(" <|tool_call_end|></s>"), without_tokens(" and more")
+    ('', ' and more')
+    """
+    return "" if _TOKENS.fullmatch(text) else text
+
+
+def without_tokens_behind_fence(text: str) -> str:
+    """The text without the control tokens after its closing code fence.
+
+    >>> without_tokens_behind_fence("``` {} ```<|im_end|>")
+    '``` {} ```'
+    """
+    fence = max(text.rfind("```"), text.rfind("~~~")) + 3
+    return text[:fence] if fence > 2 and _TOKENS.fullmatch(text, fence) else text
+
+
+def is_cut(text: str) -> bool:
+    """Whether JSON text, or the code fence around it, is never closed; true for blank text.
+
+    Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
+
+    >>> is_cut('{"part": "pi'), is_cut('{"part": pin}')
+    (True, False)
+    """
+    if _OPEN_FENCE.match(text) and without_fence(text) == text:
+        return True
+    depth = 0
+    for token in _STRUCTURE.finditer(text):
+        if token["closed"] == "":
+            return True
+        depth += bool(token["up"]) - bool(token["down"])
+    return depth > 0 or not text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The value of a text, and the repairs that it needed."""
+
+    tree: Json
+    codes: tuple[WarningCode, ...] = ()
+    """One code for each repair, in the order in which they were applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a text could not be parsed."""
+
+    why: str
+    codes: tuple[WarningCode, ...] = ()
+
+
+def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Result[Reading, Unreadable]:
+    """Parse a text as JSON, with the repairs that ``repairs`` allows.
+
+    >>> read_text("{'n': 1,}", max_depth=64, repairs="safe").unwrap()
+    Reading(tree={'n': 1}, codes=('ARGUMENTS_REPAIRED',))
+    >>> read_text("{'n': 1", max_depth=64, repairs="lenient").failure().why
+    'Expecting property name enclosed in double quotes at line 1, column 2'
+    """
+    return _strictly(text, max_depth).lash(
+        lambda flaw: (
+            Failure(flaw)
+            if flaw.codes or repairs == "strict"
+            else _stepwise(text.strip(), max_depth, repairs, flaw)
+        )
+    )
+
+
+def _strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
+    """Parse a text without repairs; the last of repeated keys wins, and is reported."""
+    # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
+    return (
+        read(text, max_depth=max_depth, unique_keys=True)
+        .map(Reading)
+        .lash(
+            lambda _: read(text, max_depth=max_depth).map(
+                lambda tree: Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
+            )
+        )
+        .alt(lambda why: _unreadable(text, why, max_depth))
+    )
+
+
+def _unreadable(text: str, why: str, max_depth: int) -> Unreadable:
+    """The reason why a text is not JSON; NaN and infinite numbers have a code, and are never repaired."""
+    return either(
+        read_tolerant(text, max_depth=max_depth)
+        .map(lambda _: Unreadable(why, ("NON_FINITE_NUMBER",)))
+        .alt(lambda _: Unreadable(why))
+    )
+
+
+_NOTHING: Final = {word for word, (value, repair) in WORDS.items() if value is None and repair}
+"""``None`` and ``undefined``."""
+
+_Unwrapping: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
+
+# The order matters: a byte-order mark hides a fence, and tokens after a fence hide its end. An empty fence
+# and Python's None are what models write for a call without arguments.
+_UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
+    ("ARGUMENTS_REPAIRED", lambda text: text.strip("\ufeff")),
+    ("ARGUMENTS_TRAILING_TEXT", without_tokens_behind_fence),
+    ("ARGUMENTS_FENCED", lambda text: without_fence(text) or ("{}" if text else "")),
+    ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in _NOTHING else text),
+)
+_IN_JSON: Final = frozenset({"repeated_keys"})
+"""Allowed by JSON itself, so it is no repair; it has its own code."""
+# Two objects are the same call whatever the order of their keys.
+_SORTED: Final = JSONEncoder(sort_keys=True)
+
+
+def _stepwise(
+    text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
+) -> Result[Reading, Unreadable]:
+    """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
+    codes: tuple[WarningCode, ...] = ()
+    for code, unwrap in _UNWRAPPINGS:
+        changed = unwrap(text)
+        if changed == text:
+            continue
+        text, codes = changed, (*codes, code)
+        # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
+        found = either(_strictly(text, max_depth))
+        if isinstance(found, Reading):
+            return Success(_with(codes, found))
+    row = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
+    trailing = without_tokens(row.rest)
+    # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
+    left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
+    if not row.values or left_over or (row.rest and not isinstance(row.values[0].tree, Mapping)):
+        return Failure(why)
+    if any("non_finite" in value.repairs for value in row.values):
+        return Failure(replace(why, codes=("NON_FINITE_NUMBER",)))
+    return _only(row).map(lambda reading: _with(codes, reading))
+
+
+def _with(codes: tuple[WarningCode, ...], reading: Reading) -> Reading:
+    return replace(reading, codes=(*codes, *reading.codes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The objects at the start of a text, or its one other value."""
+
+    values: tuple[Value, ...]
+    rest: str
+    """The text after them."""
+    commented: bool
+    """Whether there are comments before, between or after them."""
+
+
+def _row(text: str, style: Style) -> _Row:
+    source = SearchedText(text)
+    values: list[Value] = []
+    end = 0
+    at = skip(source, end, style)
+    commented = bool(text[end:at].strip())
+    while not values or (text.startswith("{", at) and isinstance(values[0].tree, Mapping)):
+        value = value_at(source, at, style)
+        if isinstance(value, Flaw):
+            break
+        written = text[at : value.end]
+        # A model that repeats an object does so thousands of times, until its tokens are used up. An
+        # identical copy is compared as text instead of being parsed, which keeps this linear.
+        again = True
+        while again:
+            values.append(value)
+            end = at + len(written)
+            at = skip(source, end, style)
+            commented = commented or bool(text[end:at].strip())
+            again = written.startswith("{") and text.startswith(written, at)
+    return _Row(tuple(values), text[at:], commented)
+
+
+def _only(row: _Row) -> Result[Reading, Unreadable]:
+    """The one value of a text; several objects count only if they are equal.
+
+    Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
+    boundary was lost, and choosing one would run a call that nobody asked for.
+    """
+    several = len(row.values) > 1
+    if several and len({_SORTED.encode(value.tree) for value in row.values}) > 1:
+        differ = f"{len(row.values)} objects in a row that are not the same"
+        return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
+    first = row.values[0]
+    done: Mapping[WarningCode, bool] = {
+        "ARGUMENTS_REPAIRED": row.commented or any(value.repairs - _IN_JSON for value in row.values),
+        "ARGUMENTS_CONCATENATED": several,
+        "ARGUMENTS_TRAILING_TEXT": bool(row.rest),
+        "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in first.repairs,
+    }
+    return Success(Reading(first.tree, tuple(code for code, was in done.items() if was)))

@@ -1,0 +1,180 @@
+"""Find the message in a response body, in the documented place or in one of the known others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._jsontext.trees import in_order, tree_at
+from toolreel_core._replies.classification import says_what_went_wrong
+from toolreel_core._replies.provider_errors import Problem, bare_error, error_in, in_list
+from toolreel_core._replies.warning_codes import WarningCode
+
+_NESTED: Final = ("provider", "response", "result", "data")
+"""Where some gateways put the whole completion (pydantic/pydantic-ai#3994)."""
+_FINISH_WORDS: Final = ("finish_reason", "stop_reason", "done_reason")
+_ZERO: Final = (0, "0")
+_NO_CHOICES: Final = Problem("NO_CHOICES", "the reply has no choices")
+_NO_MESSAGE: Final = Problem("NO_MESSAGE", "the first choice has no message")
+_UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
+    "COMPLETION_NESTED": _NO_CHOICES,
+    "CHOICES_NOT_LIST": _NO_CHOICES,
+    "TOP_LEVEL_MESSAGE": _NO_CHOICES,
+    "MESSAGE_NOT_OBJECT": _NO_MESSAGE,
+    "DELTA_INSTEAD_OF_MESSAGE": _NO_MESSAGE,
+    "LEGACY_TEXT_CHOICE": _NO_MESSAGE,
+}
+"""The problem that each undocumented shape is when only documented shapes are read (``strict``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """The body, choice and message of a response; a missing part is empty."""
+
+    body: Mapping[str, Json]
+    choice: Mapping[str, Json] = field(default_factory=dict)
+    message: Mapping[str, Json] = field(default_factory=dict)
+    problem: Problem | None = None
+    """A problem that is known before the message is read."""
+    codes: tuple[WarningCode, ...] = ()
+
+
+def find_message(tree: Json) -> FoundMessage:
+    """Find the message in a parsed body.
+
+    >>> find_message({"choices": [{"message": {"content": "Hi."}}]}).message
+    {'content': 'Hi.'}
+    >>> find_message({"choices": None}).problem.code
+    'NO_CHOICES'
+    """
+    if isinstance(tree, dict):
+        return _in_body(tree)
+    if isinstance(tree, list) and (problem := in_list(tree)):
+        return FoundMessage({}, problem=problem)
+    kind = type(tree).__name__
+    return FoundMessage({}, problem=Problem("INVALID_BODY", f"expected a JSON object, got {kind}"))
+
+
+def as_documented(found: FoundMessage) -> FoundMessage:
+    """The found message, or a problem if it is not where OpenAI documents it.
+
+    >>> as_documented(find_message({"choices": [{"text": "Hi."}]})).problem.code
+    'NO_MESSAGE'
+    """
+    problem = next((_UNDOCUMENTED[code] for code in found.codes if code in _UNDOCUMENTED), None)
+    if problem is None or found.problem:
+        return found
+    return FoundMessage(found.body, problem=problem, codes=found.codes)
+
+
+def _in_body(outer: Mapping[str, Json]) -> FoundMessage:
+    body = _unwrapped(outer)
+    codes: tuple[WarningCode, ...] = () if body is outer else ("COMPLETION_NESTED",)
+    choices = body.get("choices")
+    # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
+    error = error_in(body) or error_in(outer)
+    if isinstance(choices, dict) and choices:
+        choices = _by_index(choices)
+        codes = (*codes, "CHOICES_NOT_LIST")
+    if not isinstance(choices, list) or not choices:
+        return _without_choices(FoundMessage(body, problem=error, codes=codes))
+    if len(choices) > 1:
+        codes = (*codes, "MULTIPLE_CHOICES")
+    return _in_choice(_first(choices), FoundMessage(body, problem=error, codes=codes))
+
+
+def _unwrapped(body: Mapping[str, Json]) -> Mapping[str, Json]:
+    if not body.get("choices"):
+        for key in _NESTED:
+            inner = body.get(key)
+            if isinstance(inner, dict) and (inner.get("choices") or inner.get("error")):
+                return inner
+    return body
+
+
+def _by_index(choices: Mapping[str, Json]) -> list[Json]:
+    """The choices of an object: itself, or its values if the keys are indices."""
+    if all(isinstance(choice, dict) for choice in choices.values()) and (numbered := in_order(choices)):
+        return [*numbered.values()]
+    return [choices]
+
+
+def _first(choices: Sequence[Json]) -> Json:
+    """The choice with index 0, wherever it is in the list, and the calls that it announces."""
+    first = next((one for one in choices if isinstance(one, dict) and one.get("index") in _ZERO), choices[0])
+    if not isinstance(first, dict) or first.get("finish_reason") != "tool_calls":
+        return first
+    message = tree_at(first, "message")
+    if message.get("tool_calls") or message.get("function_call"):
+        return first
+    # Claude behind some gateways: each block of one turn is a choice, the text first, then the calls.
+    others = (tree_at(one, "message").get("tool_calls") for one in choices if isinstance(one, dict))
+    calls = [call for listed in others if isinstance(listed, list) for call in listed]
+    return {**first, "message": {**message, "tool_calls": calls}} if calls else first
+
+
+def _without_choices(found: FoundMessage) -> FoundMessage:
+    body = found.body
+    if found.problem:
+        return found
+    if reason := _block_reason(body):
+        return replace(found, problem=Problem("CONTENT_FILTER", reason))
+    inner = body.get("message")
+    message = inner if isinstance(inner, dict) else body if _is_message(body) else None
+    if message is not None:
+        word = next((body[key] for key in _FINISH_WORDS if key in body), None)
+        codes: tuple[WarningCode, ...] = (*found.codes, "TOP_LEVEL_MESSAGE")
+        return replace(found, choice={"finish_reason": word}, message=message, codes=codes)
+    if error := bare_error(body):
+        return replace(found, problem=error)
+    # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900), others an empty list.
+    failed = "choices" in body and not body["choices"]
+    return replace(found, problem=replace(_NO_CHOICES, passing=failed))
+
+
+def _block_reason(body: Mapping[str, Json]) -> str:
+    """Gemini's reason for blocking the prompt, which it reports without any choice."""
+    feedback = body.get("promptFeedback", body.get("prompt_feedback"))
+    if not isinstance(feedback, dict):
+        return ""
+    reason = feedback.get("blockReason", feedback.get("block_reason"))
+    return reason if isinstance(reason, str) else ""
+
+
+def _is_message(body: Mapping[str, Json]) -> bool:
+    has_content = body.get("content") is not None or body.get("tool_calls") is not None
+    return body.get("role") == "assistant" and has_content
+
+
+def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
+    if not isinstance(choice, dict):
+        return replace(found, problem=found.problem or _NO_MESSAGE)
+    message, codes = _message(choice)
+    problem = found.problem or error_in(choice) or error_in(message or {})
+    if message is None:
+        explained = says_what_went_wrong(choice.get("finish_reason"))
+        return replace(found, choice=choice, problem=problem or (None if explained else _NO_MESSAGE))
+    role = message.get("role")
+    if role is not None and role != "assistant":
+        codes = (*codes, "ROLE_UNEXPECTED")
+    return FoundMessage(found.body, choice, message, problem, (*found.codes, *codes))
+
+
+def _message(choice: Mapping[str, Json]) -> tuple[Mapping[str, Json] | None, tuple[WarningCode, ...]]:
+    """The message of a choice, and the warnings about its shape; ``None`` if there is none."""
+    message = choice.get("message")
+    if isinstance(message, dict):
+        return message, ()
+    if isinstance(message, str) and message.strip():
+        return {"content": message}, ("MESSAGE_NOT_OBJECT",)
+    if isinstance(message, list) and message and isinstance(message[0], dict):
+        return message[0], ("MESSAGE_NOT_OBJECT",)
+    if isinstance(delta := choice.get("delta"), dict):
+        return delta, ("DELTA_INSTEAD_OF_MESSAGE",)
+    if isinstance(text := choice.get("text"), str):
+        return {"content": text}, ("LEGACY_TEXT_CHOICE",)
+    if choice.get("tool_calls"):
+        return {}, ()  # the calls are next to the message instead of inside it
+    return None, ()

@@ -1,0 +1,85 @@
+"""Provider-specific fields of messages and calls, and the reasoning in them.
+
+Such fields (reasoning, signatures) go back unchanged in the next request: DeepSeek's thinking mode rejects
+a conversation without ``reasoning_content``, even an empty one (crewAI#5878); Gemini needs its thought
+signatures (langroid#969), OpenRouter its ``reasoning_details`` in order, LiteLLM ``thinking_blocks`` and
+``provider_specific_fields``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from toolreel_core._jsontext.canonical import NOTHING, Json, JsonText, canonical, finite
+
+_OF_MESSAGE: Final = frozenset(
+    {
+        "extra_content",
+        "provider_specific_fields",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "signature",
+        "thinking_blocks",
+        "thought_signature",
+    }
+)
+_OF_CALL: Final = frozenset({"extra_content", "provider_specific_fields", "signature", "thought_signature"})
+_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+_REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
+_REASONING_TEXTS: Final = ("text", "summary", "thinking")
+
+
+def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
+    """The opaque fields of a message as a canonical object, in the order in which they came.
+
+    >>> of_message({"content": "Hi.", "reasoning_content": "", "reasoning": None})
+    '{"reasoning_content":""}'
+
+    :param content: the content, if it must be sent back unchanged too
+    """
+    fields = _present(message, _OF_MESSAGE)
+    if content is not None:
+        fields["content"] = content
+    return canonical(finite(fields)) if fields else NOTHING
+
+
+def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText:
+    """The opaque fields of a call as a canonical object; those of its function are under ``function``.
+
+    >>> of_call({"id": "call_a", "signature": "s"}, {"name": "ping", "extra_content": {}})
+    '{"signature":"s","function":{"extra_content":{}}}'
+    """
+    fields, inner = _present(entry, _OF_CALL), _present(function, _OF_CALL)
+    if inner:
+        fields["function"] = inner
+    return canonical(finite(fields)) if fields else NOTHING
+
+
+def reasoning_in(message: Mapping[str, Json]) -> str:
+    """The reasoning text of a message, from whichever field has it; empty if none has.
+
+    >>> reasoning_in({"reasoning": "", "reasoning_details": [{"type": "reasoning.text", "text": "why"}]})
+    'why'
+    """
+    for key in _REASONING:
+        text = message.get(key)
+        if isinstance(text, str) and text:
+            return text
+    for key in _REASONING_LISTS:
+        blocks = message.get(key)
+        text = "".join(_texts(blocks)) if isinstance(blocks, Sequence) else ""
+        if text:
+            return text
+    return ""
+
+
+def _present(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key in names and value is not None}
+
+
+def _texts(blocks: Sequence[Json]) -> list[str]:
+    mappings = [block for block in blocks if isinstance(block, Mapping)]
+    texts = [block.get(key) for block in mappings for key in _REASONING_TEXTS]
+    return [text for text in texts if isinstance(text, str)]

@@ -1,0 +1,197 @@
+"""Settings of the loop: modes, limits and policies, validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any, Final, Literal, TypeAlias
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.config_checks import changed, check_keys, check_registered, check_settings
+from toolreel_core._internal.name_registry import unknown_name
+from toolreel_core._jsontext.canonical import MAX_DEPTH, Json
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._settings.token_estimates import estimator
+from toolreel_core._text_calls.dialects import DIALECTS, MARKED
+from toolreel_core._transforms import KINDS, transform
+
+ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
+"""``enforced``: at least one tool call, else the run ends as ``no_tool_calls``; ``disabled``: tools are never
+sent, and calls are ignored."""
+
+ToolFailurePolicy: TypeAlias = Literal["fatal", "tolerated"]
+"""Failed tools in an enforced run. ``fatal``: if the last result of any tool is a failure, the run ends as
+``tool_error``; ``tolerated``: one success is enough."""
+
+TextCallsFor: TypeAlias = Literal["all", "approved", "read_only"]
+"""Tools that a call in text may run. ``approved``: all, but those that are not read-only need approval;
+``read_only``: only tools declared read-only."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopConfig:
+    """Limits and choices of the loop; a limit of ``None`` is off.
+
+    :raises ConfigError: if a value is out of range; the text names the key and what is allowed
+    """
+
+    tool_use_mode: ToolUseMode = "relaxed"
+    tool_failure_policy: ToolFailurePolicy = "fatal"
+    max_turns: int = 12
+    """Turns of the model before the run ends as ``max_turns``; retries of a turn do not count."""
+    max_tool_calls_per_turn: int | None = None
+    """Maximum calls of one reply; 1 if this is unset and the request has ``parallel_tool_calls: false``."""
+    max_tool_args_bytes: int = 200_000
+    """UTF-8 bytes of a call's arguments, as the model wrote them, that may reach a tool."""
+    max_tool_output_bytes: int = 200_000
+    """UTF-8 bytes of a tool's output that may reach the model."""
+    max_argument_depth: int = 64
+    """Maximum levels of nesting in a call's arguments; at most 128."""
+    max_tool_definitions_count: int = 128
+    """Tools that may be sent to the model; those that are not exposed do not count."""
+    max_tool_definitions_bytes: int = 200_000
+    """UTF-8 bytes of the ``tools`` array that may be sent."""
+    null_for_optional_is_absent: bool = False
+    """Drop an argument that is ``null`` if the schema neither accepts null nor requires it."""
+    max_total_tokens: int | None = None
+    """Maximum tokens, as counted by the provider; then the run ends as ``budget``."""
+    max_cost: float | None = None
+    """Maximum cost, as reported by the provider in its currency; then the run ends as ``budget``."""
+    max_wall_ms: int | None = None
+    """Maximum milliseconds since the start, by the times on events; then the run ends as ``budget``."""
+    max_tool_calls: int | None = None
+    """Maximum calls that reach a tool; then the run ends as ``budget``."""
+    repetition_warn: int | None = 3
+    """Warn the model after this many equal calls in a row with the same result."""
+    repetition_stop: int | None = 5
+    """End the run as ``repeated_call`` after this many."""
+    nudge_no_tool_calls: int = 0
+    """How often to ask again after a reply without a successful call in an enforced run, or with an
+    unreadable call."""
+    require_first_call: bool = False
+    """Send ``tool_choice: required`` until a call succeeds, in enforced runs and if the provider supports
+    it."""
+    fix_empty_final: bool = True
+    """Ask again if the final text after tools is empty."""
+    fix_empty_final_disable_tools: bool = True
+    """Send that request without tools."""
+    fix_empty_final_text: str = "Now answer in words: what is the result?"
+    final_stream: bool = False
+    """Stream replies to requests without tools."""
+    max_tries: int = 3
+    """Attempts of one request, including the first, when failures are retryable."""
+    retry_base_ms: int = 1_000
+    """Milliseconds before the first retry, doubled for each further one, with jitter from the seed."""
+    retry_cap_ms: int = 60_000
+    """Maximum delay; a longer Retry-After ends the run."""
+    fallback_without_tools: bool = False
+    """In relaxed mode, continue without tools if the server rejects them."""
+    parallel_tools: bool = False
+    """Run consecutive calls to read-only tools concurrently."""
+    context_window_tokens: int | None = None
+    """The model's context window; a longer history is shortened, or the run ends as ``context_overflow``."""
+    reserved_response_tokens: int = 0
+    """Tokens of the window to reserve for the reply."""
+    estimator: str = "bytes_per_4"
+    """Name of the function that estimates the tokens of a text."""
+    history_policies: tuple[str, ...] = ()
+    """Names of the policies that shorten a history, in order; the plan checks that they exist."""
+    argument_repairs: ArgumentRepairs = "safe"
+    """Repair of malformed replies. ``strict``: none; ``safe``: nothing truncated; ``lenient``: guesses
+    too."""
+    text_dialects: tuple[str, ...] = ()
+    """Dialects of tool calls in text to read; ``marked`` stands for all that no other text resembles."""
+    untrusted_tools: tuple[str, ...] = ()
+    """Names or patterns (``mcp_*``) of tools that return third-party text; a notice tells the model so."""
+    dialects_in_reasoning: bool = False
+    """Search the reasoning too if the reply has nothing else."""
+    text_calls_for: TextCallsFor = "all"
+    """What a call in text may run: text that the model repeats may be injected."""
+    message_transforms: tuple[str, ...] = ()
+    """Names of the transforms of each message that is sent, in order."""
+    tool_transforms: tuple[str, ...] = ()
+    """Names of the transforms of each entry of ``tools``."""
+    response_transforms: tuple[str, ...] = ()
+    """Names of the transforms of each response body, before it is read."""
+    tool_call_transforms: tuple[str, ...] = ()
+    """Names of the transforms of each call entry of a response."""
+    tool_result_transforms: tuple[str, ...] = ()
+    """Names of the transforms of each result, before it joins the history."""
+
+    def __post_init__(self) -> None:
+        check_settings(self, _MINIMA)
+        self._check_cost()
+        self._check_consistency()
+        self._check_names()
+
+    def _check_names(self) -> None:
+        dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
+        object.__setattr__(self, "text_dialects", tuple(dict.fromkeys(chain.from_iterable(dialects))))
+        for name in self.text_dialects:
+            if name not in DIALECTS:
+                raise ConfigError(f"text_dialects: {unknown_name('dialect', name, DIALECTS)}")
+        check_registered("estimator", (self.estimator,), estimator)
+        for kind in KINDS:
+            key = f"{kind}_transforms"
+            check_registered(key, getattr(self, key), partial(transform, kind))
+
+    def _check_cost(self) -> None:
+        """Check the cost and store it as a float: 1 and 1.0 must give equal plans equal digests."""
+        cost = self.max_cost
+        if cost is None:
+            return
+        if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
+            expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
+            raise ConfigError(f"max_cost: expected {expected}, got {cost!r}")
+        object.__setattr__(self, "max_cost", float(cost))
+
+    def _check_consistency(self) -> None:
+        """Check values that are valid alone and may contradict each other."""
+        if self.max_argument_depth > MAX_DEPTH:
+            raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
+        if not self.fix_empty_final_text.strip():
+            raise ConfigError("fix_empty_final_text: expected a sentence, got an empty text")
+        warn, stop = self.repetition_warn, self.repetition_stop
+        if warn is not None and stop is not None and warn >= stop:
+            raise ConfigError(f"repetition_warn: expected less than repetition_stop ({stop}), got {warn}")
+        window, reserved = self.context_window_tokens, self.reserved_response_tokens
+        if window is not None and reserved >= window:
+            least = f"less than context_window_tokens ({window})"
+            raise ConfigError(f"reserved_response_tokens: expected {least}, got {reserved}")
+        if self.retry_cap_ms < self.retry_base_ms:
+            least = f"at least retry_base_ms ({self.retry_base_ms})"
+            raise ConfigError(f"retry_cap_ms: expected {least}, got {self.retry_cap_ms}")
+
+    @classmethod
+    def of(cls, changes: Mapping[str, Any]) -> LoopConfig:
+        """The defaults with these changes.
+
+        >>> LoopConfig.of({"max_turn": 3})
+        Traceback (most recent call last):
+        ...
+        toolreel_core.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
+        """
+        check_keys(cls, changes)
+        return cls(**changes)
+
+    def changes(self) -> dict[str, Json]:
+        """The settings that differ from their defaults.
+
+        >>> LoopConfig(max_turns=3).changes()
+        {'max_turns': 3}
+        """
+        return changed(self)
+
+
+_MINIMA: Final = {
+    "repetition_warn": 2,
+    "repetition_stop": 2,
+    "nudge_no_tool_calls": 0,
+    "retry_base_ms": 0,
+    "retry_cap_ms": 0,
+    "reserved_response_tokens": 0,
+}
+"""The minimum of each count for which it is not 1."""
+_MAX_COST: Final = 1_000_000_000

@@ -1,0 +1,59 @@
+"""Cells (combinations of the axes), and samples (planned runs of a cell)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from toolreel_core._jsontext.digest import chain
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of the axes; its trials differ by chance alone."""
+
+    model: str
+    profile: str
+    """The sampling profile in use; ``auto`` is already resolved."""
+    strategy: str
+    fallback: str
+    """The fallback profile: ``best_effort``, ``fallback_off`` or ``fallback_on``."""
+    language: str
+    """The language policy: ``off``, or a language tag."""
+    scenario: str
+
+    @property
+    def task(self) -> tuple[str, str, str, str, str]:
+        """The cell without its scenario: what one row of a table is about."""
+        return (self.model, self.profile, self.strategy, self.fallback, self.language)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run that a plan asks for."""
+
+    cell: Cell
+    trial: int
+    """From 1 on."""
+    version: int
+    """Of its scenario."""
+    configuration: str
+    """The digest of its effective configuration, in which the sampling is."""
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of everything that determines the run; the endpoint and its options are left out."""
+        cell = self.cell
+        return chain(
+            "sample",
+            *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.language, cell.scenario),
+            *(str(self.version), self.configuration, str(self.trial)),
+        )
+
+    @property
+    def seed(self) -> str:
+        """The seed of the identifiers in its world, the same under all strategies and profiles.
+
+        The runs of one trial therefore see the same conversation, and can be compared in pairs.
+        """
+        cell = self.cell
+        return chain("world", cell.scenario, str(self.version), cell.model, cell.language, str(self.trial))

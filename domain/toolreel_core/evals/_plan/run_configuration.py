@@ -1,0 +1,111 @@
+"""Configurations of runs: each is the complete, frozen settings of one run.
+
+A strategy yields one for each model, profile and scenario. It is passed to the reducer unchanged, and
+nothing is merged into it later, so the recorded configuration is the one that was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from toolreel_core._conversation.message import Message
+from toolreel_core._internal.config_checks import Table
+from toolreel_core._jsontext.canonical import NOTHING, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.presets.preset import Preset
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.masking import masked
+from toolreel_core._tools.surface import ToolSurface
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The effective configuration of a run."""
+
+    config: LoopConfig = field(default_factory=LoopConfig)
+    provider: Provider = field(default_factory=Provider)
+    options: JsonText = NOTHING
+    """Options of the request, the sampling among them; a JSON object."""
+    overrides: JsonText = NOTHING
+    """What is merged into the request's body, last of all; a JSON object."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that it was made of, in order."""
+    allowed_tools: tuple[str, ...] = ()
+    """Names or patterns of the tools that may be called; none: all that the scenario exposes."""
+    seeded: bool = False
+    """Whether each run sends a ``seed`` of its own, so that trials differ and can be repeated."""
+
+    @property
+    def text(self) -> JsonText:
+        """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
+        return canonical(
+            {
+                "config": self.config.changes(),
+                "provider": self.provider.changes(),
+                "options": parse(self.options),
+                "overrides": parse(self.overrides),
+                "presets": list(self.presets),
+                "allowed_tools": list(self.allowed_tools),
+                "seeded": self.seeded,
+            }
+        )
+
+    @classmethod
+    def of(cls, text: JsonText) -> Configuration:
+        """Read :attr:`text`.
+
+        :raises ConfigError: if a key or value is unknown
+        """
+        table = Table.of(parse(text)).only(*cls.__dataclass_fields__)
+        return cls(
+            LoopConfig.of(table.table("config").values),
+            Provider.of(table.table("provider").values),
+            table.table("options").json(),
+            table.table("overrides").json(),
+            table.names("presets"),
+            table.names("allowed_tools"),
+            table.switch("seeded", False),
+        )
+
+    @property
+    def preset(self) -> Preset:
+        """The configuration as a preset, so that two can be compared key by key."""
+        return Preset(
+            self.presets,
+            config=canonical(self.config.changes()),
+            provider=canonical(self.provider.changes()),
+            request=self.options,
+            request_overrides=self.overrides,
+        )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of :attr:`text`."""
+        return digest(self.text)
+
+    def plan(self, model: str, messages: Iterable[Message], tools: ToolSurface, seed: int = 0) -> Plan:
+        """The plan of a run under this configuration.
+
+        :param seed: of whatever the run draws by chance; sent with its requests where it is seeded
+        :raises ConfigError: if the settings contradict each other, or an allowed tool does not exist
+        """
+        return Plan(
+            model,
+            tuple(messages),
+            canonical({**object_of(self.options), "seed": seed}) if self.seeded else self.options,
+            masked(tools, allow=self.allowed_tools or None) if tools.definitions else tools,
+            self.config,
+            seed,
+            self.provider,
+            self.overrides,
+            self.presets,
+        )
+
+
+def object_of(text: JsonText) -> Tree:
+    """A JSON object, parsed; anything else counts as an empty one."""
+    tree = parse(text)
+    return tree if isinstance(tree, Mapping) else {}

@@ -1,0 +1,149 @@
+"""Scripts: models for a dry run without a network, which prove the checks of a scenario.
+
+The next reply of a script follows from the conversation alone, so one script can drive a run, its
+continuation after a crash, and a thousand concurrent runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel_core._jsontext.canonical import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core.evals._worlds.json_pointer_and_patch import at
+
+Kind: TypeAlias = Literal["good", "skipping", "bad"]
+"""``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
+_WORKSPACE: Final = re.compile(r"workspace_id=([\w-]+)")
+_RESULT: Final = re.compile(r"\$(\d+)(/.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """A call that a script makes."""
+
+    name: str
+    arguments: JsonText
+    """A JSON object; a text in it that is ``$workspace`` stands for the identifier that the user gave, one
+    such as ``$0/data/id`` for what a pointer finds in the result of the first call."""
+
+
+Line: TypeAlias = str | tuple[ScriptedCall, ...]
+"""A text, or the calls of one reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The replies of a scripted model, in order; the last one is repeated."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioScripts:
+    """What proves an oracle: one script that passes, and others that must not."""
+
+    good: Script
+    bad: Script
+    skipping: Script | None = None
+    """None where there is nothing that could be skipped."""
+
+    def of(self, kind: Kind) -> Script:
+        """The script of one kind; where nothing can be skipped, the good one."""
+        match kind:
+            case "good":
+                return self.good
+            case "bad":
+                return self.bad
+            case "skipping":
+                return self.skipping or self.good
+            case _:
+                assert_never(kind)
+
+
+def call(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
+    """A line that makes one call; two lines can be joined with ``+``."""
+    return (ScriptedCall(name, canonical(arguments)),)
+
+
+def script(*lines: Line) -> Script:
+    """A script of these lines."""
+    return Script(lines)
+
+
+def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scripted") -> Tree:
+    """The body of the next reply.
+
+    >>> body = scripted_reply(script("Done."), [{"role": "user", "content": "Hello."}])
+    >>> body["choices"][0]["message"]["content"]
+    'Done.'
+
+    :param messages: the conversation so far, as a request tells it
+    """
+    place = sum(message.get("role") == "assistant" for message in messages)
+    line = said.lines[min(place, len(said.lines) - 1)]
+    message: dict[str, Json] = {"role": "assistant"}
+    match line:
+        case str():
+            message |= {"content": line}
+        case tuple():
+            entries = [_entry(call, f"call_{place}_{index}", messages) for index, call in enumerate(line)]
+            message |= {"content": None, "tool_calls": entries}
+        case _:
+            assert_never(line)
+    choice: Tree = {
+        "index": 0,
+        "message": message,
+        "finish_reason": "stop" if isinstance(line, str) else "tool_calls",
+    }
+    return {
+        "id": f"scripted-{place}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [choice],
+        "usage": _usage(canonical(list(messages)), canonical(message)),
+    }
+
+
+def _usage(asked: str, answered: str) -> Tree:
+    prompt, completion = -(-len(asked.encode()) // 4), -(-len(answered.encode()) // 4)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tree:
+    arguments = canonical(_filled(parse(call.arguments), messages))
+    function: Tree = {"name": call.name, "arguments": arguments}
+    return {"id": identifier, "type": "function", "function": function}
+
+
+def _filled(value: Json, messages: Sequence[Tree]) -> Json:
+    match value:
+        case str():
+            return _substituted(value, messages)
+        case Mapping():
+            return {key: _filled(item, messages) for key, item in value.items()}
+        case Sequence():
+            return [_filled(item, messages) for item in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            assert_never(value)
+
+
+def _substituted(text: str, messages: Sequence[Tree]) -> Json:
+    if text == "$workspace":
+        users = (str(message.get("content")) for message in messages if message.get("role") == "user")
+        found = _WORKSPACE.search(" ".join(users))
+        return found[1] if found else text
+    if found := _RESULT.fullmatch(text):
+        results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
+        place = int(found[1])
+        return at(_read(results[place]), found[2]) if place < len(results) else None
+    return text
+
+
+def _read(text: str) -> Json:
+    return read(text).value_or(None)

@@ -1,0 +1,374 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Any, Final
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.samples import complaint
+from toolreel_core._conversation.history_policies import (
+    Cost,
+    HistoryPolicy,
+    Turn,
+    drop_old_tool_turns,
+    history_policies,
+    history_policy,
+    keep_newest_turns,
+    reduced,
+    register_history_policy,
+    shorten_old_tool_results,
+    turns,
+)
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    wire,
+)
+from toolreel_core._conversation.projection import project
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext.canonical import Json, canonical
+from toolreel_core._settings.token_estimates import bytes_per_4
+from toolreel_core._tools.faults import arguments_not_json
+from toolreel_core._tools.result_envelope import Envelope, failed
+
+RULES, TASK, AGAIN = SystemMessage("Be brief."), UserMessage("Count."), UserMessage("Once more.")
+DONE = AssistantMessage("Done.")
+SHIPPED: Final = (shorten_old_tool_results, drop_old_tool_turns, keep_newest_turns)
+NAMES: Final = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
+MUCH: Final = 10**9
+
+
+def tokens(message: Message) -> int:
+    return bytes_per_4(wire(message))
+
+
+def one_each(_: Message) -> int:
+    return 1
+
+
+def calling(*ids: str) -> AssistantMessage:
+    return AssistantMessage("", tuple(SentCall(each, "read", "{}") for each in ids))
+
+
+def result(call_id: str, data: Json = "x" * 400) -> ToolMessage:
+    return ToolMessage(call_id, Envelope(True, "read", canonical({"text": data})).text())
+
+
+def told(message: Message) -> dict[str, Any]:
+    """What the envelope in a result says."""
+    assert isinstance(message, ToolMessage)
+    tree: dict[str, Any] = json.loads(message.content)
+    return tree
+
+
+def after(
+    policy: HistoryPolicy, *messages: Message, excess: int = MUCH, cost: Cost = tokens
+) -> tuple[Message, ...]:
+    return flat(policy(turns(messages), excess, cost))
+
+
+def flat(history: tuple[Turn, ...]) -> tuple[Message, ...]:
+    return tuple(message for turn in history for message in turn.messages)
+
+
+def test_a_turn_is_one_message_with_the_results_of_its_calls() -> None:
+    assert turns([RULES, TASK, calling("a", "b"), result("a"), result("b"), DONE, AGAIN]) == (
+        Turn((RULES,), pinned=True),
+        Turn((TASK,), pinned=True),
+        Turn((calling("a", "b"), result("a"), result("b"))),
+        Turn((DONE,)),
+        Turn((AGAIN,)),
+    )
+
+
+def test_only_what_the_user_said_first_is_pinned_and_every_word_of_the_system() -> None:
+    assert [turn.pinned for turn in turns([RULES, DONE, TASK, RULES, AGAIN])] == [
+        *(True, False, True, True, False)
+    ]
+
+
+def test_a_result_without_a_call_makes_no_trouble() -> None:
+    assert turns([]) == ()
+    assert turns([result("a"), TASK]) == (Turn((result("a"),)), Turn((TASK,), pinned=True))
+    assert after(shorten_old_tool_results, ToolMessage("a", "x" * 900), TASK, DONE) != ()
+
+
+def test_old_results_are_shortened_oldest_first_until_it_is_enough() -> None:
+    first, second = (calling("a"), result("a", "x" * 4_000)), (calling("b"), result("b", "y" * 4_000))
+    newest = (calling("c"), result("c", "z" * 4_000))
+    short = after(shorten_old_tool_results, TASK, *first, *second, *newest, excess=500)
+    assert short[3:] == (*second, *newest)
+    assert told(short[2]) == {
+        "ok": True,
+        "tool_name": "read",
+        "data": {},
+        "warnings": [
+            "4011 bytes of this older result were left out to save room. If you need them, call read again."
+        ],
+        "errors": [],
+    }
+    both = after(shorten_old_tool_results, TASK, *first, *second, *newest, excess=1_500)
+    assert told(both[4])["data"] == {}
+    assert both[5:] == newest
+
+
+def test_a_result_that_failed_stays_a_failure_for_the_same_reasons() -> None:
+    fault = canonical({"log": "x" * 900})
+    content = Envelope(
+        False, "read", fault, ("slow",), failed("read", arguments_not_json("read", "x")).errors
+    )
+    short = after(shorten_old_tool_results, calling("a"), ToolMessage("a", content.text()), DONE)
+    assert (told(short[1])["ok"], told(short[1])["data"]) == (False, {})
+    assert [error["code"] for error in told(short[1])["errors"]] == ["ARGUMENTS_JSON_PARSE_ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "size"),
+    [
+        ("plain words " * 50, "read", 612),
+        ("[" + "1," * 300 + "1]", "read", 613),
+        (canonical({"rows": ["x" * 300]}), "read", 313),
+        (canonical({"ok": True, "tool_name": "files.read", "data": {"x": "y" * 300}}), "files.read", 308),
+        ("broken \ud83d " * 50, "read", 562),
+    ],
+)
+def test_a_result_that_is_no_envelope_becomes_one(content: str, name: str, size: int) -> None:
+    short = after(shorten_old_tool_results, calling("a"), ToolMessage("a", content), DONE, cost=length)
+    assert (told(short[1])["ok"], told(short[1])["tool_name"], told(short[1])["data"]) == (True, name, {})
+    assert told(short[1])["warnings"][0].startswith(f"{size} bytes ")
+
+
+def length(message: Message) -> int:
+    assert not isinstance(message, SystemMessage)
+    return len(message.content)
+
+
+def test_a_tool_whose_name_is_not_known_is_not_named() -> None:
+    short = after(shorten_old_tool_results, calling("a"), ToolMessage("b", "words " * 90), DONE)
+    assert told(short[1])["warnings"][0].endswith("If you need them, make the call again.")
+
+
+@pytest.mark.parametrize("content", ["x" * 200, "", result("a", "x" * 20).content])
+def test_a_small_result_stays(content: str) -> None:
+    messages = (calling("a"), ToolMessage("a", content), DONE)
+    assert after(shorten_old_tool_results, *messages) == messages
+
+
+def test_a_result_stays_where_shortening_saves_nothing() -> None:
+    long_error = failed("read", arguments_not_json("read", "x" * 500))
+    for content, cost in ((long_error.text(), tokens), ("x" * 900, one_each)):
+        messages = (calling("a"), ToolMessage("a", content), DONE)
+        assert after(shorten_old_tool_results, *messages, cost=cost) == messages
+
+
+def test_shortening_again_changes_nothing() -> None:
+    once = after(shorten_old_tool_results, TASK, calling("a"), result("a"), DONE)
+    assert told(once[2])["data"] == {}
+    assert after(shorten_old_tool_results, *once) == once
+
+
+def test_old_calls_are_dropped_with_their_results_oldest_first() -> None:
+    first, second, newest = ((calling(each), result(each)) for each in "abc")
+    history = (RULES, TASK, *first, DONE, AGAIN, *second, *newest)
+    assert after(drop_old_tool_turns, *history, excess=1) == (
+        *(RULES, TASK, DONE, AGAIN),
+        *(*second, *newest),
+    )
+    assert after(drop_old_tool_turns, *history) == (RULES, TASK, DONE, AGAIN, *newest)
+
+
+def test_the_oldest_turns_go_first_and_only_as_many_as_have_to() -> None:
+    first, second, newest = ((calling(each), result(each)) for each in "abc")
+    drop = partial(after, keep_newest_turns, RULES, TASK, *first, *second, *newest, cost=one_each)
+    assert drop(excess=1) == drop(excess=2) == (RULES, TASK, *second, *newest)
+    assert drop(excess=3) == drop(excess=MUCH) == (RULES, TASK, *newest)
+    assert drop(excess=0) == (RULES, TASK, *first, *second, *newest)
+
+
+def test_a_question_goes_together_with_its_answers() -> None:
+    second = (AGAIN, calling("b"), result("b"), AssistantMessage("Two."))
+    third = (UserMessage("And now?"), calling("c"), result("c"))
+    drop = partial(after, keep_newest_turns, TASK, DONE, *second, *third, cost=one_each)
+    assert drop(excess=1) == (TASK, *second, *third)
+    assert drop(excess=2) == (TASK, *third)
+    assert drop(excess=MUCH) == (TASK, *third)
+
+
+def test_the_question_that_the_newest_turn_answers_stays() -> None:
+    newest = (calling("c"), result("c"))
+    history = (TASK, DONE, AGAIN, calling("b"), result("b"), *newest)
+    assert after(keep_newest_turns, *history) == (TASK, AGAIN, *newest)
+
+
+@pytest.mark.parametrize("policy", SHIPPED)
+def test_results_that_the_model_is_asked_about_once_more_stay_as_they_are(policy: HistoryPolicy) -> None:
+    nudge = UserMessage("Now answer in words.")
+    history = (TASK, DONE, AGAIN, calling("a"), result("a"), nudge)
+    assert after(policy, *history)[-4:] == (AGAIN, calling("a"), result("a"), nudge)
+
+
+@pytest.mark.parametrize("policy", SHIPPED)
+@pytest.mark.parametrize("history", [(), (TASK,), (RULES, TASK), (TASK, DONE), (DONE,)])
+def test_a_history_of_which_nothing_may_go_stays(policy: HistoryPolicy, history: tuple[Message, ...]) -> None:
+    assert after(policy, *history) == history
+
+
+def test_policies_are_found_by_name_and_listed() -> None:
+    assert tuple(map(history_policy, NAMES)) == SHIPPED
+    assert history_policies()[:3] == NAMES
+
+
+def test_users_add_their_own() -> None:
+    @register_history_policy("only_pinned")
+    def only_pinned(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
+        assert excess == 1
+        assert cost(DONE) == 1
+        return tuple(turn for turn in history if turn.pinned)
+
+    assert history_policy("only_pinned") is only_pinned
+    assert "only_pinned" in history_policies()
+    assert reduced([TASK, DONE, AGAIN], ["only_pinned"], 1, one_each) == ((TASK,), ("only_pinned",))
+    said = complaint(ConfigError, lambda: register_history_policy("only_pinned")(only_pinned))
+    assert said == "there is a history policy 'only_pinned' already; choose another name"
+
+
+def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
+    act: list[Callable[[], object]] = [
+        lambda: history_policy("keep_newest_turn"),
+        lambda: reduced([TASK], ["keep_newest_turn"], 0, tokens),
+    ]
+    for each in act:
+        assert complaint(ConfigError, each) == (
+            "there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'?"
+        )
+
+
+def test_policies_are_applied_in_order_until_the_excess_is_gone() -> None:
+    first, second, newest = ((calling(each), result(each, "x" * 4_000)) for each in "abc")
+    history = (RULES, TASK, *first, *second, *newest)
+    assert reduced(history, NAMES, 0, tokens) == (history, ())
+    sent, applied = reduced(history, NAMES, 1_800, tokens)
+    assert [type(message) for message in sent] == [type(message) for message in history]
+    assert applied == NAMES[:1]
+    sent, applied = reduced(history, NAMES, 2_000, tokens)
+    assert sent[:3] == (RULES, TASK, calling("b"))
+    assert applied == NAMES[:2]
+    assert reduced(history, NAMES, MUCH, tokens) == ((RULES, TASK, *newest), NAMES[:2])
+
+
+def test_a_policy_that_changes_nothing_is_not_said_to_be_applied() -> None:
+    assert reduced([TASK, DONE, AGAIN], NAMES, 1, tokens) == ((TASK, AGAIN), NAMES[2:])
+
+
+def test_no_message_is_measured_twice() -> None:
+    measured: list[Message] = []
+
+    def cost(message: Message) -> int:
+        measured.append(message)
+        return tokens(message)
+
+    rounds = [(calling(str(n)), result(str(n), f"{n}" * 400)) for n in range(200)]
+    reduced([TASK, *(message for each in rounds for message in each)], NAMES, MUCH, cost)
+    assert len(measured) == len(set(measured)) <= 1 + 3 * 200
+
+
+# What holds for any valid history.
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Histories that every provider takes: exchanges, some with calls, the last of them perhaps under way."""
+    numbers = count()
+    words = st.text("abc \n", min_size=1, max_size=30).filter(str.strip)
+    data: st.SearchStrategy[Json] = st.sampled_from([{}, {"x": 1}, {"x": "y" * 150}, {"x": "é" * 900}])
+
+    def rounds() -> list[Message]:
+        found: list[Message] = []
+        for _ in range(draw(st.integers(0, 3))):
+            ids = [f"c{next(numbers)}" for _ in range(draw(st.integers(1, 3)))]
+            found.append(calling(*ids))
+            found += [
+                ToolMessage(each, Envelope(draw(st.booleans()), "read", canonical(draw(data))).text())
+                for each in draw(st.permutations(ids))
+            ]
+        return found
+
+    messages: list[Message] = [RULES] if draw(st.booleans()) else []
+    for _ in range(draw(st.integers(0, 4))):
+        messages += [UserMessage(draw(words)), *rounds(), AssistantMessage(draw(words))]
+    messages += [UserMessage(draw(words)), *rounds()]
+    return tuple(messages)
+
+
+policies: Final = st.sampled_from(SHIPPED)
+excesses: Final = st.integers(0, 3_000)
+costs: Final[st.SearchStrategy[Cost]] = st.sampled_from([tokens, one_each])
+
+
+@given(histories(), policies, excesses, costs)
+def test_a_valid_history_stays_one(
+    history: tuple[Message, ...], policy: HistoryPolicy, excess: int, cost: Cost
+) -> None:
+    assume(project(history) == history)
+    sent = after(policy, *history, excess=excess, cost=cost)
+    assert project(sent) == sent
+
+
+@given(histories(), policies, excesses, costs)
+def test_what_is_pinned_or_newest_stays_and_the_order_is_kept(
+    history: tuple[Message, ...], policy: HistoryPolicy, excess: int, cost: Cost
+) -> None:
+    before = turns(history)
+    kept = policy(before, excess, cost)
+    heads = [turn.head for turn in before]
+    places = [next(at for at, head in enumerate(heads) if head is turn.head) for turn in kept]
+    assert places == sorted(set(places))
+    assert {at for at, turn in enumerate(before) if turn.pinned} <= set(places)
+    assert kept[-1] == before[-1]
+
+
+@given(histories(), policies, st.integers(1, 3_000), costs)
+def test_what_is_changed_costs_less_and_what_is_enough_is_not_gone_beyond(
+    history: tuple[Message, ...], policy: HistoryPolicy, excess: int, cost: Cost
+) -> None:
+    before = turns(history)
+    kept = policy(before, excess, cost)
+    price = sum(map(cost, flat(before))) - sum(map(cost, flat(kept)))
+    assert price > 0 if kept != before else price == 0
+    assert policy(before, 0, cost) == before
+    if kept == before:
+        assert policy(before, MUCH, cost) == before, "there was something to save"
+    if price >= excess > 1:
+        assert policy(kept, 0, cost) == kept
+
+
+@given(histories(), excesses)
+def test_policies_together_reach_the_aim_or_the_least_that_may_stay(
+    history: tuple[Message, ...], excess: int
+) -> None:
+    sent, applied = reduced(history, NAMES, excess, tokens)
+    assert project(sent) == sent
+    saved = sum(map(tokens, history)) - sum(map(tokens, sent))
+    least, _ = reduced(history, NAMES, MUCH, tokens)
+    assert saved >= excess or sent == least
+    assert (saved > 0) == bool(applied)
+    assert reduced(history, NAMES, excess, tokens) == (sent, applied)
+
+
+@given(histories())
+def test_turns_are_the_history_and_no_call_is_apart_from_its_result(history: tuple[Message, ...]) -> None:
+    grouped = turns(history)
+    assert flat(grouped) == history
+    for turn in grouped:
+        calls = [call.id for call in turn.head.calls] if isinstance(turn.head, AssistantMessage) else []
+        results = [each.call_id for each in turn.messages if isinstance(each, ToolMessage)]
+        assert sorted(calls) == sorted(results)

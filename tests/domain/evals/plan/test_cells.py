@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from toolreel_core.evals._plan.cells import Cell, Sample
+
+CELL = Cell("m", "default", "raw", "best_effort", "off", "happy_path")
+SAMPLE = Sample(CELL, 1, 1, "digest")
+
+
+def test_a_task_is_a_cell_without_its_scenario() -> None:
+    assert CELL.task == ("m", "default", "raw", "best_effort", "off")
+    assert replace(CELL, scenario="other").task == CELL.task
+
+
+@pytest.mark.parametrize("axis", ["model", "profile", "strategy", "fallback", "language", "scenario"])
+def test_every_axis_decides_about_the_key(axis: str) -> None:
+    other = Sample(replace(CELL, **{axis: "other"}), 1, 1, "digest")
+    assert other.key != SAMPLE.key
+
+
+def test_trial_version_and_configuration_decide_about_the_key() -> None:
+    others = [replace(SAMPLE, trial=2), replace(SAMPLE, version=2), replace(SAMPLE, configuration="x")]
+    assert len({SAMPLE.key, *(other.key for other in others)}) == 4
+    assert replace(SAMPLE).key == SAMPLE.key
+
+
+def test_the_same_trial_is_shown_the_same_world_under_all_strategies() -> None:
+    other = Sample(replace(CELL, strategy="production", profile="hot"), 1, 1, "elsewhere")
+    assert other.seed == SAMPLE.seed
+    assert replace(SAMPLE, trial=2).seed != SAMPLE.seed

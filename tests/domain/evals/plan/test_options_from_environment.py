@@ -1,0 +1,137 @@
+"""The environment variables of the reference harness."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+
+SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here"}}),
+    "API_PREFIX": ("/v2", {"endpoint": {"api_prefix": "/v2"}}),
+    "CLIENT_TIMEOUT": ("60", {"endpoint": {"timeout": 60.0}}),
+    "OPEN_TIMEOUT": ("-1", {"endpoint": {"open_timeout": 0.0}}),
+    "READ_TIMEOUT": ("2.5", {"endpoint": {"read_timeout": 2.5}}),
+    "HTTP_REFERER": ("https://me", {"endpoint": {"headers": {"HTTP-Referer": "https://me"}}}),
+    "X_TITLE": ("t", {"endpoint": {"headers": {"X-Title": "t"}}}),
+    "TRIALS": ("5", {"eval": {"trials": 5}}),
+    "JOBS": ("2", {"eval": {"jobs": 2}}),
+    "MODEL_FILTER": ("stable, !gpt", {"eval": {"models": ["stable", "!gpt"]}}),
+    "SAMPLING_PROFILE_FILTER": ("", {"eval": {"profiles": []}}),
+    "SAMPLING_PROFILE_ENFORCE_APPLICABILITY": ("0", {"eval": {"enforce_applicability": False}}),
+    "STRATEGY_FILTER": ("raw", {"eval": {"strategies": ["raw"]}}),
+    "SCENARIOS": ("simple", {"eval": {"scenarios": ["simple"]}}),
+    "TOOL_USE_MODE": ("relaxed", {"eval": {"tool_use_mode": "relaxed"}}),
+    "TOOL_FAILURE_POLICY": ("tolerated", {"eval": {"tool_failure_policy": "tolerated"}}),
+    "TOOL_CALLING_FALLBACK_RETRY_COUNT": ("1", {"eval": {"fallback_retries": 1}}),
+    "FIX_EMPTY_FINAL": ("no", {"eval": {"fix_empty_final": False}}),
+    "TOOL_ALLOWLIST": ("state_get", {"eval": {"tool_allowlist": ["state_get"]}}),
+    "EMPTY_RESPONSE_RETRY_COUNT": ("0", {"eval": {"empty_response_retries": 0}}),
+    "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": ("1", {"eval": {"content_tag_fallback": True}}),
+    "FALLBACK_MATRIX": ("1", {"eval": {"fallback_matrix": True}}),
+    "LANGUAGE_POLICY_FILTER": ("ja", {"eval": {"languages": ["ja"]}}),
+    "LANGUAGE_POLICY_STRICT": ("1", {"eval": {"language_strict": True}}),
+    "LLM_OPTIONS_DEFAULTS_JSON": ('{"top_p":1}', {"sampling": {"top_p": 1}}),
+    "TEMPERATURE": ("0.5", {"sampling": {"temperature": 0.5}}),
+    "TOP_P": ("1", {"sampling": {"top_p": 1.0}}),
+    "TOP_K": ("4", {"sampling": {"top_k": 4}}),
+    "MIN_P": ("0", {"sampling": {"min_p": 0.0}}),
+    "ROUTE": ("fallback", {"request_overrides": {"route": "fallback"}}),
+    "TRANSFORMS": ("none", {"request_overrides": {"transforms": []}}),
+    "PROVIDER_ONLY": ("a, b", {"request_overrides": {"provider": {"only": ["a", "b"]}}}),
+    "PROVIDER_ORDER": ("a", {"request_overrides": {"provider": {"order": ["a"]}}}),
+    "PROVIDER_IGNORE": ("a", {"request_overrides": {"provider": {"ignore": ["a"]}}}),
+    "REQUEST_OVERRIDES_JSON": ('{"a":{"b":1}}', {"request_overrides": {"a": {"b": 1}}}),
+    "EVAL_PRESET": ("smoke", {"eval": {"preset": "smoke"}}),
+    "FULL": ("1", {"eval": {"preset": "full"}}),
+    "STRATEGY_MATRIX": ("1", {"eval": {"strategies": ["baseline", "production"]}}),
+    "PRODUCTION_AUTO_SAMPLING_PROFILE": ("1", {"eval": {"profiles": ["auto"]}}),
+    "LANGUAGE_POLICY_MATRIX": ("1", {"eval": {"languages": ["all"]}}),
+    "RUN_LANGUAGE_POLICY_EVAL": ("1", {"eval": {"languages": ["all"]}}),
+    "HTTP_ADAPTER": ("net_http", {}),
+    "API_KEY": ("secret", {}),
+}
+
+
+def under(**variables: str) -> dict[str, Any]:
+    return dict(environment({f"OPENROUTER_{name}": value for name, value in variables.items()}))
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_each_variable_says_its_option(name: str) -> None:
+    value, tree = SAID[name]
+    assert under(**{name: value}) == tree
+    Options.of(tree)
+
+
+def test_every_variable_that_is_read_is_shown_here() -> None:
+    names = {name.removeprefix("OPENROUTER_") for name in VARIABLES} - {"VERBOSE"}
+    assert names <= set(SAID)
+
+
+def test_nothing_is_said_by_an_empty_value_except_that_a_filter_leaves_all() -> None:
+    assert under(**dict.fromkeys(SAID, " ")) == {"eval": {"models": [], "profiles": []}}
+
+
+@pytest.mark.parametrize(("value", "level"), [("0", 0), ("2", 2), ("true", 1), ("off", 0)])
+def test_verbose_is_a_level_or_a_switch(value: str, level: int) -> None:
+    assert environment({"VERBOSE": value}) == {"eval": {"verbosity": level}}
+
+
+def test_a_single_option_goes_over_the_json_and_json_overrides_replace_whole_keys() -> None:
+    assert under(TEMPERATURE="0.1", LLM_OPTIONS_DEFAULTS_JSON='{"temperature":1,"seed":3}') == {
+        "sampling": {"temperature": 0.1, "seed": 3}
+    }
+    overrides = '{"provider":{"sort":"price"}}'
+    assert under(ROUTE="r", PROVIDER_ONLY="a", REQUEST_OVERRIDES_JSON=overrides) == {
+        "request_overrides": {"route": "r", "provider": {"sort": "price"}}
+    }
+
+
+def test_the_key_goes_to_the_server_that_is_named_beside_it() -> None:
+    tree = under(BASE_URL="https://proxy", API_KEY="secret")
+    assert tree == {"endpoint": {"base_url": "https://proxy", "api_key_env": "OPENROUTER_API_KEY"}}
+
+
+def test_full_takes_all_strategies_and_profiles_whatever_the_matrices_say() -> None:
+    assert under(EVAL_PRESET="full", STRATEGY_MATRIX="1", PRODUCTION_AUTO_SAMPLING_PROFILE="1") == {
+        "eval": {"preset": "full"}
+    }
+    assert under(EVAL_PRESET="smoke", FULL="1") == {"eval": {"preset": "smoke"}}
+
+
+def test_what_is_chosen_by_name_goes_before_the_switches_that_choose() -> None:
+    tree = under(SAMPLING_PROFILE_FILTER="hot", PRODUCTION_AUTO_SAMPLING_PROFILE="1")
+    assert tree == {"eval": {"profiles": ["hot"]}}
+    tree = under(LANGUAGE_POLICY_FILTER="ja", RUN_LANGUAGE_POLICY_EVAL="1")
+    assert tree == {"eval": {"languages": ["ja"]}}
+
+
+@pytest.mark.parametrize(("value", "sent"), [("auto", None), ("a,b", ["a", "b"]), ("FALSE", [])])
+def test_transforms_are_sent_unless_they_are_automatic(value: str, sent: list[str] | None) -> None:
+    expected = {} if sent is None else {"request_overrides": {"transforms": sent}}
+    assert under(TRANSFORMS=value) == expected
+
+
+def test_a_list_of_tools_with_all_in_it_is_no_list() -> None:
+    assert under(TOOL_ALLOWLIST="state_get,*") == {"eval": {"tool_allowlist": []}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("TRIALS", "many", "OPENROUTER_TRIALS: expected a whole number, got 'many'"),
+        ("TEMPERATURE", "warm", "OPENROUTER_TEMPERATURE: expected a number, got 'warm'"),
+        ("FULL", "maybe", "OPENROUTER_FULL: expected 1 or 0, got 'maybe'"),
+        ("LLM_OPTIONS_DEFAULTS_JSON", "{", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON: expected a JSON object"),
+        ("REQUEST_OVERRIDES_JSON", "[]", "OPENROUTER_REQUEST_OVERRIDES_JSON: expected a JSON object, got"),
+        ("HTTP_ADAPTER", "httpz", "OPENROUTER_HTTP_ADAPTER: there is no HTTP client 'httpz'; did you mean"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_an_error_and_no_default(name: str, value: str, said: str) -> None:
+    assert complaint(ConfigError, lambda: under(**{name: value})).startswith(said)

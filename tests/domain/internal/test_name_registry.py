@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.name_registry import Registry, unknown_name
+
+
+@pytest.mark.parametrize("known", [["alpha", "beta"], ("alpha", "beta"), {"alpha": 1, "beta": 2}])
+def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
+    known: list[str] | tuple[str, ...] | Mapping[str, object],
+) -> None:
+    assert unknown_name("provider", "nope", ["openai"]) == "there is no provider 'nope'; there are: openai"
+    assert unknown_name("profile", "grok", ["qwen", "grok_default"]).endswith("did you mean 'grok_default'?")
+    assert unknown_name("letter", "alpa", known) == "there is no letter 'alpa'; did you mean 'alpha'?"
+    assert unknown_name("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
+
+
+def test_a_thing_is_found_under_its_name() -> None:
+    pets = Registry[int]("pet")
+    pets.add("cat", 4)
+    pets.add("bird", 2)
+    assert (pets["cat"], pets["bird"]) == (4, 2)
+    assert list(pets) == ["cat", "bird"]
+
+
+def test_registries_know_nothing_of_each_other() -> None:
+    pets, tools = Registry[int]("pet"), Registry[int]("tool")
+    pets.add("cat", 4)
+    tools.add("cat", 1)
+    assert (pets["cat"], tools["cat"]) == (4, 1)
+
+
+def test_a_name_that_is_taken_is_refused_and_keeps_its_meaning() -> None:
+    pets = Registry[int]("pet")
+    pets.add("cat", 4)
+    said = complaint(ConfigError, lambda: pets.add("cat", 3))
+    assert said == "there is a pet 'cat' already; choose another name"
+    assert pets["cat"] == 4
+
+
+@pytest.mark.parametrize("name", ["", "Cat", "9lives", "a cat", "a-cat", "cät", "c" * 65])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    assert complaint(ConfigError, lambda: Registry[int]("pet").add(name, 4)) == (
+        f"pet {name!r}: a name begins with a small letter and has only small letters, digits and _, "
+        "at most 64"
+    )
+
+
+def test_a_name_that_nothing_has_is_told_with_the_nearest() -> None:
+    pets = Registry[int]("pet")
+    pets.add("house_cat", 4)
+    assert complaint(ConfigError, lambda: pets["hose_cat"]) == (
+        "there is no pet 'hose_cat'; did you mean 'house_cat'?"
+    )

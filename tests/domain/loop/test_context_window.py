@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import PLAN
+from tests.strategies import histories, providers
+from toolreel_core._conversation.history_policies import history_policies
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._jsontext.canonical import NOTHING, canonical
+from toolreel_core._loop.context_window import estimated_tokens, fit_history, input_token_limit, overflow
+from toolreel_core._plan.plan import Plan
+from toolreel_core._plan.request import RequestOptions
+from toolreel_core._protocol.notes import HistoryShortened
+from toolreel_core._protocol.outcome import ContextOverflow
+from toolreel_core._protocol.state import State, Tally
+from toolreel_core._settings.loop_config import LoopConfig
+from toolreel_core._settings.provider import Provider
+
+
+def run(tally: Tally | None = None, **settings: float) -> State:
+    plan = replace(PLAN, config=LoopConfig.of(settings))
+    return replace(State.idle(plan), tally=tally or Tally())
+
+
+def options(size: int) -> RequestOptions:
+    """Options of so many bytes."""
+    text = canonical({"user": "x" * (size - len('{"user":""}'))})
+    assert len(text) == size
+    return RequestOptions(text)
+
+
+def test_a_conversation_fits_as_long_as_four_bytes_a_token_leave_room_for_the_reply() -> None:
+    tight = run(context_window_tokens=100, reserved_response_tokens=60)
+    assert tight.messages.size == len('{"role":"user","content":"hi"}') == 30
+    assert overflow(run(), options(10_000)) is None
+    assert estimated_tokens(tight, options(128)) == 8 + 32
+    assert overflow(tight, options(128)) is None
+    over = overflow(tight, options(129))
+    assert over == ContextOverflow(41, 40, ("tools and options: 129 bytes", "message 0 (user): 30 bytes"))
+
+
+def test_there_is_room_for_what_the_window_leaves() -> None:
+    assert input_token_limit(run()) is None
+    assert input_token_limit(run(context_window_tokens=100)) == 100
+    assert input_token_limit(run(context_window_tokens=100, reserved_response_tokens=60)) == 40
+
+
+def test_each_message_is_estimated_for_itself_and_rounded_up() -> None:
+    plan = Plan.of(model="m", messages=[UserMessage("hi")] * 3, config=LoopConfig(context_window_tokens=99))
+    assert estimated_tokens(State.idle(plan), options(12)) == 3 * 8 + 3
+
+
+def test_the_result_that_a_call_lacks_takes_room_too() -> None:
+    calling = AssistantMessage("", (SentCall("t", "f", "{}"),))
+    plan = Plan.of(model="m", messages=[calling], config=LoopConfig(context_window_tokens=9))
+    missing = len(State.idle(plan).messages.complete().texts[1].encode())
+    over = overflow(State.idle(plan), options(12))
+    assert over is not None
+    assert over.estimate == estimated_tokens(State.idle(plan), options(12)) == 30 + -(-missing // 4) + 3
+    assert over.largest[0] == f"message 1 (tool): {missing} bytes"
+
+
+def test_an_overflow_names_what_takes_the_most_room() -> None:
+    messages: list[Message] = [
+        SystemMessage("s" * 100),
+        UserMessage("é"),
+        AssistantMessage("", (SentCall("t", "f", "{}"),)),
+        ToolMessage("t", "r" * 50),
+    ]
+    plan = Plan.of(model="m", messages=messages, config=LoopConfig(context_window_tokens=1))
+    assert overflow(State.idle(plan), options(120)) == ContextOverflow(
+        126,
+        1,
+        ("message 0 (system): 130 bytes", "tools and options: 120 bytes", "message 2 (assistant): 118 bytes"),
+    )
+    assert overflow(
+        State.idle(replace(plan, messages=(messages[1], AssistantMessage("a")))), RequestOptions(NOTHING)
+    ) == ContextOverflow(
+        18,
+        1,
+        ("message 1 (assistant): 34 bytes", "message 0 (user): 30 bytes", "tools and options: 2 bytes"),
+    )
+
+
+HI = UserMessage("hi")
+NO_OPTIONS = RequestOptions(NOTHING)
+
+
+def run_context_window(
+    messages: Sequence[Message], window: int | None, *policies: str, provider: Provider | None = None
+) -> State:
+    """A run_context_window at its start, with this conversation and this window."""
+    config = LoopConfig(context_window_tokens=window, history_policies=policies)
+    return State.idle(Plan.of(model="m", messages=messages, config=config, provider=provider))
+
+
+def turn(call_id: str, result: str = "r" * 400, **extras: str) -> tuple[Message, ...]:
+    """A call with its result."""
+    call = SentCall(call_id, "read", "{}")
+    return AssistantMessage("", (call,), canonical(extras)), ToolMessage(call_id, result)
+
+
+LONG = (HI, *turn("a"), *turn("b"), *turn("c"), *turn("d"))
+TOKENS = run_context_window(LONG, 9999).messages.tokens
+
+
+@pytest.mark.parametrize("window", [None, TOKENS + 1, TOKENS + 2])
+def test_what_fits_goes_out_whole(window: int | None) -> None:
+    state = run_context_window(LONG, window, "drop_old_tool_turns")
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+
+
+def test_what_does_not_fit_stays_as_it_is_without_a_policy() -> None:
+    state = run_context_window(LONG, 100)
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+
+
+def test_what_no_policy_can_shorten_stays_as_it_is() -> None:
+    state = run_context_window(
+        [HI, AssistantMessage("x" * 999)], 100, "drop_old_tool_turns", "shorten_old_tool_results"
+    )
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+
+
+def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> None:
+    state = run_context_window(LONG, TOKENS, "drop_old_tool_turns")
+    after, notes = fit_history(state, NO_OPTIONS)
+    kept = [HI, *turn("c"), *turn("d")]
+    assert list(after.messages.outgoing) == kept
+    assert tuple(after.messages.messages) == LONG
+    assert notes == (HistoryShortened(1, ("drop_old_tool_turns",), 9, 5, TOKENS, after.messages.tokens),)
+    assert after.messages.tokens <= TOKENS * 3 // 4
+    assert after == replace(state, messages=state.messages.shortened(kept))
+
+
+def test_what_follows_the_messages_takes_its_room() -> None:
+    options = RequestOptions(canonical({"user": "x" * 400}))
+    state = run_context_window(LONG, TOKENS + 50, "drop_old_tool_turns")
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+    after, (note,) = fit_history(state, options)
+    assert note.tokens_after == after.messages.tokens
+    assert estimated_tokens(after, options) <= (TOKENS + 50) * 3 // 4
+
+
+def test_a_history_that_was_shortened_is_shortened_again_only_once_it_has_grown() -> None:
+    state, _ = fit_history(run_context_window(LONG, TOKENS, "drop_old_tool_turns"), NO_OPTIONS)
+    assert fit_history(state, NO_OPTIONS) == (state, ())
+    grown = state.said(*turn("e"))
+    assert fit_history(grown, NO_OPTIONS) == (grown, ())
+    after, (note,) = fit_history(grown.said(*turn("f")), NO_OPTIONS)
+    assert (note.messages_before, note.messages_after) == (9, 5)
+    assert list(after.messages.outgoing) == [HI, *turn("e"), *turn("f")]
+    assert tuple(after.messages.messages) == (*LONG, *turn("e"), *turn("f"))
+
+
+def test_the_policies_that_took_something_away_are_named_in_their_order() -> None:
+    policies = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
+    tight, (note,) = fit_history(run_context_window(LONG, TOKENS // 3, *policies), NO_OPTIONS)
+    assert note.policies == policies[:2]
+    assert estimated_tokens(tight, NO_OPTIONS) <= TOKENS // 3
+
+
+@pytest.mark.parametrize("replay", ["never", "current_turn"])
+def test_reasoning_that_does_not_go_out_is_no_saving(replay: str) -> None:
+    thoughts = [message for each in "abcd" for message in turn(each, "r" * 80, reasoning="Hm." * 999)]
+    provider = Provider.of({"reasoning_replay": replay})
+    state = run_context_window([HI, *thoughts, HI], 150, "drop_old_tool_turns", provider=provider)
+    assert 150 < state.messages.tokens < 400
+    after, (note,) = fit_history(state, NO_OPTIONS)
+    assert note.policies == ("drop_old_tool_turns",)
+    assert estimated_tokens(after, NO_OPTIONS) <= 150
+
+
+@given(
+    histories.filter(bool),
+    providers,
+    st.integers(1, 200),
+    st.lists(st.sampled_from([*history_policies()]), unique=True),
+)
+def test_shortening_ends_and_leaves_less_to_go_out_and_all_of_it_stored(
+    history: list[Message], provider: Provider, window: int, policies: list[str]
+) -> None:
+    state = run_context_window(history, window, *policies, provider=provider)
+    after, notes = fit_history(state, NO_OPTIONS)
+    assert list(after.messages.messages) == history
+    assert (notes == ()) is (after == state)
+    for note in notes:
+        assert (note.tokens_before, note.tokens_after) == (state.messages.tokens, after.messages.tokens)
+        assert note.tokens_after < note.tokens_before
+        assert set(note.policies) <= set(policies)
+        assert (note.messages_before, note.messages_after) == (len(history), len(after.messages.outgoing))

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import json_objects, json_values
+from toolreel_core._jsontext.canonical import Json, canonical, either
+from toolreel_core._jsontext.json_repair import ArgumentRepairs
+from toolreel_core._replies.calls.argument_repairs import (
+    Reading,
+    Unreadable,
+    is_cut,
+    read_text,
+    without_fence,
+    without_tokens,
+    without_tokens_behind_fence,
+)
+from toolreel_core._replies.warning_codes import WarningCode
+
+
+def reading(text: str, repairs: ArgumentRepairs = "safe") -> Reading | Unreadable:
+    return either(read_text(text, max_depth=64, repairs=repairs))
+
+
+def refused(text: str, repairs: ArgumentRepairs = "safe") -> Unreadable:
+    found = reading(text, repairs)
+    assert isinstance(found, Unreadable)
+    return found
+
+
+@pytest.mark.parametrize("repairs", ["strict", "safe", "lenient"])
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [('{"a": 1}', {"a": 1}), (" [1] ", [1]), ('"x"', "x"), ("null", None), ("9007199254740993", 2**53 + 1)],
+)
+def test_strict_json_is_read_as_it_is(text: str, tree: Json, repairs: ArgumentRepairs) -> None:
+    assert reading(text, repairs) == Reading(tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ('\ufeff{"a": 1}', ["ARGUMENTS_REPAIRED"]),
+        ("{'a': 1,}", ["ARGUMENTS_REPAIRED"]),
+        ('```json\n{"a": 1}\n```', ["ARGUMENTS_FENCED"]),
+        ('```json\n{"a": 1,}\n```', ["ARGUMENTS_FENCED", "ARGUMENTS_REPAIRED"]),
+        ('{"a": 1}<|tool_call_end|>', ["ARGUMENTS_TRAILING_TEXT"]),
+        ('{"a": 1}\n{"a": 1}', ["ARGUMENTS_CONCATENATED"]),
+        ('```\n{"a": 1}\n```</s>', ["ARGUMENTS_TRAILING_TEXT", "ARGUMENTS_FENCED"]),
+        ("{'a': 1}{'a': 1}</s>", ["ARGUMENTS_REPAIRED", "ARGUMENTS_CONCATENATED", "ARGUMENTS_TRAILING_TEXT"]),
+        ('{"a": 0, "a": 1}', ["ARGUMENTS_DUPLICATE_KEYS"]),
+        ("{'a': 0, 'a': 1}", ["ARGUMENTS_REPAIRED", "ARGUMENTS_DUPLICATE_KEYS"]),
+        ('{"a": 0, "a": 1}</s>', ["ARGUMENTS_TRAILING_TEXT", "ARGUMENTS_DUPLICATE_KEYS"]),
+    ],
+)
+def test_a_closed_payload_is_repaired_and_each_step_leaves_its_code(
+    text: str, codes: list[WarningCode]
+) -> None:
+    for repairs in ("safe", "lenient"):
+        assert reading(text, repairs) == Reading({"a": 1}, tuple(codes))
+    if codes != ["ARGUMENTS_DUPLICATE_KEYS"]:
+        assert refused(text, "strict").codes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ('{"a": 1} // one', True),
+        ('# one\n{"a": 1}', True),
+        ('{"a": 1}\n/* or */\n{"a": 1}', True),
+        ('{"a": 1}\n{"a": 1}', False),
+        ('{"a": 1} /* cut', None),
+    ],
+)
+def test_comments_around_objects_are_repairs_unless_they_are_cut(text: str, repaired: bool | None) -> None:
+    found = reading(text)
+    if repaired is None:
+        assert isinstance(found, Unreadable)
+    else:
+        assert isinstance(found, Reading)
+        assert ("ARGUMENTS_REPAIRED" in found.codes) == repaired
+
+
+@pytest.mark.parametrize("text", ["1{}", "'x' 'x'", "[1,] []", '"x"{"a": 1}'])
+def test_a_value_that_is_no_object_stands_alone(text: str) -> None:
+    for repairs in ("safe", "lenient"):
+        assert refused(text, repairs).codes == ()
+
+
+@pytest.mark.parametrize("text", ["[1/**/2]", "{'a': nu/**/ll}", "1/**/2"])
+def test_a_comment_joins_nothing(text: str) -> None:
+    assert refused(text, "lenient").codes == ()
+
+
+def test_objects_in_a_row_are_the_same_in_any_order_of_their_keys() -> None:
+    text = '{"a": 1, "b": [2]}{"b": [2], "a": 1}'
+    assert reading(text) == Reading({"a": 1, "b": [2]}, ("ARGUMENTS_CONCATENATED",))
+
+
+def test_a_fence_around_nothing_says_nothing() -> None:
+    assert reading("```json\n```") == Reading({}, ("ARGUMENTS_FENCED",))
+
+
+@pytest.mark.parametrize("literal", ["None", "undefined", " None\n"])
+def test_python_and_javascript_say_nothing_in_their_own_words(literal: str) -> None:
+    assert reading(literal) == Reading({}, ("ARGUMENTS_PYTHON_LITERAL",))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{a: 1}", "ARGUMENTS_REPAIRED"),
+        ('{"a": 1} That is all.', "ARGUMENTS_TRAILING_TEXT"),
+        ('{"a": 1}}', "ARGUMENTS_TRAILING_TEXT"),
+        ('{"a": 1}""', "ARGUMENTS_TRAILING_TEXT"),
+    ],
+)
+def test_guesses_are_made_only_where_they_are_wanted(text: str, code: WarningCode) -> None:
+    assert reading(text, "lenient") == Reading({"a": 1}, (code,))
+    assert refused(text).codes == ()
+
+
+@pytest.mark.parametrize("repairs", ["safe", "lenient"])
+def test_different_objects_in_a_row_are_an_error(repairs: ArgumentRepairs) -> None:
+    assert refused('{"a": 1}{"a": 2}{"a": 1}', repairs) == Unreadable(
+        "3 objects in a row that are not the same", ("ARGUMENTS_CONCATENATED",)
+    )
+    assert isinstance(refused('{"a": 1}{"a": true}', repairs), Unreadable)
+
+
+@pytest.mark.parametrize("repairs", ["safe", "lenient"])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"part": pin}', "Expecting value at line 1, column 10"),
+        ('Arguments: {"a": 1}', "Expecting value at line 1, column 1"),
+        ('{"a": 1}{"a": ', "Extra data at line 1, column 9"),
+        ('{"a": 1}{"a": 1', "Extra data at line 1, column 9"),
+        ('{"a": ' + "9" * 5000 + "}", "an integer of 5000 digits is too long"),
+        ("{" * 100_000, "nested deeper than 64 levels"),
+        ("'{" + "[" * 100_000, "nested deeper than 64 levels"),
+        ('{"a": 1,} ' + '{"a":' * 100_000, "nested deeper than 64 levels"),
+    ],
+)
+def test_what_cannot_be_read_says_why_in_the_terms_of_the_text_that_came(
+    text: str, why: str, repairs: ArgumentRepairs
+) -> None:
+    assert refused(text, repairs) == Unreadable(why)
+
+
+@pytest.mark.parametrize("repairs", ["strict", "safe", "lenient"])
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_have_is_an_error(number: str, repairs: ArgumentRepairs) -> None:
+    assert refused(f'{{"a": {number}}}', repairs).codes == ("NON_FINITE_NUMBER",)
+    if repairs != "strict":
+        assert refused(f'```\n{{"a": {number}}}\n```', repairs).codes == ("NON_FINITE_NUMBER",)
+        assert refused(f"{{'a': {number}}}", repairs) == Unreadable(
+            "Expecting property name enclosed in double quotes at line 1, column 2", ("NON_FINITE_NUMBER",)
+        )
+
+
+@given(json_objects.filter(bool), st.sampled_from(["safe", "lenient"]), st.data())
+def test_no_beginning_of_an_object_is_ever_completed(
+    value: dict[str, Json], repairs: ArgumentRepairs, data: st.DataObject
+) -> None:
+    for text in (canonical(value), repr(value), f"```json\n{canonical(value)}"):
+        closed = len(text) - 1
+        assert isinstance(reading(text[: data.draw(st.integers(0, closed))], repairs), Unreadable)
+
+
+@given(
+    st.text() | st.text(alphabet="{}[]:,'\"\\/*#\n`None01a <|>"),
+    st.sampled_from(["strict", "safe", "lenient"]),
+)
+def test_any_text_is_read_or_not_without_an_exception(text: str, repairs: ArgumentRepairs) -> None:
+    found = reading(text, repairs)
+    if isinstance(found, Reading):
+        canonical(found.tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('```\n{"a": 1}```', '{"a": 1}'),
+        ('```{"a": 1}```', '{"a": 1}'),
+        ('~~~json5\n{"a": 1}\n~~~\n', '{"a": 1}'),
+        ('````json\n{"a": "```"}\n````', '{"a": "```"}'),
+        ('```json\n{"a": "```"}\n```', '{"a": "```"}'),
+        ('```json\n{"a": 1}', '```json\n{"a": 1}'),
+        ('Here:\n```json\n{"a": 1}\n```', 'Here:\n```json\n{"a": 1}\n```'),
+        ('`{"a": 1}`', '`{"a": 1}`'),
+    ],
+)
+def test_a_fence_around_all_of_it_is_taken_off(text: str, inside: str) -> None:
+    assert without_fence(text) == inside
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        "<|tool_call_end|>",
+        "<|im_end|>\n</s>",
+        " </tool_call> ",
+        "<\uff5ctool▁call▁end\uff5c>",
+        "[/TOOL_CALLS]",
+        "<end_of_turn>",
+    ],
+)
+def test_control_tokens_are_nothing(tokens: str) -> None:
+    assert without_tokens(tokens) == ""
+
+
+@pytest.mark.parametrize("text", ["", "and more", "<|im_end|", '<a href="x">', "<|im_end|> x", "<a b>", "}"])
+def test_anything_else_is_something(text: str) -> None:
+    assert without_tokens(text) == text
+
+
+def test_tokens_are_taken_off_behind_a_fence_only() -> None:
+    assert without_tokens_behind_fence("~~~\n{}\n~~~\n<|im_end|></s>") == "~~~\n{}\n~~~"
+    for text in ("", "{}</s>", "```\n{}\n```", "```\n{}\n``` and </s>"):
+        assert without_tokens_behind_fence(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", '{"a": "x', '{"a": 1', "[", '"', '{"a": "\\"', '```json\n{"a"', "```\n{}\n``"]
+)
+def test_text_that_stops_is_cut(text: str) -> None:
+    assert is_cut(text)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"a": "["}', '{"a": pin}', "}", "x", '"{"', "```\n{}\n```"])
+def test_text_that_is_closed_is_not_cut(text: str) -> None:
+    assert not is_cut(text)
+
+
+@given(json_values)
+def test_no_json_is_cut(value: Json) -> None:
+    assert not is_cut(canonical(value))
+
+
+@pytest.mark.parametrize("part", ['"\\', "[", "<", "<a>", "```", "~~~\n", "[A]", " "])
+def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
+    """A minute of backtracking would be noticed here."""
+    for step in (without_fence, without_tokens, without_tokens_behind_fence, is_cut):
+        step(part * 20_000)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel_core._text_calls.unread_calls import has_think_tags, looks_like_a_call, may_hide_something
+
+KNOWN = ("ping", "add")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "x"}</tool_call>',
+        "One moment. <TOOL_CALL>",
+        "<function=ping>",
+        '<invoke name="ping">',
+        "ping<arg_key>a</arg_key>",
+        "<minimax:tool_call>",
+        '[TOOL_CALLS]ping{"a": 1}',
+        "<|tool_calls_section_begin|>",
+        "<|python_tag|>ping()",
+        "<\uff5ctool▁calls▁begin\uff5c>",
+        "<\uff5cDSML\uff5cfunction_calls>",
+        "commentary to=functions.ping",
+        "functools[{}]",
+        '{"name": "ping", "arguments": {}}',
+        '```json\n{"name": "add", "parameters": {"a": 1}}\n```',
+        '{"name": "ping", "arguments": "{}"}',
+        "It is `x`, and `y: <tool_call>",
+        '<function_call>{"name": "ping"}</function_call>',
+        "<start_function_call>call:ping{}<end_function_call>",
+        "<TOOLCALL>[]</TOOLCALL>",
+        "<tool_use><name>ping</name></tool_use>",
+        "✿FUNCTION✿: ping",
+        '[{"name": "ping", "arguments": {}}]',
+        '{"tool_calls": [{"name": "ping", "arguments": {}}]}',
+        '{"type": "function", "function": {"name": "ping", "arguments": {}}}',
+        '{"name": "ping", "parameters": {}};{"name": "add", "parameters": {}}',
+        "[ping()]",
+        "<ping></ping>",
+        "Action: ping\nAction Input: {}",
+    ],
+)
+def test_the_markup_of_a_call_is_suspicious(text: str) -> None:
+    assert looks_like_a_call(text, KNOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Done.",
+        "a < b and [1]",
+        "Write `<tool_call>` to call.",
+        "```\n<function=ping>\n```",
+        '{"name": "nobody", "arguments": {}}',
+        '{"name": "ping"}',
+        '{"name": 7, "arguments": {}}',
+        'I would say {"name": "ping", "arguments": {}}.',
+        '{"name": "ping", "arguments": ',
+        "```json\n[{}]\n```",
+        "Send it to=me.",
+    ],
+)
+def test_anything_else_is_not(text: str) -> None:
+    assert not looks_like_a_call(text, KNOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>a</think>b",
+        " \n<Think>a",
+        "a</think>\n\nb",
+        "<thinking>a",
+        "[THINK]a[/THINK]b",
+        "a[/THINK]",
+        "<seed:think>a</seed:think>b",
+        "<thought>a",
+        "<reasoning>a</reasoning>b",
+        "b</scratch_pad>",
+        "◁think▷a◁/think▷b",
+        "<|START_THINKING|>a",
+        "a<|END_THINKING|>b",
+        "<|channel|>analysis<|message|>a",
+        "Use <think> so: <think>a</think>b",
+    ],
+)
+def test_reasoning_in_tags_is_found(text: str) -> None:
+    assert has_think_tags(text)
+
+
+@pytest.mark.parametrize("text", ["", "Four.", "a <b> [c]", "Write <think> first."])
+def test_other_text_has_none(text: str) -> None:
+    assert not has_think_tags(text)
+
+
+SIGNS = [
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "[TOOL_CALLS]",
+    "{",
+    "[",
+    "to=functions.x",
+    "\u273f",
+    "\u25c1think\u25b7",
+]
+
+
+@given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
+def test_a_text_hides_something_if_it_has_tags_or_looks_like_a_call(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    tags = has_think_tags(text)
+    assert may_hide_something(text, KNOWN, has_calls=True) == tags
+    assert may_hide_something(text, KNOWN, has_calls=False) == (tags or looks_like_a_call(text, KNOWN))
+
+
+@pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])
+def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
+    """Minutes of backtracking would be noticed here."""
+    looks_like_a_call(part * 200_000, KNOWN)
+    has_think_tags("[" + part * 200_000)
