@@ -14,7 +14,7 @@ import pytest
 from toolreel._driver import aio as adrive
 from toolreel._driver import performer as perform
 from toolreel._driver import ports
-from toolreel._driver import run as driver_run
+from toolreel._driver import run_result as driver_run
 from toolreel._driver import sync as drive
 from toolreel._replay import replayer as rehearsal
 from toolreel.http import _endpoint as http

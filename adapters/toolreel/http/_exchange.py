@@ -14,7 +14,7 @@ from typing import Final, Self, assert_never
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._bounded_body import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
 from toolreel_core._jsontext.canonical import read
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

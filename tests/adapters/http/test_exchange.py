@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal.errors import EndpointConfigError
-from toolreel.http._bounded_body import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING, Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import (
     Address,
     answered,
@@ -17,7 +17,7 @@ from toolreel.http._exchange import (
     request_headers,
     retry_after_ms,
 )
-from toolreel.http._httpx_messages import lost, while_streaming
+from toolreel.http._httpx_conversion import lost, while_streaming
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind
 

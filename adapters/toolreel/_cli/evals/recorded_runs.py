@@ -24,7 +24,7 @@ from toolreel.evals._replay.replay import (
 from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
 from toolreel.evals._runner.connection import connect
 from toolreel.evals._runner.evaluation import evaluate
-from toolreel.evals._store.plans import plan_of_header
+from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import comma_separated

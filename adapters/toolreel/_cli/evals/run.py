@@ -17,7 +17,7 @@ from typing import Final
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from toolreel._cli.evals.options import plan_options
+from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of

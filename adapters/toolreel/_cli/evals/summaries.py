@@ -115,8 +115,8 @@ def summarize_command(
 
     The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
     """
-    from toolreel.evals._replay.run_files import write_run_files
-    from toolreel.evals._store.plans import plan_of_header
+    from toolreel.evals._replay.reference_run_files import write_run_files
+    from toolreel.evals._store.plan_sources import plan_of_header
     from toolreel.evals._store.results import Results
     from toolreel.evals._summary.export import summary_trees, write_summaries
     from toolreel.evals._summary.figures import findings_of
@@ -196,7 +196,7 @@ def compare_command(
     toolreel eval compare results/ --by strategy raw production --gate margin=0.02
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel.evals._summary.comparison import compare, read_sides
-    from toolreel.evals._summary.gate_options import GateOption, check_gate_options
+    from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
     from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
     from toolreel.evals._tables.junit import gate_cases, match_cases
     from toolreel.evals._tables.summary_tables import gate_table

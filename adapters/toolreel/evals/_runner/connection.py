@@ -22,7 +22,7 @@ from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.results import Header
 from toolreel.http._endpoint import HttpEndpoint
 from toolreel.http._exchange import request_headers
-from toolreel.http._httpx_messages import TIMEOUT
+from toolreel.http._httpx_conversion import TIMEOUT
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of

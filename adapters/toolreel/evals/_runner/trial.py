@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
 from toolreel_core._jsontext.canonical import parse

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
-from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
+from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._exchange import (
     DEADLINE,
     MAX_RESPONSE_BYTES,
@@ -31,7 +31,7 @@ from toolreel.http._exchange import (
     Closing,
     broken,
 )
-from toolreel.http._response import Incoming, Intake
+from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind

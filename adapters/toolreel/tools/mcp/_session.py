@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, assert_never, cast
 
 from toolreel._internal.errors import AdapterError, MissingExtra
-from toolreel.tools._events import failed_event, returned_event
+from toolreel.tools._result_events import failed_event, returned_event
 from toolreel_core._jsontext.canonical import Json, canonical, finite, read
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

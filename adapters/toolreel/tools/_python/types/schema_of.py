@@ -31,7 +31,7 @@ from typing import (
 
 from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import constrained, description_in
-from toolreel.tools._python.types.values import (
+from toolreel.tools._python.types.json_types import (
     ANYTHING,
     SCALARS,
     InvalidValue,

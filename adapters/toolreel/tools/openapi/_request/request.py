@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel._internal.errors import OpenApiError
-from toolreel.http._bounded_body import ACCEPT_ENCODING
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 from toolreel.tools._call_context import ToolError
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._document.operations import OpenApiOperation

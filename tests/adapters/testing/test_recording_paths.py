@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolreel._internal.errors import CassetteError
-from toolreel.testing._files import ReelFiles, files_by_name, files_of_test
+from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 
 REELS = Path("reels")
 

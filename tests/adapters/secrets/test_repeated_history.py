@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets.body_prefixes import SharedBeginnings
+from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 
 SAID: list[Json] = [{"role": "user", "content": "é"}, {"role": "user"}, {"a": [1]}, 1, 12, "]", None, ["x"]]

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from toolreel._cli.output.console import complain, counted, labelled, out
 from toolreel._cli.output.errors import FAILED, say
-from toolreel._driver.run import Run, outcome_of
-from toolreel._replay.explain.advice import describe_outcome
+from toolreel._driver.run_result import Run, outcome_of
+from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel_core._conversation.message import (
     AssistantMessage,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from toolreel._driver.ports import Wanted
 from toolreel._journal.file import FileJournal
-from toolreel._journal.record import MemoryJournal, Recorded
-from toolreel._secrets.locations import refuse_secrets_in_line
+from toolreel._journal.format import MemoryJournal, Recorded
+from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel.cassette._request_diff import first_change
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText, parse

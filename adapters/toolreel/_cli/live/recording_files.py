@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import AdapterError, CassetteError
 from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.record import Recorded, read_journal
+from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.replay import companion, recording_files
 from toolreel._replay.replayer import CHAT, breaks_in, came_whole
 from toolreel._replay.trace import Trace, retrace

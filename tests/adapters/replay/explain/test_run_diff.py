@@ -14,10 +14,10 @@ from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, a
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING
 from toolreel._driver.performer import Always, Never
-from toolreel._journal.record import Recorded, parse_journal
-from toolreel._replay.changes import Changes
-from toolreel._replay.explain.diff import Divergence, TurnPair, diff
+from toolreel._journal.format import Recorded, parse_journal
+from toolreel._replay.explain.run_diff import Divergence, TurnPair, diff
 from toolreel._replay.fork import fork
+from toolreel._replay.fork_changes import Changes
 from toolreel.cassette._request_diff import Change
 from toolreel.testing._scripted import Lost, calling, saying
 from toolreel_core._conversation.message import SystemMessage

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from toolreel._replay.explain.advice import describe_outcome
+from toolreel._replay.explain.outcome import describe_outcome
 from toolreel_core._protocol.outcome import (
     Cancelled,
     Completed,

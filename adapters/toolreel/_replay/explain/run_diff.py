@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import Literal, TypeAlias, cast
 
-from toolreel._driver.run import Run, outcome_of
-from toolreel._replay.explain.advice import describe_outcome
-from toolreel._replay.explain.comparison import effect_changes, event_changes, plan_changes
+from toolreel._driver.run_result import Run, outcome_of
+from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._replay.explain.plan_and_event_changes import effect_changes, event_changes, plan_changes
 from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel._replay.trace import Source, Trace, Traced, opened, retrace
 from toolreel.cassette._request_diff import Change
@@ -92,7 +92,7 @@ def diff(a: Source, b: Source) -> Difference:
     """Compare two recorded runs.
 
     >>> from toolreel.demo._session import demo_cassette
-    >>> from toolreel._replay.changes import Changes
+    >>> from toolreel._replay.fork_changes import Changes
     >>> from toolreel._replay.fork import fork
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> difference = diff(demo_cassette(), forked.recorded)

@@ -11,9 +11,9 @@ from tests.samples import complaint
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Performer, Wanted
-from toolreel._driver.run import AsyncStopwatch, Stopwatch, retold
+from toolreel._driver.run_result import AsyncStopwatch, Stopwatch, retold
 from toolreel._driver.sync import go_on, run
-from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.replayer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.host import PythonTools

@@ -185,7 +185,7 @@ def _planned(
     plan_headers: tuple[str, ...],
     catalogues: tuple[Path, ...],
 ) -> EvalPlan:
-    from toolreel.evals._store.plans import planned
+    from toolreel.evals._store.plan_sources import planned
 
     return planned(
         plan_path,

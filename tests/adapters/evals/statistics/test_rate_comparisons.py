@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.stats import binomtest
 
 from tests.samples import complaint
-from toolreel.evals._statistics.comparisons import (
+from toolreel.evals._statistics.rate_comparisons import (
     Paired,
     Unpaired,
     compare_clustered,

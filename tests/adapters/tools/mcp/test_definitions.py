@@ -12,7 +12,7 @@ from mcp.types import Tool, ToolAnnotations
 from tests.samples import complaint
 from toolreel._internal.errors import McpConfigError
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._pinned_definitions import (
+from toolreel.tools.mcp._definitions import (
     ServerTools,
     SkippedTool,
     pins_of,

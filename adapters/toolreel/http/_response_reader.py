@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._driver.ports import Listener, tell
-from toolreel.http._bounded_body import BoundedDecoder, Stalled
+from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
 from toolreel.http._exchange import DEADLINE, answered
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

@@ -5,7 +5,7 @@ import pytest
 from tests.adapters.replay.records import ADDING, adding
 from tests.samples import PING, complaint
 from toolreel._internal.errors import ForkError
-from toolreel._replay.changes import NOTHING_CHANGED, Changes
+from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
 from toolreel.presets._catalogues import shipped
 from toolreel_core._conversation.message import AssistantMessage, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from toolreel._internal.errors import SecretFound
-from toolreel._secrets.body_prefixes import SharedBeginnings
 from toolreel._secrets.patterns import names_a_secret
+from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.rules import SecretRules
 from toolreel._secrets.scan import Leak, leaks, spoken
-from toolreel.http._bounded_body import BodyError, BoundedDecoder
+from toolreel.http._bounded_decoder import BodyError, BoundedDecoder
 from toolreel_core._jsontext.canonical import Json, canonical, read
 
 _GZIP: Final = b"\x1f\x8b"

@@ -16,8 +16,8 @@ from vcr.record_mode import RecordMode
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
 from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._failures import KINDS, NO_RESPONSE, Break
 from toolreel.cassette._format import serializer as cassette_format
+from toolreel.cassette._recorded_failures import KINDS, NO_RESPONSE, Break
 from toolreel.cassette._session import Session, use_cassette
 from toolreel.cassette._transports import recording
 from toolreel.testing._scripted import saying

@@ -16,7 +16,6 @@ from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.known_values import scrubbed_url, secrets_sent
 from toolreel._secrets.rules import SecretRules
-from toolreel.cassette._failures import Break, is_unanswered, unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._lookup import (
@@ -28,6 +27,7 @@ from toolreel.cassette._lookup import (
     named,
     request_key,
 )
+from toolreel.cassette._recorded_failures import Break, is_unanswered, unanswered
 from toolreel_core._errors import ReplayMismatch
 
 try:

@@ -13,7 +13,7 @@ from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.file import FileJournal
-from toolreel._journal.record import MemoryJournal, parse_journal, read_journal
+from toolreel._journal.format import MemoryJournal, parse_journal, read_journal
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.host import PythonTools
 from toolreel_core._jsontext.canonical import canonical
