@@ -1,17 +1,9 @@
 """The public names of ``toolreel``."""
 
 from toolreel._driver.aio import ago_on, arun
-from toolreel._driver.performer import (
-    Always,
-    AsyncLater,
-    AsyncPorts,
-    AsyncSystemClock,
-    InstantClock,
-    Later,
-    Never,
-    Ports,
-    SystemClock,
-)
+from toolreel._driver.approvers import Always, AsyncLater, Later, Never
+from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,

@@ -1,22 +1,17 @@
-"""``Run``: the result of a driver; and the stopwatch of runs whose time is limited."""
+"""``Run``: the result of a driver."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Generic, Self, TypeVar
+from dataclasses import dataclass
 
-from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
 from toolreel_core._errors import ProtocolError
 from toolreel_core._loop.reducer import start, step
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
+from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
 from toolreel_core._protocol.state import Settled, State
-
-_Performer = TypeVar("_Performer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,44 +61,3 @@ def retold(plan: Plan, events: Iterable[Event]) -> Run:
         at = step(at.state, event)
         notes += at.notes
     return Run(at.state, tuple(notes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Timed(Generic[_Performer]):
-    performer: _Performer
-    started: float = field(default_factory=time.monotonic)
-
-    @classmethod
-    def where_wanted(cls, performer: _Performer, state: State) -> _Performer | Self:
-        """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
-        if state.plan.config.max_wall_ms is None:
-            return performer
-        return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
-
-
-@dataclass(frozen=True, slots=True)
-class Stopwatch(_Timed[Performer]):
-    """A performer that stamps events with the milliseconds since the run began.
-
-    The core has no clock: time reaches it only on events, so that a replay makes the same decisions.
-    """
-
-    def perform(self, effect: Wanted) -> Event | None:
-        """Perform the effect, and stamp the event with the time."""
-        return _stamped(self.performer.perform(effect), self.started)
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncStopwatch(_Timed[AsyncPerformer]):
-    """The async version of :class:`Stopwatch`."""
-
-    async def perform(self, effect: Wanted) -> Event | None:
-        """Perform the effect, and stamp the event with the time."""
-        return _stamped(await self.performer.perform(effect), self.started)
-
-
-def _stamped(event: Event | None, started: float) -> Event | None:
-    # An event that has a time comes from a recording, and keeps it.
-    if event is None or isinstance(event, (RunStarted, CancelRequested)) or event.at_ms is not None:
-        return event
-    return replace(event, at_ms=round((time.monotonic() - started) * 1000))

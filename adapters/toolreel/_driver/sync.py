@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
-from toolreel._driver.run_result import Run, Stopwatch
+from toolreel._driver.run_result import Run
+from toolreel._driver.stopwatch import Stopwatch
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish

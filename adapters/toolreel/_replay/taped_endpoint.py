@@ -14,7 +14,8 @@ from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._response_bodies import is_stream, pieces_of, refuse_unreadable
 from toolreel.http._bounded_decoder import TooLarge, UndecodableBody
-from toolreel.http._exchange import MAX_RESPONSE_BYTES, answered, broken
+from toolreel.http._request import MAX_RESPONSE_BYTES
+from toolreel.http._response_events import answered, broken
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed

@@ -12,15 +12,6 @@ from typing import Generic, TypeVar
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import (
-    DEADLINE,
-    MAX_RESPONSE_BYTES,
-    STALL_TIMEOUT,
-    Address,
-    AsyncClosing,
-    Closing,
-    broken,
-)
 from toolreel.http._httpx_conversion import (
     TIMEOUT,
     AsyncStateless,
@@ -32,6 +23,15 @@ from toolreel.http._httpx_conversion import (
     headers_of,
     lost,
 )
+from toolreel.http._request import (
+    DEADLINE,
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    Address,
+    AsyncClosing,
+    Closing,
+)
+from toolreel.http._response_events import broken
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._protocol.effects import SendRequest

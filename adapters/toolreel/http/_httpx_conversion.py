@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final, Self, cast
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
-from toolreel.http._exchange import AT_ONCE, Address, blocks
+from toolreel.http._request import AT_ONCE, Address, blocks
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed
 from toolreel_core._protocol.outcome import FailureKind

@@ -13,7 +13,8 @@ from typing import Final
 
 from toolreel._driver.ports import Listener, tell
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
-from toolreel.http._exchange import DEADLINE, answered
+from toolreel.http._request import DEADLINE
+from toolreel.http._response_events import answered
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._replies.streaming.stream import Stream, deltas_in

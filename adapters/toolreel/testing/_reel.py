@@ -15,17 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import (
-    AsyncLater,
-    AsyncPorts,
-    AsyncSystemClock,
-    ImmediateClock,
-    ImmediateEndpoint,
-    InstantClock,
-    Later,
-    Ports,
-    SystemClock,
-)
+from toolreel._driver.approvers import AsyncLater, Later
+from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
 from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run

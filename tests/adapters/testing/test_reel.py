@@ -9,7 +9,8 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
-from toolreel._driver.performer import Always, ImmediateApprover
+from toolreel._driver.approvers import Always
+from toolreel._driver.performer import ImmediateApprover
 from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, EndpointConfigError
 from toolreel.testing._assertions import assert_reel

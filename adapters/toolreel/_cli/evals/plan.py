@@ -10,7 +10,11 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
-from toolreel.evals._store.plan_sources import StrategyDifference, configuration_under, strategy_differences
+from toolreel.evals._store.plan_differences import (
+    StrategyDifference,
+    configuration_under,
+    strategy_differences,
+)
 from toolreel_core._internal.checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from toolreel._cli.live.recording_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._driver.aio import ago_on, arun
-from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Later, Ports
+from toolreel._driver.approvers import Later
+from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
 from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run

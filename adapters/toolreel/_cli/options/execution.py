@@ -10,7 +10,7 @@ import click
 
 from toolreel._cli.output.console import err, printable
 from toolreel._cli.output.progress import RunProgress
-from toolreel._driver.performer import Always, Never
+from toolreel._driver.approvers import Always, Never
 from toolreel._driver.ports import Approver
 from toolreel._replay.replay import DRIVERS, Driver
 from toolreel_core._protocol.effects import AskApproval

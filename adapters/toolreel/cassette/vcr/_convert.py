@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel._secrets.known_values import known_secrets, scrubbed_url, secrets_sent, spellings
+from toolreel._secrets.known_values import known_secrets, secrets_sent, spellings
 from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import secrets_in
 from toolreel._secrets.scanned_texts import body_texts, unseen
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._lookup import endpoint

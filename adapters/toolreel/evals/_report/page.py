@@ -40,7 +40,8 @@ from toolreel.evals._report.transcript_data import (
     side_by_side,
     transcript_of,
 )
-from toolreel.evals._store.plan_sources import plan_of_header, strategy_differences
+from toolreel.evals._store.plan_differences import strategy_differences
+from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import summary_of
 from toolreel.evals._summary.figures import Findings, findings_of

@@ -11,8 +11,8 @@ from typing import Final
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.http._bounded_decoder import BodyError, BoundedDecoder, Stalled
-from toolreel.http._exchange import AsyncClosing, Closing
 from toolreel.http._httpx_conversion import async_chunks_of, chunks_of, hang_up, headers_of
+from toolreel.http._request import AsyncClosing, Closing
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._python.host import DEADLINE
 from toolreel.tools._result_events import failure, keywords, timed_out

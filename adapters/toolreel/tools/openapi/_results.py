@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel._internal.errors import MissingExtra
-from toolreel._secrets.known_values import scrubbed_url
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_decoder import BodyError, TooLarge
 from toolreel.http._httpx_conversion import lost
 from toolreel.tools._result_events import failed_event, returned_event, timed_out

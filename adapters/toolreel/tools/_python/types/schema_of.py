@@ -39,10 +39,10 @@ from toolreel.tools._python.types.json_types import (
     items_reader,
     key_reader,
     one_of,
-    plain,
     union,
     values_reader,
 )
+from toolreel.tools._python.types.results import plain
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 

@@ -16,7 +16,7 @@ from typing import Final, cast
 from urllib.parse import unquote
 
 from toolreel._internal.errors import MissingExtra, OpenApiError
-from toolreel._secrets.known_values import scrubbed_url
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING, BodyError, BoundedDecoder
 from toolreel.http._httpx_conversion import chunks_of, headers_of
 from toolreel_core._errors import ConfigError

@@ -4,7 +4,7 @@ import mcp.types as t
 import pytest
 
 from tests.servers.mcp_servers_here import called, codes, data, message, tree
-from toolreel.tools.mcp._session import error_event, result_event
+from toolreel.tools.mcp._results import error_event, result_event
 from toolreel_core._jsontext.canonical import Json
 
 CALL = called("mcp_s_t")

@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel, RootModel
 
 from tests.samples import complaint, printed_under
-from toolreel.tools._python.types.json_types import plain
+from toolreel.tools._python.types.results import plain
 from toolreel_core._jsontext.canonical import Json, canonical
 from toolreel_core._tools.result import Envelope, ToolFailure
 
@@ -133,5 +133,5 @@ def test_what_holds_itself_is_told() -> None:
 
 
 def test_sets_have_one_order_in_every_process() -> None:
-    program = "from toolreel.tools._python.types.json_types import plain; print(plain(set('abcdefg')))"
+    program = "from toolreel.tools._python.types.results import plain; print(plain(set('abcdefg')))"
     assert {printed_under(seed, program) for seed in range(2)} == {str(list("abcdefg"))}
