@@ -30,7 +30,7 @@ from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 
 from toolreel.cassette import Mode, use_cassette
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 
 QUESTIONS: Final = 3
 _TLS: Final = ssl.create_default_context()

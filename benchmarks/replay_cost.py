@@ -20,7 +20,7 @@ from vcr.request import Request
 from vcr.serializers import yamlserializer
 
 from toolreel.cassette import RecordTransport, ReplayTransport, replaying
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)

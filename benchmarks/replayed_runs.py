@@ -49,7 +49,7 @@ from toolreel._replay.replayer import CHAT
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import RecordTransport, ReplayTransport, recording
 from toolreel.cassette._format.file import KEPT
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.http import HttpEndpoint
 from toolreel_core import fold
 

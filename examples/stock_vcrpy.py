@@ -13,7 +13,7 @@ import urllib3
 import vcr
 from vcr.record_mode import RecordMode
 
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette.vcr import register
 
 CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "workspace" / "local--qwen2.5-coder-1.5b.yaml"

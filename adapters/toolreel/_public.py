@@ -1,17 +1,9 @@
 """The public names of ``toolreel``."""
 
 from toolreel._driver.aio import ago_on, arun
-from toolreel._driver.performer import (
-    Always,
-    AsyncLater,
-    AsyncPorts,
-    AsyncSystemClock,
-    InstantClock,
-    Later,
-    Never,
-    Ports,
-    SystemClock,
-)
+from toolreel._driver.approvers import Always, AsyncLater, Later, Never
+from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.performer import AsyncPorts, Ports
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -25,7 +17,7 @@ from toolreel._driver.ports import (
     Performer,
     ToolHost,
 )
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import go_on, run
 from toolreel._internal.errors import (
     AdapterError,
@@ -47,11 +39,11 @@ from toolreel._internal.errors import (
     ToolModuleError,
 )
 from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.record import MemoryJournal, Recorded, parse_journal, read_journal
-from toolreel._replay.changes import Changes
-from toolreel._replay.explain.diff import diff
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal, read_journal
+from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.explain.turns import story
 from toolreel._replay.fork import Counterfactual, Forked, counterfactual, fork
+from toolreel._replay.fork_changes import Changes
 from toolreel._replay.replay import Replayed, replay
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.resume import aresume, resume

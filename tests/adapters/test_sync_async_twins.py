@@ -12,9 +12,8 @@ from typing import Final
 import pytest
 
 from toolreel._driver import aio as adrive
+from toolreel._driver import approvers, clocks, ports, stopwatch
 from toolreel._driver import performer as perform
-from toolreel._driver import ports
-from toolreel._driver import run as driver_run
 from toolreel._driver import sync as drive
 from toolreel._replay import replayer as rehearsal
 from toolreel.http import _endpoint as http
@@ -28,11 +27,11 @@ CLASSES: Final = [
     (ports, "Approver"),
     (ports, "Clock"),
     (ports, "Performer"),
-    (perform, "Later"),
+    (approvers, "Later"),
     (perform, "Ports"),
     (rehearsal, "Rehearsal"),
     (routing, "Router"),
-    (driver_run, "Stopwatch"),
+    (stopwatch, "Stopwatch"),
     (http, "HttpEndpoint"),
     (fast, "FastEndpoint"),
 ]
@@ -120,10 +119,12 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
         (module, node.name.removeprefix("Async"))
         for module in (
             ports,
+            approvers,
+            clocks,
             perform,
             rehearsal,
             routing,
-            driver_run,
+            stopwatch,
             http,
             fast,
         )

@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from toolreel._driver.performer import InstantClock
+from toolreel._driver.clocks import InstantClock
 from toolreel.evals._runner.connection import connect, new_header
-from toolreel.evals._runner.endpoints import ModelLimits
 from toolreel.evals._runner.evaluation import EvaluationOutcome, ExistingRuns, evaluate
-from toolreel.evals._store.plans import planned
+from toolreel.evals._runner.rate_limit import ModelLimits
+from toolreel.evals._store.plan_sources import planned
 from toolreel.evals._store.results import Results
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._jsontext.trees import merged

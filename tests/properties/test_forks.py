@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.strategies import answers, configs, plans
-from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.changes import Changes
-from toolreel._replay.explain.diff import diff
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
+from toolreel._replay.explain.run_diff import diff
 from toolreel._replay.fork import fork
+from toolreel._replay.fork_changes import Changes
 from toolreel._replay.trace import Underway, retrace
 from toolreel_core._loop.reducer import fold
 from toolreel_core._protocol.state import Settled

@@ -30,7 +30,7 @@ from tests.replay.sessions import (
     held_on,
 )
 from tests.samples import printed_under
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._replay.explain.turns import CallSummary, story
 from toolreel._replay.replay import DRIVERS, Driver, companion, replay
 from toolreel._secrets.scan import leaks

@@ -20,7 +20,7 @@ from threading import Thread
 import pytest
 
 from tests.replay import killed
-from toolreel._journal.record import Recorded, parse_journal, read_journal, unfinished
+from toolreel._journal.format import Recorded, parse_journal, read_journal, unfinished
 from toolreel._replay.trace import retrace
 from toolreel.testing._scripted import calling, saying
 from toolreel_core._jsontext.canonical import canonical

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._journal.record import Recorded, read_journal
+from toolreel._journal.format import Recorded, read_journal
 from toolreel_core import dump, fold, load_effect, load_state, pending, start
 from toolreel_core._jsontext.digest import digest
 

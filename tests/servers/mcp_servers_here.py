@@ -12,7 +12,7 @@ from subprocess import PIPE, Popen
 from typing import Any, Final
 
 from toolreel.tools.mcp._config_file import ServerSettings, StdioServer
-from toolreel.tools.mcp._events import McpNews
+from toolreel.tools.mcp._server_events import McpNews
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned

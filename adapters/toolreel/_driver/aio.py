@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, tell
-from toolreel._driver.run import AsyncStopwatch, Run
+from toolreel._driver.run_result import Run
+from toolreel._driver.stopwatch import AsyncStopwatch
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan

@@ -1,14 +1,15 @@
 """``Ports`` and ``AsyncPorts``: perform each effect through the port for its kind.
 
-With the approvers and clocks to choose from, and adapters that offer sync ports to the async driver.
+With adapters that offer sync ports to the async driver.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from toolreel._driver.approvers import AsyncLater, Later
+from toolreel._driver.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -20,7 +21,6 @@ from toolreel._driver.ports import (
     ToolHost,
     Wanted,
 )
-from toolreel._internal.errors import MissingExtra
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
 from toolreel_core._protocol.events import (
@@ -30,82 +30,6 @@ from toolreel_core._protocol.events import (
     RequestFailed,
     WaitElapsed,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Always:
-    """Approves every call."""
-
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Approve."""
-        return ApprovalGiven(effect.ref, True)
-
-
-@dataclass(frozen=True, slots=True)
-class Never:
-    """Denies every call."""
-
-    reason: str = ""
-    """Why; the model sees it in the result of the call."""
-
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Deny, with the reason."""
-        return ApprovalGiven(effect.ref, False, self.reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Later:
-    """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
-
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
-        """Leave the decision open."""
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncLater:
-    """The async version of :class:`Later`."""
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
-        """Leave the decision open."""
-        return None
-
-
-class SystemClock:
-    """Sleeps, blocking the calling thread."""
-
-    def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep for ``effect.ms`` milliseconds."""
-        time.sleep(effect.ms / 1000)
-        return WaitElapsed(effect.ref)
-
-
-class AsyncSystemClock:
-    """The async version of :class:`SystemClock`, for asyncio and trio."""
-
-    async def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep for ``effect.ms`` milliseconds.
-
-        :raises MissingExtra: if anyio is not installed
-        """
-        try:
-            import anyio
-        except ImportError:
-            raise MissingExtra.of("http", "anyio") from None
-        await anyio.sleep(effect.ms / 1000)
-        return WaitElapsed(effect.ref)
-
-
-class InstantClock:
-    """Returns at once and lists the requested waits, in milliseconds, in ``waited``."""
-
-    def __init__(self) -> None:
-        self.waited: list[int] = []
-
-    def wait(self, effect: Wait) -> WaitElapsed:
-        """Return at once."""
-        self.waited.append(effect.ms)
-        return WaitElapsed(effect.ref)
 
 
 @dataclass(frozen=True, slots=True)

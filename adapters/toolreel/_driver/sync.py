@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
-from toolreel._driver.run import Run, Stopwatch
+from toolreel._driver.run_result import Run
+from toolreel._driver.stopwatch import Stopwatch
 from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.effects import Finish
@@ -38,7 +39,8 @@ def go_on(
 ) -> Run:
     """Continue a run that paused or was stored; effects that are still pending are performed (again).
 
-    :param state: the last state of the run, from :class:`~toolreel._driver.run.Run` or ``toolreel_core.load``
+    :param state: the last state of the run, from :class:`~toolreel._driver.run_result.Run` or
+        ``toolreel_core.load``
     :param performer: performs the pending effects and all that follow
     :param journal: records the new events
     :param observe: called with each new note

@@ -17,7 +17,7 @@ from typing import IO, Final, Self
 
 from toolreel._driver.ports import Wanted
 from toolreel._internal.errors import JournalError
-from toolreel._journal.record import (
+from toolreel._journal.format import (
     VERSIONS,
     Recorded,
     event_line,
@@ -26,7 +26,7 @@ from toolreel._journal.record import (
     read_journal,
     unfinished,
 )
-from toolreel._secrets.locations import refuse_secrets_in_line
+from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event
 

@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
-from toolreel._driver.run import Run, outcome_of, retold
+from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
 from toolreel._internal.errors import ForkError
-from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.changes import NOTHING_CHANGED, Changes
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
+from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
 from toolreel._replay.replayer import describe
 from toolreel._replay.trace import Answered, Source, Trace, Traced, Underway, opened, retrace
 from toolreel_core._errors import ReplayMismatch

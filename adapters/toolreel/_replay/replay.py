@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import ImmediateEndpoint
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, JournalError, MissingExtra
-from toolreel._journal.record import MemoryJournal, Recorded, read_journal, unfinished
+from toolreel._journal.format import MemoryJournal, Recorded, read_journal, unfinished
 from toolreel._replay.replayer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal, breaks_in
 from toolreel.cassette._request_diff import first_change
 from toolreel.tools._python.host import PythonTools

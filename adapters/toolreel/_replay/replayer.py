@@ -24,14 +24,14 @@ from toolreel._driver.ports import (
     ToolHost,
     Wanted,
 )
-from toolreel._journal.record import Record, Recorded
+from toolreel._journal.format import Record, Recorded
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
 from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
 
 if TYPE_CHECKING:
-    from toolreel.cassette._tape import Recording
+    from toolreel.cassette._open_cassette import Recording
 
 Breaks: TypeAlias = Callable[[SendRequest], bool]
 """Whether the next answer of a cassette to a request is a failed exchange."""

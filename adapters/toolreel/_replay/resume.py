@@ -14,7 +14,7 @@ from pathlib import Path
 
 from toolreel._driver.aio import ago_on
 from toolreel._driver.ports import AsyncPerformer, Observer, Performer
-from toolreel._driver.run import Run, outcome_of
+from toolreel._driver.run_result import Run, outcome_of
 from toolreel._driver.sync import go_on
 from toolreel._journal.file import ReopenedJournal
 from toolreel._replay.trace import retrace

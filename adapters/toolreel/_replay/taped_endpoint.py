@@ -10,12 +10,13 @@ from typing import Final
 
 from toolreel._driver.ports import Listener
 from toolreel._replay.replayer import CHAT
-from toolreel.cassette._failures import Break
-from toolreel.cassette._responses import is_stream, pieces_of, refuse_unreadable
-from toolreel.cassette._tape import Recording, StoredResponse
-from toolreel.http._bounded_body import TooLarge, UndecodableBody
-from toolreel.http._exchange import MAX_RESPONSE_BYTES, answered, broken
-from toolreel.http._response import Incoming, Intake
+from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._recorded_failures import Break
+from toolreel.cassette._response_bodies import is_stream, pieces_of, refuse_unreadable
+from toolreel.http._bounded_decoder import TooLarge, UndecodableBody
+from toolreel.http._request import MAX_RESPONSE_BYTES
+from toolreel.http._response_events import answered, broken
+from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from toolreel._driver.ports import Wanted
-from toolreel._driver.run import Run
-from toolreel._journal.record import Record, Recorded, read_journal
+from toolreel._driver.run_result import Run
+from toolreel._journal.format import Record, Recorded, read_journal
 from toolreel._replay.replay import recording_files
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._jsontext.canonical import JsonText

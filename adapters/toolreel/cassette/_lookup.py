@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from toolreel._secrets.known_values import scrubbed_url
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._request_diff import difference, drift
 from toolreel_core._jsontext.canonical import canonical, read
 

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._transports import (
     AsyncExtendTransport,
     AsyncRecordTransport,

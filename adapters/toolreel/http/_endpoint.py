@@ -10,17 +10,8 @@ from typing import Generic, TypeVar
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import MissingExtra
-from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import (
-    DEADLINE,
-    MAX_RESPONSE_BYTES,
-    STALL_TIMEOUT,
-    Address,
-    AsyncClosing,
-    Closing,
-    broken,
-)
-from toolreel.http._httpx_messages import (
+from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
+from toolreel.http._httpx_conversion import (
     TIMEOUT,
     AsyncStateless,
     Requests,
@@ -31,8 +22,17 @@ from toolreel.http._httpx_messages import (
     headers_of,
     lost,
 )
-from toolreel.http._response import Incoming, Intake
-from toolreel.http._transports import CONNECTIONS, AnyProxy, async_transport, sync_transport
+from toolreel.http._request import (
+    DEADLINE,
+    MAX_RESPONSE_BYTES,
+    STALL_TIMEOUT,
+    Address,
+    AsyncClosing,
+    Closing,
+)
+from toolreel.http._response_events import broken
+from toolreel.http._response_reader import Incoming, Intake
+from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 

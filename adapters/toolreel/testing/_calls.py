@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, Self, cast
 
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel.cassette._request_diff import ABSENT, first_change
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
 from toolreel_core._jsontext.canonical import Json, canonical, read

@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 
 from toolreel._internal.errors import AdapterError, CassetteError
-from toolreel.testing._files import ReelFiles, files_by_name, files_of_test
-from toolreel.testing._network import NetworkBlocked, network_blocked
+from toolreel.testing._network_block import NetworkBlocked, network_blocked
+from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._reel import LiveSide, Reel
 from toolreel_core._errors import ReplayMismatch
 

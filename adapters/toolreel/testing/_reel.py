@@ -15,31 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import (
-    AsyncLater,
-    AsyncPorts,
-    AsyncSystemClock,
-    ImmediateClock,
-    ImmediateEndpoint,
-    InstantClock,
-    Later,
-    Ports,
-    SystemClock,
-)
+from toolreel._driver.approvers import AsyncLater, Later
+from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock
+from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
 from toolreel._driver.ports import Approver, AsyncApprover, AsyncToolHost, Observer, ToolHost
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import CassetteError, EndpointConfigError, MissingExtra
-from toolreel._journal.record import read_journal
+from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel._secrets.known_values import key_as_secret, known_secrets
+from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session
-from toolreel.cassette._tape import Recording, StoredResponse
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._files import ReelFiles
-from toolreel.testing._journal import ReelJournal
+from toolreel.testing._recording_paths import ReelFiles
+from toolreel.testing._reel_journal import ReelJournal
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools
 from toolreel.tools._python.tool import ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch

@@ -17,8 +17,8 @@ from contextlib import suppress
 from typing import Any
 
 from toolreel.tools._call_context import ToolError, running
-from toolreel.tools._events import failure, keywords, succeeded
 from toolreel.tools._python.signature import signature_of, untyped_arguments
+from toolreel.tools._result_events import failure, keywords, succeeded
 from toolreel_core._jsontext.canonical import Json, JsonText
 from toolreel_core._protocol.effects import RunTool
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
     AsyncReplayTransport,

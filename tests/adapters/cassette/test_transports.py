@@ -16,7 +16,7 @@ import zstandard
 
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._internal.errors import CassetteError, SecretFound
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._transports import (
     AsyncRecordTransport,
     AsyncReplayTransport,
@@ -25,7 +25,7 @@ from toolreel.cassette._transports import (
     recording,
     replaying,
 )
-from toolreel.http._bounded_body import TooLarge
+from toolreel.http._bounded_decoder import TooLarge
 from toolreel_core._errors import ReplayMismatch
 
 RUNTIMES = ["asyncio", "trio"]

@@ -9,7 +9,7 @@ from tests.servers.chat_server import replying, serving
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
-from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.http._endpoint import AsyncHttpEndpoint
 from toolreel.testing._scripted import ScriptedEndpoint
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -9,15 +8,8 @@ from tests.adapters.driver.immediate import ImmediatePerformer, ImmediateTools
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
 from tests.servers.chat_server import asking
-from toolreel._driver.performer import (
-    AsyncPorts,
-    AsyncSystemClock,
-    ImmediateClock,
-    ImmediateEndpoint,
-    InstantClock,
-    Ports,
-    SystemClock,
-)
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.performer import AsyncPorts, ImmediateClock, ImmediateEndpoint, Ports
 from toolreel.testing._scripted import ScriptedEndpoint, ScriptedTools
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._protocol.effects import Wait
@@ -38,19 +30,6 @@ async def test_ports_that_never_wait_answer_async_drivers() -> None:
 async def test_what_they_raise_comes_through() -> None:
     with pytest.raises(ReplayMismatch, match="request 1 was sent"):
         await ImmediateEndpoint(ScriptedEndpoint([])).send(asking())
-
-
-def test_the_system_clock_lets_the_time_pass() -> None:
-    before = time.monotonic()
-    assert SystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
-    assert time.monotonic() - before >= 0.02
-
-
-@pytest.mark.anyio
-async def test_the_async_system_clock_lets_it_pass_too() -> None:
-    before = time.monotonic()
-    assert await AsyncSystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
-    assert time.monotonic() - before >= 0.02
 
 
 @pytest.mark.anyio

@@ -20,7 +20,7 @@ import pytest
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
 from toolreel._driver.performer import ImmediateEndpoint
 from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer
-from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._transports import (

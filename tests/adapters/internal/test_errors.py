@@ -4,7 +4,7 @@ import pytest
 
 from toolreel._internal import errors
 from toolreel._internal.errors import AdapterError, CassetteError, MissingExtra, SecretFound
-from toolreel.http import _bounded_body as bounded
+from toolreel.http import _bounded_decoder as bounded
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
 ADAPTERS = [

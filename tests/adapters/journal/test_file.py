@@ -13,12 +13,13 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver.performer import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
-from toolreel._driver.run import Run
+from toolreel._driver.approvers import Always
+from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import JournalError
 from toolreel._journal.file import FileJournal, ReopenedJournal
-from toolreel._journal.record import MemoryJournal, read_journal, unfinished
+from toolreel._journal.format import MemoryJournal, read_journal, unfinished
 from toolreel._replay.replay import replay
 from toolreel._replay.resume import aresume, resume
 from toolreel.testing._scripted import ScriptedEndpoint

@@ -11,12 +11,13 @@ from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, addi
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import complaint
 from toolreel._driver.aio import ago_on
-from toolreel._driver.performer import Always, Ports
+from toolreel._driver.approvers import Always
+from toolreel._driver.performer import Ports
 from toolreel._driver.sync import run
 from toolreel._internal.errors import ForkError
-from toolreel._journal.record import MemoryJournal, parse_journal
-from toolreel._replay.changes import Changes
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.fork import Stop, beginning, counterfactual, fork
+from toolreel._replay.fork_changes import Changes
 from toolreel._replay.replayer import Rehearsal
 from toolreel._replay.trace import Underway
 from toolreel.testing._scripted import Lost, ScriptedEndpoint, ScriptedTools, calling, saying

@@ -12,9 +12,9 @@ from tests.servers.chat_server import Answer, replying, serving
 from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
-from toolreel._driver.run import retold
+from toolreel._driver.run_result import retold
 from toolreel._driver.sync import run
-from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.replay import DRIVERS, Driver, replay
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal
 from toolreel.cassette._format.serializer import deserialize, serialize

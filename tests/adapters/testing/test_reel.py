@@ -9,11 +9,12 @@ import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
-from toolreel._driver.performer import Always, ImmediateApprover
-from toolreel._driver.run import Run
+from toolreel._driver.approvers import Always
+from toolreel._driver.performer import ImmediateApprover
+from toolreel._driver.run_result import Run
 from toolreel._internal.errors import CassetteError, EndpointConfigError
 from toolreel.testing._assertions import assert_reel
-from toolreel.testing._files import ReelFiles
+from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reel import LiveSide, Reel
 from toolreel.testing._scripted import calling, saying
 from toolreel.tools._python.host import PythonTools

@@ -10,8 +10,8 @@ import yaml
 from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
-from toolreel.cassette._failures import Break
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._recorded_failures import Break
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"

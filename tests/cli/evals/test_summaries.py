@@ -19,7 +19,9 @@ from tests.evals import directories
 from tests.evals.directories import plan_with, read, recorded
 from tests.evals.evaluated import evaluated, scripted
 from tests.evals.made import cell, record
-from toolreel._cli.evals.summaries import compare_command, report_command, summarize_command
+from toolreel._cli.evals.compare import compare_command
+from toolreel._cli.evals.report import report_command
+from toolreel._cli.evals.summarize import summarize_command
 from toolreel_core.evals._records.record import Record
 
 NAMES = (

@@ -17,13 +17,13 @@ from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting
-from toolreel._cli.output.render import as_json, show_outcome, show_plan, show_turns
+from toolreel._cli.output.run_printer import as_json, show_outcome, show_plan, show_turns
 from toolreel._internal.errors import JournalError, SecretFound
-from toolreel._journal.record import read_journal
+from toolreel._journal.format import read_journal
 from toolreel._replay.from_cassette.messages import COMPARISONS, Comparison
 from toolreel._secrets.known_values import known_secrets
 from toolreel._secrets.scan import leaks
-from toolreel.testing._files import ReelFiles
+from toolreel.testing._recording_paths import ReelFiles
 from toolreel.tools._python.tool import load_tools
 from toolreel_core._errors import CodecError, ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, read
@@ -78,7 +78,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     toolreel replay answers.journal.jsonl
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     from toolreel._replay.from_cassette.journals import recover_runs
-    from toolreel.cassette._tape import Recording
+    from toolreel.cassette._open_cassette import Recording
     from toolreel.tools._python.host import PythonTools
 
     chosen = parse_settings(settings)

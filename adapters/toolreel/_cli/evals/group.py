@@ -10,30 +10,22 @@ from toolreel._cli.lazy import LazyCommand, LazyGroup
 
 _COMMANDS: Final = (
     LazyCommand(
-        "compare", "evals.summaries:compare_command", "Compare two evaluations, or two strategies of one."
+        "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand(
         "plan", "evals.plan:plan_command", "Show what an evaluation would run, and what it would cost."
     ),
+    LazyCommand("promote", "evals.promote:promote_command", "Make a regression test of a recorded run."),
+    LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
     LazyCommand(
-        "promote", "evals.recorded_runs:promote_command", "Make a regression test of a recorded run."
+        "report", "evals.report:report_command", "Show the results as one HTML page, and as pictures."
     ),
-    LazyCommand(
-        "replay", "evals.recorded_runs:replay_command", "Replay recorded runs, and judge them again."
-    ),
-    LazyCommand(
-        "report", "evals.summaries:report_command", "Show the results as one HTML page, and as pictures."
-    ),
-    LazyCommand(
-        "rescore", "evals.recorded_runs:rescore_command", "Judge recorded runs again, without a network."
-    ),
+    LazyCommand("rescore", "evals.rescore:rescore_command", "Judge recorded runs again, without a network."),
     LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
-        "summarize", "evals.summaries:summarize_command", "Sum an evaluation up, and judge the plan's gates."
+        "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
     ),
-    LazyCommand(
-        "what-if", "evals.recorded_runs:whatif_command", "Put recorded replies through another strategy."
-    ),
+    LazyCommand("what-if", "evals.whatif:whatif_command", "Put recorded replies through another strategy."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

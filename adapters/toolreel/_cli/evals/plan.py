@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 import click
 
-from toolreel._cli.evals.options import plan_options
+from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
-from toolreel.evals._store.plans import StrategyDifference, configuration_under, strategy_differences
+from toolreel.evals._store.plan_differences import (
+    StrategyDifference,
+    configuration_under,
+    strategy_differences,
+)
 from toolreel_core._internal.config_checks import Table
 from toolreel_core._jsontext.canonical import Json, JsonText, parse
 from toolreel_core._plan.presets.preset import Change
@@ -146,7 +150,7 @@ def _cost(estimate: Estimate, models: int) -> str:
 def _power(plan: EvalPlan) -> str:
     """Which difference between two strategies the plan can show."""
     try:
-        from toolreel.evals._statistics.comparisons import paired_detectable
+        from toolreel.evals._statistics.rate_comparisons import paired_detectable
     except MissingExtra as missing:
         return f"unknown: {missing}"
     tools = sum(not scenario.control for scenario in plan.scenarios)

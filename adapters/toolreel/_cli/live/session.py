@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from toolreel._cli.live.files import Keeping, RecordedFiles, ResumedFiles
+from toolreel._cli.live.recording_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._cli.output.console import err
 from toolreel._driver.aio import ago_on, arun
-from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Later, Ports
+from toolreel._driver.approvers import Later
+from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
 from toolreel._driver.ports import Approver, Listener, Observer, ToolHost, tell
-from toolreel._driver.run import Run, outcome_of, retold
+from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on, run
 from toolreel._internal.errors import AdapterError, MissingExtra
-from toolreel._journal.record import Recorded
+from toolreel._journal.format import Recorded
 from toolreel._replay.fork import EventLog
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in

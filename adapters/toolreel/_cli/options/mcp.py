@@ -14,7 +14,7 @@ import click
 from toolreel._cli.output.console import counted, err, printable
 from toolreel._driver.ports import ToolHost
 from toolreel.tools.mcp._config_file import read_mcp_servers
-from toolreel.tools.mcp._events import McpListener
+from toolreel.tools.mcp._server_events import McpListener
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition
 
@@ -56,8 +56,9 @@ def mcp_tools(
         yield McpToolset()
         return
     servers = read_mcp_servers(file)
+    from toolreel.tools.mcp._definitions import MCP_PREFIX
     from toolreel.tools.mcp._host import McpTools
-    from toolreel.tools.mcp._pinned_definitions import MCP_PREFIX, pins_beside, read_pins
+    from toolreel.tools.mcp._pins import pins_beside, read_pins
 
     # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
     # reach the user as an error or as an event.
@@ -81,7 +82,7 @@ def save_pins(file: Path | None, toolset: McpToolset, *, accept: bool) -> None:
         return
     if file is None:
         raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
-    from toolreel.tools.mcp._pinned_definitions import pins_beside, pins_of, write_pins
+    from toolreel.tools.mcp._pins import pins_beside, pins_of, write_pins
 
     pins = pins_beside(file)
     write_pins(pins, pins_of(ToolSurface(toolset.definitions)))

@@ -10,7 +10,7 @@ from typing import Self
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.output.console import err, printable
-from toolreel.tools.mcp._events import CallProgressed, McpNews, describe
+from toolreel.tools.mcp._server_events import CallProgressed, McpNews, describe
 from toolreel_core._protocol import notes
 from toolreel_core._replies.streaming.stream import Delta
 

@@ -13,20 +13,26 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
+from toolreel._cli.options.execution import (
+    Approval,
+    api_key_option,
+    approve_option,
+    live_session,
+    timeout_option,
+)
 from toolreel._cli.options.presets import PresetChoice, preset_options
 from toolreel._cli.options.recording import cassette_path, save_fork
-from toolreel._cli.options.run import Approval, api_key_option, approve_option, live_session, timeout_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
-from toolreel._cli.output.render import as_json, exit_code, show_outcome, show_plan, show_turns
+from toolreel._cli.output.run_printer import as_json, exit_code, show_outcome, show_plan, show_turns
 from toolreel._cli.runs.diff import show_changes
-from toolreel._driver.run import Run, outcome_of
+from toolreel._driver.run_result import Run, outcome_of
 from toolreel._internal.errors import AdapterError, ForkError
-from toolreel._journal.record import Recorded
-from toolreel._replay.changes import Changes
-from toolreel._replay.explain.comparison import plan_changes
+from toolreel._journal.format import Recorded
+from toolreel._replay.explain.plan_and_event_changes import plan_changes
 from toolreel._replay.fork import Beginning, Stop, beginning, fork
+from toolreel._replay.fork_changes import Changes
 from toolreel._replay.trace import opened
 from toolreel.cassette._request_diff import Change
 from toolreel_core._jsontext.canonical import Json, canonical, read
@@ -34,7 +40,7 @@ from toolreel_core._tools.masking import masked
 from toolreel_core._tools.surface import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel._cli.live.files import Keeping
+    from toolreel._cli.live.recording_files import Keeping
     from toolreel._cli.live.session import LiveTarget
 
 
@@ -179,7 +185,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    from toolreel._cli.live.files import check_free
+    from toolreel._cli.live.recording_files import check_free
     from toolreel._cli.live.session import LiveTarget
 
     if sum((recorded, other is not None, base_url is not None)) != 1:

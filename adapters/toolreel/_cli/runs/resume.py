@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolreel._cli.options.recording import durable_option, resumed_path
-from toolreel._cli.options.run import (
+from toolreel._cli.options.execution import (
     Approval,
     api_key_option,
     approve_option,
@@ -17,10 +16,11 @@ from toolreel._cli.options.run import (
     live_session,
     timeout_option,
 )
+from toolreel._cli.options.recording import durable_option, resumed_path
 from toolreel._cli.options.sources import SourceChoice, source_options
 from toolreel._cli.output.console import labelled, out
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.output.render import as_json, exit_code, show_run, show_saved
+from toolreel._cli.output.run_printer import as_json, exit_code, show_run, show_saved
 from toolreel._replay.replay import Driver
 from toolreel_core._jsontext.canonical import Json
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
-from toolreel._cli.options.presets import PresetChoice, preset_options
-from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
-from toolreel._cli.options.run import (
+from toolreel._cli.options.execution import (
     Approval,
     api_key_option,
     approve_option,
@@ -20,14 +18,16 @@ from toolreel._cli.options.run import (
     live_session,
     timeout_option,
 )
+from toolreel._cli.options.presets import PresetChoice, preset_options
+from toolreel._cli.options.recording import cassette_path, durable_option, keeping_of, mode_option
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
-from toolreel._cli.output.render import exit_code, show_run, show_saved
-from toolreel._driver.run import outcome_of
-from toolreel._journal.record import read_journal
+from toolreel._cli.output.run_printer import exit_code, show_run, show_saved
+from toolreel._driver.run_result import outcome_of
+from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, companion
-from toolreel.testing._files import ReelFiles
+from toolreel.testing._recording_paths import ReelFiles
 from toolreel_core._conversation.message import SystemMessage, UserMessage
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._plan.plan import Plan

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final, assert_never, cast
 
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._plan.request import IgnoredWhy

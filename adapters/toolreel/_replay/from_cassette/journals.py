@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from toolreel._driver.ports import ToolHost, Wanted
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
 from toolreel._internal.errors import JournalError
-from toolreel._journal.record import MemoryJournal, Recorded, parse_journal
+from toolreel._journal.format import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.from_cassette.messages import Comparison, chat_tree, output_in, plain_message, plan_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette._lookup import canonical_body, endpoint
+from toolreel.cassette._open_cassette import Exchange, Recording
 from toolreel.cassette._request_diff import drift
-from toolreel.cassette._tape import Exchange, Recording
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext.canonical import Json, Tree, canonical
 from toolreel_core._plan.plan import Plan

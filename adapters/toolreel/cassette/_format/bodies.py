@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._internal.errors import CassetteError
-from toolreel._secrets.body_prefixes import SharedBeginnings
+from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel_core._conversation.stored_messages import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
 from toolreel_core._jsontext.digest import chain, digest

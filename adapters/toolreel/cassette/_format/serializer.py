@@ -3,7 +3,7 @@
 In the file, bodies are trees and each message of a conversation is written once
 (:mod:`~toolreel.cassette._format.bodies`); repeated values such as ``tools`` are aliases. ``toolreel: 1`` is
 the version of this format, ``version: 1`` that of vcrpy's, and ``...`` at the end marks a complete file. A
-failed exchange has an ``error`` (:mod:`~toolreel.cassette._failures`).
+failed exchange has an ``error`` (:mod:`~toolreel.cassette._recorded_failures`).
 
 Files are untrusted: their structure is checked, and each error names the interaction and the key.
 """
@@ -15,9 +15,9 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import CassetteError
 from toolreel._journal.migrations import Versions
-from toolreel.cassette._failures import KINDS, is_unanswered, unanswered
 from toolreel.cassette._format.bodies import Body, BodyReader, BodyWriter
 from toolreel.cassette._format.yaml import dump_yaml, load_yaml
+from toolreel.cassette._recorded_failures import KINDS, is_unanswered, unanswered
 from toolreel_core._jsontext.canonical import JsonText
 
 VERSIONS: Final[Versions[Mapping[str, Any]]] = Versions("cassette", CassetteError)

@@ -11,23 +11,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
-from toolreel._secrets.known_values import known_secrets, scrubbed_url, secrets_sent, spellings
-from toolreel._secrets.locations import body_texts, unseen
+from toolreel._secrets.known_values import known_secrets, secrets_sent, spellings
 from toolreel._secrets.rules import SecretRules, rules_in
 from toolreel._secrets.scan import secrets_in
-from toolreel.cassette._failures import Break
+from toolreel._secrets.scanned_texts import body_texts, unseen
+from toolreel._secrets.urls import scrubbed_url
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._lookup import endpoint
-from toolreel.cassette._tape import (
+from toolreel.cassette._open_cassette import (
     REQUEST_HEADERS,
     RESPONSE_HEADERS,
     Recording,
     StoredResponse,
 )
+from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._transports import BODY_LIMIT
-from toolreel.cassette.vcr._format import StockInteraction, read_stock
-from toolreel.http._bounded_body import BodyError, BoundedDecoder
+from toolreel.cassette.vcr._stock_reader import StockInteraction, read_stock
+from toolreel.http._bounded_decoder import BodyError, BoundedDecoder
 
 try:
     from vcr.serializers import compat, yamlserializer

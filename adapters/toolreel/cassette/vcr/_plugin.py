@@ -29,13 +29,13 @@ from typing import Any, Final
 
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.rules import SecretRules
-from toolreel.cassette._failures import Break, is_unanswered
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import read_file, replace_file
 from toolreel.cassette._lookup import canonical_body, request_key
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._recorded_failures import Break, is_unanswered
 from toolreel.cassette.vcr._convert import decoded
-from toolreel.cassette.vcr._format import stock_interaction
+from toolreel.cassette.vcr._stock_reader import stock_interaction
 
 try:
     from vcr import VCR, matchers

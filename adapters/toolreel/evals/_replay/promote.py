@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal.errors import ResultsError
-from toolreel.cassette._tape import Recording
+from toolreel.cassette._open_cassette import Recording
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import run_with_recorded_answers
 from toolreel.evals._runner.evaluation import recorded_job

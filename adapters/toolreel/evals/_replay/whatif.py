@@ -15,8 +15,8 @@ from typing import cast
 import httpx
 
 from toolreel._internal.errors import ResultsError
-from toolreel.cassette._responses import replayed
-from toolreel.cassette._tape import Exchange, Recording
+from toolreel.cassette._open_cassette import Exchange, Recording
+from toolreel.cassette._response_bodies import replayed
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import job_of, recorded_job

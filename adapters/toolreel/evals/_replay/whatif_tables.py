@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from toolreel.evals._statistics.comparisons import Paired, compare_paired
+from toolreel.evals._statistics.rate_comparisons import Paired, compare_paired
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final, Literal, TypeAlias
 
-from toolreel.evals._report.heat import label_of
+from toolreel.evals._report.heat_map import label_of
 from toolreel.evals._report.svg import (
     Drawing,
     group,

@@ -11,8 +11,8 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Final, TypeVar
 
-from toolreel._driver.run import Run
-from toolreel._replay.explain.advice import describe_outcome
+from toolreel._driver.run_result import Run
+from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel.evals._replay.replay import rerun
 from toolreel.evals._summary.run_pairs import Match, pair_runs

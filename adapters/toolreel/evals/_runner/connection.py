@@ -12,17 +12,18 @@ from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from toolreel._driver.performer import InstantClock, SystemClock
+from toolreel._driver.clocks import InstantClock, SystemClock
 from toolreel._driver.ports import Clock, Endpoint, Observer
 from toolreel._internal.errors import CassetteError, MissingExtra
 from toolreel._secrets.known_values import key_as_secret, known_secrets
 from toolreel.cassette._session import Session
-from toolreel.evals._runner.endpoints import ModelLimits, RateLimitedEndpoint, ScriptedEndpoint
+from toolreel.evals._runner.rate_limit import ModelLimits, RateLimitedEndpoint
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext
 from toolreel.evals._store.results import Header
 from toolreel.http._endpoint import HttpEndpoint
-from toolreel.http._exchange import request_headers
-from toolreel.http._httpx_messages import TIMEOUT
+from toolreel.http._httpx_conversion import TIMEOUT
+from toolreel.http._request import request_headers
 from toolreel_core._jsontext.digest import chain
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._scenarios.catalogue import CATALOGUE, kind_of

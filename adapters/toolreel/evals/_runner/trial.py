@@ -1,19 +1,16 @@
-"""Run one sample to its record, live or from its cassette, and the threads that run many."""
+"""Run one sample to its record, live or from its cassette."""
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
 
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Clock, Endpoint, Observer
-from toolreel._driver.run import Run
+from toolreel._driver.run_result import Run
 from toolreel._driver.sync import run
-from toolreel.evals._runner.endpoints import LastError, ObservedEndpoint, last_error
+from toolreel.evals._runner.observed_endpoint import LastError, ObservedEndpoint, last_error
 from toolreel_core._jsontext.canonical import parse
 from toolreel_core._jsontext.digest import digest
 from toolreel_core._plan.plan import Plan
@@ -166,59 +163,3 @@ def _record(job: Job, attempts: Sequence[_Try]) -> Record:
         error_body=last.error.body,
         error_hint=last.error.hint,
     )
-
-
-_Job = TypeVar("_Job")
-_Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True)
-class JobEnded(Generic[_Result]):
-    """A job that has ended, with what came of it or with what went wrong in this program."""
-
-    result: _Result | None = None
-    error: BaseException | None = None
-
-
-class WorkerPool(Generic[_Job, _Result]):
-    """Runs jobs in a few threads.
-
-    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
-
-    :param run: called in a thread, with one job at a time
-    :param stop: once it is set, no further job is begun; those under way still end
-    """
-
-    def __init__(
-        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: threading.Event
-    ) -> None:
-        self._jobs = jobs
-        self._run = run
-        self._lock = threading.Lock()
-        self._ended: queue.SimpleQueue[JobEnded[_Result] | None] = queue.SimpleQueue()
-        self._working = threads
-        self._stop = stop
-        for _ in range(threads):
-            threading.Thread(target=self._work, daemon=True).start()
-
-    def next_ended(self) -> JobEnded[_Result] | None:
-        """Wait for the next job that ends; ``None`` when all have."""
-        while self._working:
-            ended = self._ended.get()
-            if ended is not None:
-                return ended
-            self._working -= 1
-        return None
-
-    def _work(self) -> None:
-        try:
-            while (job := self._next()) is not None:
-                self._ended.put(JobEnded(self._run(job)))
-        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
-            self._ended.put(JobEnded(error=error))
-        finally:
-            self._ended.put(None)
-
-    def _next(self) -> _Job | None:
-        with self._lock:
-            return None if self._stop.is_set() else next(self._jobs, None)

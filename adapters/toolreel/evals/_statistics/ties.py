@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-from toolreel.evals._statistics.comparisons import compare_clustered
+from toolreel.evals._statistics.rate_comparisons import compare_clustered
 from toolreel.evals._statistics.scipy import holm_adjusted
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals._statistics.counts import Count, Pairs

@@ -26,7 +26,7 @@ from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 from toolreel._internal.errors import ResultsError
 from toolreel._journal.file import taken
 from toolreel._journal.migrations import Versions
-from toolreel._secrets.locations import leaks_at, line_texts
+from toolreel._secrets.scanned_texts import leaks_at, line_texts
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext.canonical import Json, Tree
 from toolreel_core.evals._records.record import VERSION, Record, record_line, record_of

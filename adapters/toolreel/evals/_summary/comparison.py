@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from toolreel.evals._statistics.comparisons import (
+from toolreel.evals._statistics.rate_comparisons import (
     Paired,
     Unpaired,
     compare_clustered,
@@ -15,7 +15,8 @@ from toolreel.evals._statistics.comparisons import (
     compare_unpaired,
 )
 from toolreel.evals._statistics.ties import holm
-from toolreel.evals._store.plans import configuration_differences, plan_of_header
+from toolreel.evals._store.plan_differences import configuration_differences
+from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import cells_of, summary_of
 from toolreel.evals._summary.plan_gates import lacking, measured_figures

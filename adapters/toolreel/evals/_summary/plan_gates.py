@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from toolreel.evals._runner.adaptive import stops_of
-from toolreel.evals._statistics.comparisons import Paired, compare_clustered
+from toolreel.evals._statistics.rate_comparisons import Paired, compare_clustered
 from toolreel.evals._statistics.ties import holm
 from toolreel.evals._summary.figures import Total, total_of
 from toolreel.evals._summary.run_pairs import Axis, clustered_pairs, pair_runs

@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
-from toolreel.http._bounded_body import Stalled, TooLarge, UndecodableBody
-from toolreel.http._exchange import (
+from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
+from toolreel.http._request import (
     DEADLINE,
     MAX_RESPONSE_BYTES,
     STALL_TIMEOUT,
     Address,
     AsyncClosing,
     Closing,
-    broken,
 )
-from toolreel.http._response import Incoming, Intake
+from toolreel.http._response_events import broken
+from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
 from toolreel_core._protocol.outcome import FailureKind

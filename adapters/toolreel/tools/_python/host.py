@@ -15,9 +15,9 @@ from toolreel.tools._call_context import (
     ignore_progress,
     running,
 )
-from toolreel.tools._events import failure, keywords, succeeded, timeout_event
 from toolreel.tools._isolation import Crash, IsolatedCall, target_of
 from toolreel.tools._python.tool import Tool, ToolLike
+from toolreel.tools._result_events import failure, keywords, succeeded, timeout_event
 from toolreel.tools._threads_async import awaited, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json

@@ -15,16 +15,23 @@ from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
 
 from toolreel._internal.errors import AdapterError, McpServerError, MissingExtra
-from toolreel.tools._events import timed_out
+from toolreel.tools._result_events import timed_out
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
-from toolreel.tools.mcp._events import (
+from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
+from toolreel.tools.mcp._results import (
+    error_event,
+    invalid_result_event,
+    result_event,
+    too_large_event,
+    unavailable_event,
+)
+from toolreel.tools.mcp._server_events import (
     CallProgressed,
     DefinitionsChanged,
     McpNews,
     ServerEnded,
     ServerStarted,
 )
-from toolreel.tools.mcp._pinned_definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._session import (
     ConnectionEnd,
     ConnectionLost,
@@ -33,12 +40,7 @@ from toolreel.tools.mcp._session import (
     UnusableResponse,
     ValidTools,
     call_tool,
-    error_event,
-    invalid_result_event,
     list_tools,
-    result_event,
-    too_large_event,
-    unavailable_event,
 )
 from toolreel.tools.mcp._transports import http_transport, stdio_transport
 from toolreel_core._jsontext.canonical import parse

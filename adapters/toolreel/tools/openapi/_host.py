@@ -10,12 +10,12 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
 from toolreel._internal.errors import MissingExtra
-from toolreel.http._bounded_body import BodyError, BoundedDecoder, Stalled
-from toolreel.http._exchange import AsyncClosing, Closing
-from toolreel.http._httpx_messages import async_chunks_of, chunks_of, hang_up, headers_of
+from toolreel.http._bounded_decoder import BodyError, BoundedDecoder, Stalled
+from toolreel.http._httpx_conversion import async_chunks_of, chunks_of, hang_up, headers_of
+from toolreel.http._request import AsyncClosing, Closing
 from toolreel.tools._call_context import ToolError
-from toolreel.tools._events import failure, keywords, timed_out
 from toolreel.tools._python.host import DEADLINE
+from toolreel.tools._result_events import failure, keywords, timed_out
 from toolreel.tools._threads_async import in_thread
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel.tools.openapi._results import exchange_failed_event, response_event, too_many_redirects_event

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel._internal.errors import MissingExtra
-from toolreel._secrets.known_values import scrubbed_url
-from toolreel.http._bounded_body import BodyError, TooLarge
-from toolreel.http._httpx_messages import lost
-from toolreel.tools._events import failed_event, returned_event, timed_out
+from toolreel._secrets.urls import scrubbed_url
+from toolreel.http._bounded_decoder import BodyError, TooLarge
+from toolreel.http._httpx_conversion import lost
+from toolreel.tools._result_events import failed_event, returned_event, timed_out
 from toolreel.tools.openapi._request.security import Credentials
 from toolreel_core._jsontext.canonical import either, finite, read_tolerant
 from toolreel_core._protocol.effects import RunTool

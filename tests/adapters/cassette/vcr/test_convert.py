@@ -30,11 +30,11 @@ from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
 from toolreel._secrets.rules import SecretRules
-from toolreel.cassette._failures import Break
 from toolreel.cassette._format import serializer as cassette_format
 from toolreel.cassette._format.file import CassetteFile
 from toolreel.cassette._httpx2 import Httpx2Transport
-from toolreel.cassette._tape import Recording, StoredResponse
+from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._recorded_failures import Break
 from toolreel.cassette._transports import ReplayTransport, replaying
 from toolreel.cassette.vcr._convert import Exported, export_cassette, import_cassette
 from toolreel.testing._scripted import saying

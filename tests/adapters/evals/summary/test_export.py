@@ -12,8 +12,8 @@ from tests.evals.directories import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
 from tests.servers.chat_server import replying, serving
 from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.run_files import write_run_files
-from toolreel.evals._store.plans import plan_of_header
+from toolreel.evals._replay.reference_run_files import write_run_files
+from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results, write_atomically
 from toolreel.evals._summary.comparison import compare, read_sides
 from toolreel.evals._summary.export import write_summaries

@@ -3,8 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
-from toolreel._driver.performer import InstantClock, Ports
-from toolreel._driver.run import Run, retold
+from toolreel._driver.clocks import InstantClock
+from toolreel._driver.performer import Ports
+from toolreel._driver.run_result import Run, retold
 from toolreel._driver.sync import run
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel.testing._scripted import Line, Lost, ScriptedEndpoint, calling, saying

@@ -18,11 +18,11 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._internal.errors import JournalError
-from toolreel._journal.record import Recorded, read_journal
+from toolreel._journal.format import Recorded, read_journal
 from toolreel._replay.from_cassette.journals import RecoveredRun, recover_runs
 from toolreel._replay.replay import companion, replay
+from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._session import use_cassette
-from toolreel.cassette._tape import Recording
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import calling, saying
 from toolreel.tools._call_context import ToolError

@@ -32,13 +32,13 @@ from toolreel._driver.aio import arun
 from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel._internal.errors import McpServerError
-from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.replayer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools.mcp._config_file import StdioServer
-from toolreel.tools.mcp._events import CallProgressed, DefinitionsChanged, ServerEnded, ServerStarted
 from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
-from toolreel.tools.mcp._pinned_definitions import pins_of
+from toolreel.tools.mcp._pins import pins_of
+from toolreel.tools.mcp._server_events import CallProgressed, DefinitionsChanged, ServerEnded, ServerStarted
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import ToolReturned

@@ -12,10 +12,11 @@ import pytest
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
 from toolreel._driver.aio import arun
-from toolreel._driver.performer import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Never, Ports
+from toolreel._driver.approvers import Always, Never
+from toolreel._driver.performer import AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports
 from toolreel._driver.sync import run
 from toolreel._internal.errors import SkillError
-from toolreel._journal.record import MemoryJournal, parse_journal
+from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel._replay.replayer import Rehearsal
 from toolreel.testing._scripted import ScriptedEndpoint, calling, saying
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools

@@ -31,7 +31,7 @@ from typing import (
 
 from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.types.constraints import constrained, description_in
-from toolreel.tools._python.types.values import (
+from toolreel.tools._python.types.json_types import (
     ANYTHING,
     SCALARS,
     InvalidValue,
@@ -39,10 +39,10 @@ from toolreel.tools._python.types.values import (
     items_reader,
     key_reader,
     one_of,
-    plain,
     union,
     values_reader,
 )
+from toolreel.tools._python.types.results import plain
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, canonical
 

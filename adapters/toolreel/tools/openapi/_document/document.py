@@ -16,9 +16,9 @@ from typing import Final, cast
 from urllib.parse import unquote
 
 from toolreel._internal.errors import MissingExtra, OpenApiError
-from toolreel._secrets.known_values import scrubbed_url
-from toolreel.http._bounded_body import ACCEPT_ENCODING, BodyError, BoundedDecoder
-from toolreel.http._httpx_messages import chunks_of, headers_of
+from toolreel._secrets.urls import scrubbed_url
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING, BodyError, BoundedDecoder
+from toolreel.http._httpx_conversion import chunks_of, headers_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, Tree, either, parse, read
 from toolreel_core._jsontext.trees import json_text

@@ -1,0 +1,252 @@
+"""The options of a plan, shared by all commands that take one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce, wraps
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast, get_args
+
+import click
+
+from toolreel._cli.live.set_options import parse_settings
+from toolreel._cli.options.presets import catalogue_option
+from toolreel._cli.output.console import complain
+from toolreel._cli.output.errors import USAGE
+from toolreel._internal.errors import EvalPlanError
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext.canonical import Json, Tree, read
+from toolreel_core._jsontext.trees import merged
+from toolreel_core._settings.loop_config import ToolFailurePolicy
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.filters import comma_separated
+from toolreel_core.evals._plan.options import SIZES
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Flag:
+    """One option, and the place of its value in a plan file."""
+
+    section: str
+    name: str
+    help: str
+    kind: Any = "NAME"
+    """Its type; a text is the metavar of an option that takes any text."""
+    to: tuple[str, ...] | None = None
+    """The place within the section, unless it is the option's own name."""
+    multiple: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name of its parameter."""
+        return f"plan_{self._bare}"
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Its place in a plan file."""
+        return (self.section, *((self._bare,) if self.to is None else self.to))
+
+    @property
+    def _bare(self) -> str:
+        return self.name.removeprefix("--").replace("-", "_")
+
+
+_SWITCH: Final = click.BOOL
+_OBJECT: Final = "JSON"
+
+_FLAGS: Final = (
+    _Flag("eval", "--preset", f"Defaults for options that you leave out: {', '.join(SIZES)}."),
+    _Flag(
+        "eval",
+        "--models",
+        "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
+        "!WORD excludes.",
+        "WORDS",
+    ),
+    _Flag(
+        "eval",
+        "--model",
+        "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
+        to=("add_models",),
+        multiple=True,
+    ),
+    _Flag(
+        "eval",
+        "--profiles",
+        "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
+        "WORDS",
+    ),
+    _Flag("eval", "--strategies", "Which strategies: raw, baseline, production, or your own.", "WORDS"),
+    _Flag("eval", "--scenarios", "Which scenarios: names and groups.", "WORDS"),
+    _Flag("eval", "--languages", "Language policies: off, tags such as ja-JP.", "WORDS"),
+    _Flag("eval", "--language-strict", "Fail answers in another language.", _SWITCH),
+    _Flag("eval", "--trials", "Runs of each cell.", int),
+    _Flag("eval", "--jobs", "Maximum number of concurrent runs.", int),
+    _Flag("eval", "--verbosity", "0 quiet, 1 events, 2 details.", int),
+    _Flag("eval", "--enforce-applicability", "Skip sampling profiles that do not apply to a model.", _SWITCH),
+    _Flag("eval", "--tool-use-mode", "enforced, relaxed or disabled.", "MODE"),
+    _Flag(
+        "eval",
+        "--tool-failure-policy",
+        "Whether failed tool calls fail the run.",
+        click.Choice(get_args(ToolFailurePolicy)),
+    ),
+    _Flag(
+        "eval",
+        "--fallback-retries",
+        "Above 0: in relaxed mode, go on without tools if the server refuses them.",
+        int,
+    ),
+    _Flag("eval", "--fix-empty-final", "Ask once more when the final text is empty.", _SWITCH),
+    _Flag("eval", "--tool-allowlist", "Tools that may be called.", "WORDS"),
+    _Flag("eval", "--content-tag-fallback", "Read calls from text with every model.", _SWITCH),
+    _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
+    _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
+    _Flag("eval", "--void-retries", "Retries after the provider failed.", int),
+    _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
+    _Flag("endpoint", "--base-url", "An OpenAI-compatible server.", "URL"),
+    _Flag("endpoint", "--api-prefix", "Appended to a URL without a version.", "PATH"),
+    _Flag("endpoint", "--api-key-env", "The variable that holds the API key.", "VAR"),
+    _Flag("endpoint", "--provider", "The provider whose presets apply."),
+    _Flag("endpoint", "--timeout", "Seconds for a whole exchange; 0: no limit.", float),
+    _Flag("endpoint", "--open-timeout", "Seconds until the connection is open.", float),
+    _Flag("endpoint", "--read-timeout", "Seconds until the next bytes arrive.", float),
+    _Flag("sampling", "--sampling-json", "Options that override every profile.", _OBJECT, ()),
+    _Flag("sampling", "--temperature", "Overrides --sampling-json, like the next three.", float),
+    _Flag("sampling", "--top-p", "The same.", float),
+    _Flag("sampling", "--top-k", "The same.", int),
+    _Flag("sampling", "--min-p", "The same.", float),
+    _Flag("request_overrides", "--route", "OpenRouter: the route."),
+    _Flag("request_overrides", "--transforms", "OpenRouter: none, or a list.", "WORDS"),
+    *(
+        _Flag("request_overrides", f"--provider-{key}", f"OpenRouter: {what}.", "WORDS", ("provider", key))
+        for key, what in (
+            ("only", "only these providers"),
+            ("order", "providers in this order"),
+            ("ignore", "none of these providers"),
+        )
+    ),
+    _Flag("request_overrides", "--request-overrides", "Merged into every request body.", _OBJECT, ()),
+    _Flag("budget", "--max-cost", "Maximum cost of all runs.", float),
+    _Flag("budget", "--max-total-tokens", "Maximum tokens of all runs.", int, ("max_tokens",)),
+    _Flag("budget", "--max-minutes", "Maximum minutes for all runs.", float),
+)
+
+_OTHERS: Final = ("plan_path", "plan_settings", "plan_headers", "catalogues")
+
+
+def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options of a plan, and pass it the resulting ``plan``.
+
+    An invalid plan ends the command with a usage error before it starts.
+    """
+
+    @wraps(command)
+    def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
+        given = {flag.key: options.pop(flag.key) for flag in _FLAGS}
+        others = {name: options.pop(name) for name in _OTHERS}
+        try:
+            plan = _planned(_of_flags(given), **others)
+        except ToolreelError as error:
+            complain(str(error))
+            sys.exit(USAGE)
+        return command(plan=plan, **options)
+
+    decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+        click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
+        *map(_option, _FLAGS),
+        click.option(
+            "--header", "plan_headers", multiple=True, metavar="NAME=VALUE", help="A header of each request."
+        ),
+        click.option(
+            "--set",
+            "plan_settings",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="A setting of the loop (max_turns=5) or an option of the request (max_tokens=512).",
+        ),
+        catalogue_option,
+    ]
+    decorated: Callable[..., _Result] = with_plan
+    for decorate in reversed(decorators):  # so that help lists them in this order
+        decorated = decorate(decorated)
+    return decorated
+
+
+def _planned(
+    given: Tree,
+    plan_path: Path | None,
+    plan_settings: tuple[str, ...],
+    plan_headers: tuple[str, ...],
+    catalogues: tuple[Path, ...],
+) -> EvalPlan:
+    from toolreel.evals._store.plan_sources import planned
+
+    return planned(
+        plan_path,
+        reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), given)),
+        environ=os.environ,
+        flags={flag.place: flag.name for flag in _FLAGS},
+        catalogues=catalogues,
+    )
+
+
+def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    if flag.kind is _SWITCH:
+        switch = f"{flag.name}/--no-{flag.name.removeprefix('--')}"
+        return click.option(switch, flag.key, default=None, help=flag.help)
+    typed: dict[str, Any] = {"metavar": flag.kind} if isinstance(flag.kind, str) else {"type": flag.kind}
+    return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=flag.multiple, **typed)
+
+
+def _of_flags(given: Mapping[str, Any]) -> Tree:
+    tree: Tree = {}
+    # Whole objects first, so that the options of single keys override them.
+    for flag in sorted(_FLAGS, key=lambda flag: flag.kind != _OBJECT):
+        value = given[flag.key]
+        if value is None or value == ():
+            continue
+        placed = _plain(flag, value)
+        for key in reversed(flag.place):
+            placed = {key: placed}
+        tree = merged(tree, cast("Tree", placed))
+    return tree
+
+
+def _plain(flag: _Flag, value: Any) -> Json:  # noqa: ANN401 - what click hands over
+    if flag.multiple:
+        return [*value]
+    if flag.kind == _OBJECT:
+        tree = read(str(value)).value_or(None)
+        if not isinstance(tree, Mapping):
+            raise EvalPlanError(f"{flag.name}: expected a JSON object, got {value!r}")
+        return tree
+    if flag.section == "request_overrides" and flag.kind == "WORDS":
+        words = comma_separated(str(value))
+        return [] if flag.name == "--transforms" and words == ("none",) else [*words]
+    plain: Json = value
+    return plain
+
+
+def _of_settings(items: tuple[str, ...]) -> Tree:
+    settings = parse_settings(items)
+    if settings.provider:
+        key = next(iter(settings.provider))
+        raise EvalPlanError(
+            f"--set {key}: what a provider takes is up to the strategies; write one that says so"
+        )
+    sections: Tree = {"loop": settings.config, "sampling": settings.options}
+    return {key: value for key, value in sections.items() if value}
+
+
+def _of_headers(items: tuple[str, ...]) -> Tree:
+    pairs = [item.partition("=") for item in items]
+    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
+        raise EvalPlanError(f"--header {wrong[0]}: expected NAME=VALUE, for example X-Title=nightly")
+    headers: Tree = {name: value for name, _, value in pairs}
+    return {"endpoint": {"headers": headers}} if headers else {}

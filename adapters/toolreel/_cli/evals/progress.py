@@ -1,0 +1,141 @@
+"""Progress of an evaluation on stderr, and Ctrl-C, which ends it after the runs that are under way."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from threading import Event
+from types import FrameType
+from typing import Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from toolreel._cli.output.console import err, printable
+from toolreel.evals._runner.evaluation import ExistingRuns
+from toolreel_core.evals._records.record import Record
+
+_WORDS: Final = {
+    "pass": "OK",
+    "pass_unexercised": "OK*",
+    "fail": "FAIL",
+    "unsupported": "UNSUPPORTED",
+    "void": "VOID",
+}
+_REASON_LENGTH: Final = 120
+_KEPT: Final = 10
+
+
+class EvaluationProgress:
+    """Watches an evaluation.
+
+    :param lines: whether each run has a line, on a terminal too
+    """
+
+    def __init__(self, total: int, *, lines: bool) -> None:
+        self._total = total
+        self._lines = lines or not err.is_terminal
+        self._results: Counter[str] = Counter()
+        self.failed: list[Record] = []
+        """The first runs that failed."""
+        self._before = 0
+        self._since = time.monotonic()
+        self._bar: Progress | None = None
+        if err.is_terminal:
+            columns = (
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+            )
+            self._bar = Progress(*columns, console=err, transient=True)
+            self._task = self._bar.add_task("", total=total)
+
+    def found(self, found: ExistingRuns, /) -> None:
+        """Print how many runs exist already."""
+        self._before = len(found.ended)
+        if found.ended or found.void or found.others:
+            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
+            parts += [f"{found.void} are void and made again"] if found.void else []
+            parts += [f"{found.others} records are of other runs"] if found.others else []
+            err.print("; ".join(parts))
+        self._show()
+
+    def ended(self, record: Record, /) -> None:
+        """Count a run, and print its result."""
+        self._results[record.verdict.result] += 1
+        if record.verdict.result == "fail" and len(self.failed) < _KEPT:
+            self.failed.append(record)
+        if self._lines:
+            err.print(printable(self._line(record)), style=_style(record))
+        self._show()
+
+    @contextmanager
+    def watching(self) -> Generator[Event]:
+        """Show the progress; Ctrl-C sets the event and lets runs in flight end, a second one aborts them."""
+        stop = Event()
+
+        def interrupted(_signal: int, _frame: FrameType | None) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            stop.set()
+            err.print(
+                "Stopping: what is under way still ends; Ctrl-C again gives it up. "
+                "The same command goes on from there."
+            )
+
+        before = signal.signal(signal.SIGINT, interrupted)
+        try:
+            with self._bar or nullcontext():
+                yield stop
+        except KeyboardInterrupt:
+            err.print("Given up; every run that had ended is kept.")
+            sys.exit(130)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @property
+    def status_text(self) -> str:
+        """Counts, rate and remaining time in one line."""
+        made = self._results.total()
+        counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
+        left = self._total - self._before - made
+        spent = time.monotonic() - self._since
+        rest = f", {_duration(spent / made * left)} left" if made and left else ""
+        rate = f", {made / spent * 60:.1f} a minute" if made else ""
+        return f"{counts or 'waiting for the first run'}{rate}{rest}"
+
+    def _line(self, record: Record) -> str:
+        cell, verdict = record.cell, record.verdict
+        names = ":".join(part for part in (cell.model, cell.profile, cell.strategy, cell.fallback) if part)
+        language = "" if cell.language == "off" else f" {cell.language}"
+        why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
+        sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""
+        done = self._before + self._results.total()
+        return (
+            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names}{language} {cell.scenario} "
+            f"trial {record.trial} {record.ms} ms{sample}"
+        )
+
+    def _show(self) -> None:
+        if self._bar:
+            done = self._before + self._results.total()
+            self._bar.update(self._task, completed=done, description=self.status_text)
+
+
+def _style(record: Record) -> str:
+    return {"pass": "green", "fail": "red", "void": "yellow"}.get(record.verdict.result, "")
+
+
+def _duration(seconds: float) -> str:
+    """A duration in words.
+
+    >>> _duration(50), _duration(700), _duration(20_000)
+    ('50 s', '12 min', '5.6 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_000 else f"{seconds / 3_600:.1f} h"

@@ -1,0 +1,75 @@
+"""``toolreel eval report``: the results as one HTML page, and as pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolreel._cli.output.console import err, out
+from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
+from toolreel.evals._report.transcript_data import TRANSCRIPTS
+from toolreel.evals._store.results import write_atomically
+
+if TYPE_CHECKING:
+    pass  # imports SciPy, which --help does not need
+
+
+@click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page, and as pictures.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: report.html in DIR]",
+)
+@click.option(
+    "--svg",
+    "pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write heatmap.svg, strategies.svg, failures.svg and cost.svg into this directory.",
+)
+@click.option(
+    "--transcripts",
+    type=click.IntRange(min=0),
+    default=TRANSCRIPTS,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of transcripts; failures and first passes are chosen first.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@json_option
+@reporting
+def report_command(
+    folder: Path, page: Path | None, pictures: Path | None, transcripts: int, opens: bool, as_machine: bool
+) -> int:
+    """Write the results in DIR as one self-contained HTML page.
+
+    Transcripts are replayed from the cassettes. The same results give the same page.
+
+    \b
+    toolreel eval report results
+    toolreel eval report results --out report.html --svg pictures --open
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    from toolreel.evals._report.page import report_content, report_page, report_pictures
+    from toolreel.evals._store.results import Results
+
+    found = report_content(Results.open(folder))
+    target = page or folder / "report.html"
+    files = {target: report_page(found, transcripts)}
+    if pictures is not None:
+        files |= {pictures / name: text for name, text in report_pictures(found).items()}
+    for path, text in files.items():
+        write_atomically(path, text)
+    if opens:
+        click.launch(target.resolve().as_uri())
+    if as_machine:
+        return say({"files": [str(path) for path in files], "complete": found.summary.complete})
+    if not found.summary.complete:
+        err.print("The evaluation is incomplete, and the page says so.", style="yellow")
+    for path, text in files.items():
+        out.print(f"{path}  {len(text.encode()):,} bytes")
+    return 0

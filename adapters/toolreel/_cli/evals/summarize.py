@@ -1,0 +1,74 @@
+"""``toolreel eval summarize``: sum an evaluation up, and judge the gates of its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolreel._cli.output.console import err
+from toolreel._cli.output.errors import json_option, reporting, say
+
+if TYPE_CHECKING:
+    pass  # imports SciPy, which --help does not need
+from toolreel._cli.evals.table_output import (
+    GATES_EPILOG,
+    exit_code,
+    judged_trees,
+    output_options,
+    show_tables,
+    write_files,
+)
+
+
+@click.command(
+    "summarize", epilog=GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
+)
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--runs", is_flag=True, help="Also write one file for each run, into DIR/runs.")
+@output_options
+@json_option
+@reporting
+def summarize_command(
+    folder: Path, runs: bool, markdown: Path | None, junit: Path | None, as_machine: bool
+) -> int:
+    """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
+
+    The files are summary.json and tables by scenario, by strategy and by language policy. Nothing is sent.
+    """
+    from toolreel.evals._replay.reference_run_files import write_run_files
+    from toolreel.evals._store.plan_sources import plan_of_header
+    from toolreel.evals._store.results import Results
+    from toolreel.evals._summary.export import summary_trees, write_summaries
+    from toolreel.evals._summary.figures import findings_of
+    from toolreel.evals._summary.plan_gates import check_gates, gates_of
+    from toolreel.evals._tables.junit import cell_cases, gate_cases
+    from toolreel.evals._tables.summary_tables import gate_table, head_lines, incompleteness, summary_tables
+
+    results = Results.open(folder)
+    plan = plan_of_header(results.header)
+    summary = write_summaries(results, plan)
+    gate_results = check_gates(gates_of(plan), summary, plan)
+    tables = [*summary_tables(summary, findings_of(summary, plan))]
+    tables += [gate_table(gate_results)] if gate_results else []
+    lines = [*head_lines(summary, plan, results.header.created, str(folder)), *summary.warnings]
+    incomplete = incompleteness(summary)
+    write_files(
+        "Evaluation of tool calls",
+        (*lines[1:], incomplete),
+        tables,
+        (("cells", cell_cases(summary)), ("gates", gate_cases(gate_results))),
+        markdown=markdown,
+        junit=junit,
+    )
+    if runs:
+        write_run_files(results, plan, summary)
+    if as_machine:
+        files = summary_trees(summary, results, plan)
+        say({**files["summary.json"], "gates": judged_trees(gate_results)})
+    else:
+        show_tables(lines, tables)
+        if incomplete:
+            err.print(incomplete, style="yellow")
+    return exit_code(gate_results, complete=summary.complete)

@@ -1,0 +1,100 @@
+"""Tables, ``--markdown`` and ``--junit``, and the exit codes of gates, for commands that sum up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+import click
+
+from toolreel._cli.output.console import out, printable
+from toolreel._cli.output.errors import DRIFT
+from toolreel.evals._store.results import write_atomically
+from toolreel.evals._tables.table import TextTable, as_markdown, without_constant_columns
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core.evals._statistics.gates import GateResult, overall_standing
+
+if TYPE_CHECKING:
+    from toolreel.evals._tables.junit import Case  # imports SciPy, which --help does not need
+
+
+GATES_EPILOG: Final = (
+    "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
+    "or a gate is undecided."
+)
+FAILED: Final = 1
+
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+
+
+def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
+    """The options ``--markdown`` and ``--junit``."""
+    path = click.Path(dir_okay=False, path_type=Path)
+    for name, what in (
+        ("--junit", "Write JUnit XML there, a test case for each cell and each gate."),
+        ("--markdown", "Write the tables there as Markdown."),
+    ):
+        command = click.option(name, type=path, metavar="FILE", help=what)(command)
+    return command
+
+
+def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
+    """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
+    for connection in lines:
+        out.print(printable(connection))
+    for table in tables:
+        out.print()
+        out.print(printable(table.title), style="bold blue")
+        _show_table(without_constant_columns(table) if out.is_terminal else table)
+        for note in table.notes:
+            out.print(printable(note), style="dim")
+
+
+def write_files(
+    title: str,
+    lines: Iterable[str],
+    tables: Iterable[TextTable],
+    suites: Iterable[tuple[str, Sequence[Case]]],
+    *,
+    markdown: Path | None,
+    junit: Path | None,
+) -> None:
+    """Write what ``--markdown`` and ``--junit`` ask for.
+
+    :raises ResultsError: if a file cannot be written
+    """
+    if markdown:
+        write_atomically(markdown, as_markdown(title, lines, tables))
+    if junit:
+        from toolreel.evals._tables.junit import as_junit
+
+        write_atomically(junit, as_junit(suites))
+
+
+def judged_trees(results: Iterable[GateResult]) -> list[Json]:
+    """The results of the gates."""
+    return [{"standing": one.standing, "sentence": one.sentence} for one in results]
+
+
+def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
+    """The number that a command ends with."""
+    standing = overall_standing(results)
+    if standing == "failed":
+        return FAILED
+    return 0 if complete and standing == "passed" else DRIFT
+
+
+def _show_table(table: TextTable) -> None:
+    rows = [tuple(map(printable, row)) for row in table.rows]
+    widths = [max(len(row[column]) for row in (table.head, *rows)) for column in range(len(table.head))]
+    _print_row(table.head, widths)
+    out.print("-|-".join("-" * width for width in widths))
+    for row in rows:
+        _print_row(row, widths)
+
+
+def _print_row(row: Sequence[str], widths: Sequence[int]) -> None:
+    connection = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    out.print(connection.rstrip())

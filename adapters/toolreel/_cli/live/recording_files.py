@@ -1,0 +1,169 @@
+"""The files of a live run: a cassette and its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from toolreel._driver.ports import Wanted
+from toolreel._internal.errors import AdapterError, CassetteError
+from toolreel._journal.file import FileJournal, ReopenedJournal
+from toolreel._journal.format import Recorded, read_journal
+from toolreel._replay.replay import companion, recording_files
+from toolreel._replay.replayer import CHAT, breaks_in, came_whole
+from toolreel._replay.trace import Trace, retrace
+from toolreel.cassette._session import Session
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import CancelRequested, Event
+
+Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
+"""When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
+``record`` and ``extend`` save a run that completes or waits, and otherwise leave the files unchanged;
+``extend`` replays the existing recording first."""
+
+
+class RecordedFiles:
+    """A cassette and its journal, of which both are written or neither.
+
+    If a file cannot be written during the run, the run continues and existing files stay unchanged.
+
+    :raises AdapterError: if the files exist already, or cannot be written
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        plan: Plan,
+        secrets: Mapping[str, str],
+        keeping: Keeping = "new",
+        *,
+        durable: bool = False,
+    ) -> None:
+        self._path = path
+        self._journal_path = companion(path)
+        if keeping == "new":
+            check_free(path)
+        self._secrets = secrets
+        self.before = _extended(path) if keeping == "extend" else None
+        """The recorded run that is extended."""
+        self.tape = Session.of(path, "extend" if self.before else "record")
+        self._journal = FileJournal(
+            self._journal_path, plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
+        )
+        self.refused: AdapterError | None = None
+
+    def record(self, effect: Wanted | None, event: Event) -> None:
+        """Write an event; after the first failure, none is written."""
+        if self.refused:
+            return
+        try:
+            self._journal.record(effect, event)
+        except AdapterError as error:
+            self.refused = error
+
+    def close(self, *, keep: bool) -> tuple[Path, ...]:
+        """Save both files and return their paths, or discard both.
+
+        A run that was stopped before its first reply has a journal but no cassette.
+        """
+        if keep and not self.refused:
+            try:
+                self.tape.save(self._secrets)
+                self._journal.close()
+            except AdapterError as error:
+                self.refused = error
+        if self.refused or not keep:
+            self._journal.discard()
+            return ()
+        if not self.tape.recording.total:
+            self._path.unlink(missing_ok=True)
+            return (self._journal_path,)
+        return (self._path, self._journal_path)
+
+
+class ResumedFiles:
+    """The files of a run that is resumed.
+
+    The journal is continued, and so is the cassette of a run that waited, because it has all exchanges.
+    A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
+    the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
+
+    :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
+    :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
+    """
+
+    def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
+        self._path = cassette
+        self._secrets = secrets
+        self.journal = ReopenedJournal(companion(cassette), known_secrets=secrets, durable=durable)
+        try:
+            self.trace = retrace(self.journal.recorded)
+        except ReplayMismatch:
+            self.journal.close()
+            raise
+        self.tape = _continued(cassette, self.trace)
+
+    def record(self, effect: Wanted | None, event: Event) -> None:
+        """Write an event."""
+        self.journal.record(effect, event)
+
+    def close(self) -> tuple[Path, ...]:
+        """Close the files, and return their paths.
+
+        :raises AdapterError: if the cassette cannot be written; the journal is complete nevertheless
+        """
+        self.journal.close()
+        if self.tape:
+            self.tape.save(self._secrets)
+            return (self._path, self.journal.path)
+        if self._path.exists():
+            self._path.replace(self._path.with_name(f"{self._path.name}.old"))
+        return (self.journal.path,)
+
+
+def check_free(cassette: Path) -> None:
+    """Check that there is no recording yet.
+
+    :raises CassetteError: if there is one
+    """
+    for existing in (cassette, companion(cassette)):
+        if existing.exists():
+            raise CassetteError(
+                f"{existing} exists already: record under another name, or replace it with --overwrite"
+            )
+
+
+def _extended(path: Path) -> Recorded | None:
+    """The recorded run without its cancellation; ``None`` if there is no recording.
+
+    :raises AdapterError: if the cassette or the journal is missing, or cannot be read
+    """
+    if path.exists():
+        recorded = read_journal(recording_files(path)[1])
+        kept = takewhile(lambda record: not isinstance(record.event, CancelRequested), recorded.records)
+        return replace(recorded, records=tuple(kept))
+    if companion(path).exists():
+        raise CassetteError(f"{path}: there is only a journal, which cannot be extended: use toolreel fork")
+    return None
+
+
+def _continued(path: Path, trace: Trace) -> Session | None:
+    """A session after the recorded exchanges, if the cassette holds exactly those of the journal."""
+    if not path.exists():
+        return None
+    try:
+        session = Session.of(path, "extend")
+        breaks = breaks_in(session.recording)
+        for traced in trace.events:
+            effect = traced.effect
+            if isinstance(effect, SendRequest) and (came_whole(traced.record.event) or breaks(effect)):
+                session.recording.play("POST", CHAT, *effect.request.pieces())
+        session.finish()
+    except (CassetteError, ReplayMismatch):
+        return None
+    return session

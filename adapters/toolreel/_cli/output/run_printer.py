@@ -1,0 +1,134 @@
+"""Print a run as text or JSON."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from toolreel._cli.output.console import complain, counted, labelled, out
+from toolreel._cli.output.errors import FAILED, say
+from toolreel._driver.run_result import Run, outcome_of
+from toolreel._replay.explain.outcome import describe_outcome
+from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._protocol.codec import encode
+from toolreel_core._protocol.outcome import Completed, Outcome
+
+_ROLES: Final[Mapping[type[Message], str]] = {
+    SystemMessage: "system",
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolMessage: "tool",
+}
+
+
+def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
+    """Print a whole run to stdout."""
+    if as_machine:
+        say(as_json(run, extra or {}))
+        return
+    show_plan(out, run)
+    show_turns(out, run)
+    show_outcome(out, run)
+
+
+def show_plan(console: Console, run: Run) -> None:
+    """Print the plan of a run: model, tools, messages."""
+    plan = run.state.plan
+    labelled(console, "model", plan.model, "bold")
+    labelled(console, "plan", plan.digest[:16], "dim")
+    if plan.tools.definitions:
+        labelled(console, "tools", ", ".join(plan.tools.names))
+    for message in plan.messages:
+        labelled(console, _ROLES[type(message)], message.content)
+
+
+def show_turns(console: Console, run: Run) -> None:
+    """Print each turn: the digest of the request, repairs, the calls and their results."""
+    for turn in story(run):
+        _turn(console, turn)
+
+
+def show_outcome(console: Console, run: Run) -> None:
+    """Print the outcome, and the counts of turns, calls and tokens."""
+    outcome, tally = run.outcome, run.state.tally
+    if isinstance(outcome, Completed):
+        labelled(console, "answer", outcome.content, "bold")
+    words, _ = describe_outcome(outcome)
+    labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
+    labelled(
+        console,
+        "",
+        f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}, "
+        f"{tally.failed_calls} failed, {tally.prompt_tokens} + {tally.completion_tokens} tokens",
+        "dim",
+    )
+
+
+def show_saved(saved: Sequence[Path]) -> None:
+    """Print the files of a recording."""
+    for path in saved:
+        labelled(out, "saved", str(path))
+    labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+
+
+def exit_code(outcome: Outcome, base_url: str, api_key_env: str | None) -> int:
+    """The exit code of a live run; what went wrong is printed to stderr."""
+    if isinstance(outcome, Completed):
+        return 0
+    words, hint = describe_outcome(outcome, base_url=base_url, api_key_env=api_key_env)
+    complain(words, hint=hint)
+    return FAILED
+
+
+def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
+    outcome = outcome_of(run)
+    turns: list[Json] = [asdict(turn) for turn in story(run)]
+    return {
+        "outcome": outcome.name if outcome else None,
+        "completed": isinstance(outcome, Completed),
+        "detail": encode(outcome),
+        "model": run.state.plan.model,
+        "plan": run.state.plan.digest,
+        "tally": asdict(run.state.tally),
+        "turns": turns,
+        **extra,
+    }
+
+
+def _turn(console: Console, turn: TurnSummary) -> None:
+    labelled(
+        console,
+        f"turn {turn.number}",
+        f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}",
+        "dim",
+    )
+    for code in turn.repairs:
+        labelled(console, "", f"repaired: {code}", "yellow")
+    if turn.quirks:
+        labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
+    for call in turn.calls:
+        _call(console, call)
+    for remark in turn.remarks:
+        labelled(console, "", remark, "yellow")
+    if turn.stripped:
+        labelled(console, "", f"text beside the call, kept out of the history: {turn.stripped!r}", "dim")
+
+
+def _call(console: Console, call: CallSummary) -> None:
+    origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
+    labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
+    labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")

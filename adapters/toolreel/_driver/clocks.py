@@ -1,0 +1,48 @@
+"""Clocks to choose from: the system's, and one that never waits."""
+
+from __future__ import annotations
+
+import time
+
+from toolreel._internal.errors import MissingExtra
+from toolreel_core._protocol.effects import Wait
+from toolreel_core._protocol.events import (
+    WaitElapsed,
+)
+
+
+class SystemClock:
+    """Sleeps, blocking the calling thread."""
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds."""
+        time.sleep(effect.ms / 1000)
+        return WaitElapsed(effect.ref)
+
+
+class AsyncSystemClock:
+    """The async version of :class:`SystemClock`, for asyncio and trio."""
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds.
+
+        :raises MissingExtra: if anyio is not installed
+        """
+        try:
+            import anyio
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        await anyio.sleep(effect.ms / 1000)
+        return WaitElapsed(effect.ref)
+
+
+class InstantClock:
+    """Returns at once and lists the requested waits, in milliseconds, in ``waited``."""
+
+    def __init__(self) -> None:
+        self.waited: list[int] = []
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Return at once."""
+        self.waited.append(effect.ms)
+        return WaitElapsed(effect.ref)

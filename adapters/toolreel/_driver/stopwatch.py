@@ -1,0 +1,54 @@
+"""Stopwatches of runs whose time is limited: they put the time on the events that a performer returns."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Generic, Self, TypeVar
+
+from toolreel._driver.ports import AsyncPerformer, Performer, Wanted
+from toolreel_core._protocol.events import CancelRequested, Event, RunStarted
+from toolreel_core._protocol.state import State
+
+_Performer = TypeVar("_Performer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed(Generic[_Performer]):
+    performer: _Performer
+    started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def where_wanted(cls, performer: _Performer, state: State) -> _Performer | Self:
+        """The performer, timed if the plan limits the time; a continued run keeps its time so far."""
+        if state.plan.config.max_wall_ms is None:
+            return performer
+        return cls(performer, time.monotonic() - state.tally.at_ms / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch(_Timed[Performer]):
+    """A performer that stamps events with the milliseconds since the run began.
+
+    The core has no clock: time reaches it only on events, so that a replay makes the same decisions.
+    """
+
+    def perform(self, effect: Wanted) -> Event | None:
+        """Perform the effect, and stamp the event with the time."""
+        return _stamped(self.performer.perform(effect), self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncStopwatch(_Timed[AsyncPerformer]):
+    """The async version of :class:`Stopwatch`."""
+
+    async def perform(self, effect: Wanted) -> Event | None:
+        """Perform the effect, and stamp the event with the time."""
+        return _stamped(await self.performer.perform(effect), self.started)
+
+
+def _stamped(event: Event | None, started: float) -> Event | None:
+    # An event that has a time comes from a recording, and keeps it.
+    if event is None or isinstance(event, (RunStarted, CancelRequested)) or event.at_ms is not None:
+        return event
+    return replace(event, at_ms=round((time.monotonic() - started) * 1000))

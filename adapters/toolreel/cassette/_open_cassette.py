@@ -1,0 +1,318 @@
+"""``Recording``: one cassette in use, with its interactions, played or not, and those added to it.
+
+vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and a recording is thread-safe.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from toolreel._internal.errors import CassetteError, MissingExtra
+from toolreel._secrets.known_values import known_secrets as known_secrets_of
+from toolreel._secrets.known_values import secrets_sent
+from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.urls import scrubbed_url
+from toolreel.cassette._format import serializer as cassette_format
+from toolreel.cassette._format.file import CassetteFile
+from toolreel.cassette._lookup import (
+    RERECORD,
+    SentRequest,
+    Unplayed,
+    canonical_body,
+    mismatch_text,
+    named,
+    request_key,
+)
+from toolreel.cassette._recorded_failures import Break, is_unanswered, unanswered
+from toolreel_core._errors import ReplayMismatch
+
+try:
+    from vcr.cassette import Cassette
+    from vcr.record_mode import RecordMode
+    from vcr.request import Request
+except ImportError as error:
+    raise MissingExtra.of("record", "vcrpy") from error
+
+REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
+"""The only request headers that a cassette stores."""
+
+RESPONSE_HEADERS: Final = frozenset({"content-encoding", "content-type", "retry-after", "x-request-id"})
+"""The only response headers that a cassette stores, and that a recording or replaying client sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """A response as it is stored in a cassette."""
+
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    """Names in lower case; see :data:`RESPONSE_HEADERS`."""
+    body: bytes
+    """Decoded, unless ``headers`` name a ``content-encoding``."""
+    broke: Break | None = None
+    """The exception that ended a streamed body after this part; ``None`` if it is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One interaction of a cassette: the request, and the response or failure."""
+
+    number: int
+    """Counted from 1."""
+    method: str
+    url: str
+    body: bytes
+    answer: StoredResponse | Break
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return f"interaction {self.number}"
+
+
+class Recording:
+    """A cassette that is being replayed, recorded, or first replayed and then extended.
+
+    Made by :meth:`load`, :meth:`blank` or :meth:`extended`.
+    """
+
+    def __init__(self, cassette: Cassette, file: CassetteFile, path: Path) -> None:
+        self.path: Final = path
+        self._cassette: Final[Any] = cassette
+        self._file: Final = file
+        self._lock: Final = Lock()
+        self._unplayed: Final = Unplayed(file.keys)
+        self._misses: list[ReplayMismatch] = []
+        self._recorded: Final = len(file.keys)
+        self._sent: dict[str, str] = {}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recording:
+        """The recording in a file, for a replay.
+
+        :raises CassetteError: if the file is missing, unreadable or invalid
+        """
+        file = CassetteFile()
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
+        requests, responses = file.load_cassette(os.fspath(path), cassette_format)
+        cassette.data.extend(
+            zip(requests, responses, strict=True)
+        )  # not Cassette._load(), which copies every response
+        return cls(cassette, file, Path(path))
+
+    @classmethod
+    def blank(cls, path: str | os.PathLike[str]) -> Recording:
+        """An empty recording; the file is not touched before :meth:`save`."""
+        file = CassetteFile()
+        return cls(Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file)), file, Path(path))
+
+    @classmethod
+    def extended(cls, path: str | os.PathLike[str]) -> Recording:
+        """The recording in a file, to be replayed and then extended; empty if there is no file.
+
+        :raises CassetteError: if the file exists, and is unreadable or invalid
+        """
+        if not os.path.lexists(path):
+            return cls.blank(path)
+        loaded = cls.load(path)
+        cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(loaded._file))
+        cassette.data.extend(loaded._cassette.data)
+        return cls(cassette, loaded._file, Path(path))
+
+    @property
+    def total(self) -> int:
+        """The number of interactions."""
+        return len(self._cassette.data)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All interactions, in order; they do not count as played."""
+        return tuple(
+            Exchange(n, request.method, request.uri, request.body or b"", _stored(response))
+            for n, (request, response) in enumerate(self._cassette.data, 1)
+        )
+
+    @property
+    def replays(self) -> bool:
+        """Whether this recording is only replayed."""
+        return bool(self._cassette.record_mode == RecordMode.NONE)
+
+    @property
+    def grown(self) -> bool:
+        """Whether interactions were added."""
+        return self.total > self._recorded
+
+    @property
+    def unplayed(self) -> tuple[int, ...]:
+        """The numbers of the interactions that have not been played, counted from 0."""
+        with self._lock:
+            return self._unplayed.left
+
+    def play(self, method: str, url: str, *body: bytes) -> StoredResponse | Break:
+        """The recorded answer to a request; each interaction answers once.
+
+        Of several interactions with the same request, the first unplayed one answers.
+
+        :param body: in one or more pieces
+        :raises ReplayMismatch: if no interaction fits; shows how the nearest one differs
+        """
+        if not (self._recorded or self.replays):
+            raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
+        stored = self._next(method, url, *body)
+        if stored is None:
+            raise self._miss(method, url, *body)
+        return stored
+
+    def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
+        """The same as :meth:`play`; ``None`` if all interactions have been played.
+
+        :raises ReplayMismatch: if interactions are left, and none of them is for this request
+        """
+        stored = self._next(method, url, body)
+        if stored is None and self.unplayed:
+            raise self._miss(method, url, body)
+        return stored
+
+    def breaks(self, method: str, url: str, *body: bytes) -> bool:
+        """Whether the answer to a request would be a failed exchange; it does not count as played."""
+        index = self._found(method, url, *body, take=False)
+        return index is not None and "error" in self._cassette.data[index][1]
+
+    def append(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
+    ) -> StoredResponse:
+        """Add an interaction; headers that a cassette does not store are removed.
+
+        :returns: the response as a replaying client will get it
+        """
+        stored = _response_dict(response)
+        self._add(method, url, headers, body, stored)
+        return _stored_response(stored, response.broke)
+
+    def append_break(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
+    ) -> None:
+        """Add an exchange that failed before there was a response."""
+        self._add(method, url, headers, body, unanswered(end.stored))
+
+    def finish(self) -> None:
+        """End the session, and check that every interaction was played.
+
+        :raises ReplayMismatch: if interactions are left (lists all of them), or if a request was not in the
+            recording, since the client may have caught that exception
+        """
+        with self._lock:
+            left, misses, total = self._unplayed.left, [*self._misses], self._recorded
+        if misses:
+            raise ReplayMismatch(str(misses[0]))
+        if left:
+            lines = (f"  interaction {n + 1} of {total}: {named(self._cassette.data[n][0])}" for n in left)
+            raise ReplayMismatch(
+                f"{self.path}: the session is over, but these were recorded and not asked for:\n"
+                + "\n".join(lines)
+                + f"\n{RERECORD}."
+            )
+
+    def save(
+        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
+    ) -> None:
+        """Write the cassette atomically: the old file stays until the new one is on disk.
+
+        Besides ``known_secrets``, credentials that the client has sent are searched, since a server may echo
+        them.
+
+        :param known_secrets: secret values by name; by default, those in the environment variables
+        :param secret_rules: the project's rules; by default, those in the file named by ``TOOLREEL_SECRETS``
+        :raises SecretFound: if the recording contains a secret; nothing is written
+        :raises CassetteError: if the file cannot be written
+        """
+        if self.replays:
+            raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
+        with self._lock:
+            self._set_secrets(known_secrets, secret_rules)
+            self._cassette._save(force=True)
+
+    def text(
+        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
+    ) -> str:
+        """The text that :meth:`save` writes, with the same parameters and errors."""
+        with self._lock:
+            self._set_secrets(known_secrets, secret_rules)
+            cassette = {"requests": self._cassette.requests, "responses": self._cassette.responses}
+            return self._file.text(cassette, cassette_format)
+
+    def _set_secrets(self, known: Mapping[str, str] | None, rules: SecretRules | None) -> None:
+        known = known_secrets_of(os.environ) if known is None else known
+        self._file.known_secrets = {**known, **self._sent}
+        self._file.secret_rules = rules
+
+    def _add(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, stored: Mapping[str, Any]
+    ) -> None:
+        if self.replays:
+            raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
+        kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
+        request = Request(method, scrubbed_url(url), body, kept)
+        with self._lock:
+            self._sent |= secrets_sent(url, headers)
+            self._cassette.append(request, stored)
+
+    def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
+        """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
+        with self._lock:
+            index = self._unplayed.find(request_key(method, url, *body))
+            if index is None:  # most bodies are canonical already, so parsing is the fallback
+                index = self._unplayed.find(request_key(method, url, canonical_body(b"".join(body))))
+            if index is not None and take:
+                self._unplayed.play(index)
+            return index
+
+    def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
+        """The answer to a request, which counts as played."""
+        index = self._found(method, url, *body, take=True)
+        return None if index is None else _stored(self._cassette.data[index][1])
+
+    def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
+        asked = SentRequest(method, url, canonical_body(b"".join(body)))
+        repeated = self._unplayed.holds(request_key(asked.method, asked.url, asked.body))
+        why = mismatch_text(asked, self._cassette.data, self.unplayed, repeated=repeated)
+        mismatch = ReplayMismatch(f"{self.path}: {why}")
+        with self._lock:
+            self._misses.append(mismatch)
+        return mismatch
+
+
+def _parts(file: CassetteFile) -> dict[str, Any]:
+    return {"serializer": cassette_format, "persister": file, "match_on": ()}
+
+
+def _response_dict(response: StoredResponse) -> dict[str, Any]:
+    headers: dict[str, list[str]] = {}
+    for name, value in response.headers:
+        if name.lower() in RESPONSE_HEADERS:
+            headers.setdefault(name.lower(), []).append(value)
+    status = {"code": response.status, "message": response.reason}
+    error = {"error": response.broke.stored} if response.broke else {}
+    return {"status": status, "headers": headers, "body": {"string": response.body}, **error}
+
+
+def scrubbed(response: StoredResponse) -> StoredResponse:
+    """The response as a replaying client will get it: without headers that a cassette does not store."""
+    return _stored_response(_response_dict(response), response.broke)
+
+
+def _stored(response: Mapping[str, Any]) -> StoredResponse | Break:
+    broke = Break.found_in(response)
+    return broke if broke and is_unanswered(response) else _stored_response(response, broke)
+
+
+def _stored_response(response: Mapping[str, Any], broke: Break | None) -> StoredResponse:
+    status, body = response["status"], response["body"]["string"]
+    headers = [(name, value) for name, values in response["headers"].items() for value in values]
+    return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)

@@ -1,0 +1,72 @@
+"""Differences between the strategies of a plan, and between two stored configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+from toolreel_core._plan.presets.preset import Change, differences
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.run_configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyDifference:
+    """What changes from one strategy to the next, and the models for which it does."""
+
+    before: str
+    after: str
+    models: tuple[str, ...]
+    changes: tuple[Change, ...]
+
+
+def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
+    """From each strategy to the next; models for which the same changes stand together."""
+    return tuple(
+        found
+        for before, after in pairwise(strategy.name for strategy in plan.strategies)
+        for found in _between(plan, before, after)
+    )
+
+
+def configuration_under(plan: EvalPlan, model: str, strategy: str) -> Configuration:
+    """The configuration of a model's first cell under a strategy."""
+    profile, scenario = plan.profiles[model][0].name, plan.scenarios[0].name
+    return plan.configuration(Cell(model, profile, strategy, plan.fallbacks[0], plan.languages[0], scenario))
+
+
+def _between(plan: EvalPlan, before: str, after: str) -> Iterator[StrategyDifference]:
+    groups: dict[tuple[Change, ...], list[str]] = {}
+    for model in plan.models:
+        one, other = (configuration_under(plan, model, name).preset for name in (before, after))
+        groups.setdefault(differences(one, other), []).append(model)
+    for changes, models in groups.items():
+        yield StrategyDifference(before, after, tuple(models), changes)
+
+
+_DEFAULT = "(default)"
+
+
+def configuration_differences(before: JsonText, after: JsonText) -> tuple[str, ...]:
+    """The places at which two configurations differ, with both values.
+
+    >>> configuration_differences(canonical({"config": {"max_turns": 4}}), canonical({"config": {}}))
+    ('config.max_turns: 4 -> (default)',)
+    """
+    old, new = _places(parse(before)), _places(parse(after))
+    return tuple(
+        f"{place}: {old.get(place, _DEFAULT)} -> {new.get(place, _DEFAULT)}"
+        for place in dict.fromkeys((*old, *new))
+        if old.get(place) != new.get(place)
+    )
+
+
+def _places(tree: Json, place: str = "") -> dict[str, str]:
+    """Each value that is no object, by its place."""
+    if not isinstance(tree, Mapping):
+        return {place: canonical(tree)}
+    inner = [_places(value, f"{place}.{key}" if place else key) for key, value in tree.items()]
+    return {key: text for each in inner for key, text in each.items()}

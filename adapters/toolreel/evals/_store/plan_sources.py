@@ -1,0 +1,161 @@
+"""Plans from environment, TOML file and command line, or from stored results.
+
+Later sources override earlier ones. Errors name their source: the variable, the file and line, or the option.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from toolreel._internal.errors import EvalPlanError, ResultsError
+from toolreel.evals._store.results import Header
+from toolreel.presets._catalogues import with_files
+from toolreel.presets._toml import line_at, read_file, read_toml
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal.config_checks import PlaceError, Table
+from toolreel_core._jsontext.canonical import NOTHING, Tree, parse
+from toolreel_core._plan.presets.collection import Presets
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+from toolreel_core.evals._plan.options import Options, layered
+from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS, select_scenarios
+from toolreel_core.evals._statistics.gates import gate_from
+from toolreel_core.evals._statistics.stopping_rules import rule_from
+from toolreel_core.evals._verdicts.language_policies import select_languages
+
+_Place = tuple[str, ...]
+_Built = TypeVar("_Built")
+
+_NOTHING_GIVEN: Final[Tree] = {}
+_NO_FLAGS: Final[Mapping[_Place, str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The options of one source, and names for places in it."""
+
+    tree: Tree
+    called: Callable[[_Place], str]
+
+    def has(self, place: _Place) -> bool:
+        """Whether it has a value at the place."""
+        tree: object = self.tree
+        for key in place:
+            if not isinstance(tree, Mapping) or key not in tree:
+                return False
+            tree = tree[key]
+        return True
+
+
+def planned(
+    path: Path | str | None = None,
+    given: Tree = _NOTHING_GIVEN,
+    *,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[_Place, str] = _NO_FLAGS,
+    catalogues: Iterable[Path | str] = (),
+) -> EvalPlan:
+    """The plan made of the environment, a plan file, and further options; the later override the earlier.
+
+    :param path: the plan file, in TOML; ``None`` for none
+    :param given: further options in the structure of a plan file, such as ``{"eval": {"trials": 5}}``
+    :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by
+        default those of this process
+    :param flags: command-line option by place in the plan, for error messages
+    :param catalogues: files with further presets and models
+    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
+    """
+    environ = os.environ if environ is None else environ
+    layers = (
+        *_of_environment(environ),
+        *([_of_file(Path(path))] if path else []),
+        _Layer(given, lambda place: _nearest(flags, place)),
+    )
+    for layer in layers:
+        _blamed((layer,), partial(Options.of, layer.tree))
+    options = _blamed(layers, lambda: Options.of(layered(layer.tree for layer in layers)))
+    presets = with_files(catalogues, environ)
+    return _blamed(layers, lambda: _plan(options, presets))
+
+
+def _plan(options: Options, presets: Presets) -> EvalPlan:
+    scenarios = _found("scenarios", lambda: select_scenarios(options.scenarios))
+    languages = _found("languages", lambda: select_languages(options.languages))
+    try:
+        whole = presets.extended(Presets.of(parse(options.catalogue)))
+    except PlaceError as error:
+        raise PlaceError(("catalogue", *error.place), error.what) from None
+    _check_rules(options)
+    return EvalPlan(options, whole, scenarios, languages)
+
+
+def _check_rules(options: Options) -> None:
+    """Gates and the rule for stopping early, before anything is run."""
+    gates = parse(options.gates)
+    for gate in gates if isinstance(gates, list) else []:
+        gate_from(Table.of(gate, "gate"))
+    if options.adaptive != NOTHING:
+        rule_from(Table.of(parse(options.adaptive), "adaptive"))
+
+
+def _found(key: str, find: Callable[[], _Built]) -> _Built:
+    """The result of ``find``; an error names the option."""
+    try:
+        return find()
+    except ConfigError as error:
+        raise PlaceError(("eval", key), str(error).removeprefix(f"{key}: ")) from None
+
+
+def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
+    names = {variable.place: name for name, variable in VARIABLES.items()}
+    try:
+        return (_Layer(environment(environ), lambda place: _nearest(names, place)),)
+    except ConfigError as error:
+        raise EvalPlanError(str(error)) from None
+
+
+def _of_file(path: Path) -> _Layer:
+    text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
+    tree: dict[str, Any] = read_toml(str(path), text, _checked, EvalPlanError)
+    return _Layer(tree, lambda place: f"{path}, line {line_at(text, place)}")
+
+
+def _checked(tree: dict[str, Any]) -> dict[str, Any]:
+    Options.of(tree)
+    return tree
+
+
+def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
+    """The result of ``build``; an error names the uppermost layer with a value at the place."""
+    try:
+        return build()
+    except PlaceError as error:
+        for layer in reversed([*layers]):
+            if layer.has(error.place) and (called := layer.called(error.place)):
+                what = error.what if called.startswith(("-", "OPENROUTER", "VERBOSE")) else str(error)
+                raise EvalPlanError(f"{called}: {what}") from None
+        raise EvalPlanError(str(error)) from None
+
+
+def _nearest(names: Mapping[_Place, str], place: _Place) -> str:
+    """The name of a place, or else of the table around it."""
+    for length in range(len(place), 0, -1):
+        if place[:length] in names:
+            return names[place[:length]]
+    return ""
+
+
+def plan_of_header(header: Header) -> EvalPlan:
+    """The plan of stored results, with the current catalogue and scenarios.
+
+    :raises ResultsError: if something that it names no longer exists
+    """
+    try:
+        return EvalPlan.of(header.plan, with_files(), SCENARIOS)
+    except (ConfigError, KeyError) as error:
+        raise ResultsError(f"the plan of these results cannot be made again: {error}") from None

@@ -1,0 +1,185 @@
+"""One exchange over httpx: building the request, timeouts, and events for httpx exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from typing import Final, Self, cast
+
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel.http._request import AT_ONCE, Address, blocks
+from toolreel_core._plan.request import Request
+from toolreel_core._protocol.events import RequestFailed
+from toolreel_core._protocol.outcome import FailureKind
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
+"""Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
+
+
+class _NoCookies(httpx.Cookies):
+    """A cookie jar that stays empty."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        """Do nothing. httpx would build a urllib request here, which takes a tenth of an exchange."""
+
+
+_NO_COOKIES: Final = _NoCookies()
+
+
+class _Cookieless:
+    """A client without cookies, so that the reply to one run cannot affect another."""
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """Always empty."""
+        return _NO_COOKIES
+
+    @cookies.setter
+    def cookies(self, cookies: object) -> None:
+        """Ignore cookies (httpx's constructor sets them)."""
+
+
+class Stateless(_Cookieless, httpx.Client):
+    """An httpx client without cookies."""
+
+
+class AsyncStateless(_Cookieless, httpx.AsyncClient):
+    """An async httpx client without cookies."""
+
+
+class Requests:
+    """Builds the requests of one endpoint.
+
+    :param ours: whether the endpoint made the client, so that nothing else changes it; its headers are then
+        merged with ours only once, since that takes httpx a tenth of an exchange
+    :raises EndpointConfigError: if httpx cannot use the address
+    """
+
+    def __init__(
+        self,
+        client: httpx.Client | httpx.AsyncClient,
+        address: Address,
+        timeout: httpx.Timeout | float,
+        stall_timeout: float,
+        *,
+        ours: bool,
+    ) -> None:
+        self._client = client
+        self._address = address
+        whole = httpx.Timeout(timeout)
+        self._timeouts = {False: whole.as_dict(), True: while_streaming(whole, stall_timeout).as_dict()}
+        """By whether the reply is streamed."""
+        try:
+            merged = self._merged()
+        except httpx.InvalidURL as error:
+            raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
+        self._template = merged if ours else None
+
+    def of(self, request: Request) -> httpx.Request:
+        """The httpx request for a request of the core."""
+        merged, pieces = self._template or self._merged(), request.pieces()
+        size = sum(map(len, pieces))
+        at_once = size <= AT_ONCE
+        built = httpx.Request(
+            "POST",
+            merged.url,
+            headers=merged.headers,
+            # Not content=, which would need the body as one object, however long it is.
+            stream=httpx.ByteStream(b"".join(pieces)) if at_once else _Blocks(pieces),
+            extensions={**merged.extensions, "timeout": self._timeouts[request.streamed]},
+        )
+        built.headers["content-length"] = str(size)
+        if at_once:
+            built.read()  # so that event hooks can use request.content
+        return built
+
+    def _merged(self) -> httpx.Request:
+        """A request without a body, with the headers, cookies and parameters of the client."""
+        return self._client.build_request("POST", self._address.url, headers=self._address.headers)
+
+
+class _Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A request body that is sent in blocks."""
+
+    def __init__(self, pieces: tuple[bytes, ...]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return blocks(self._pieces)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Awaited(blocks(self._pieces))
+
+
+class _Awaited:
+    """An async iterator of blocks. Not a generator, since trio warns about unfinished async generators."""
+
+    def __init__(self, remaining: Iterator[bytes]) -> None:
+        self._remaining = remaining
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for block in self._remaining:
+            return block
+        raise StopAsyncIteration
+
+
+def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
+    """The timeouts of a streamed request: the read timeout is at most the stall timeout.
+
+    >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
+    Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
+    """
+    read_ = stall_timeout if timeout.read is None else min(timeout.read, stall_timeout)
+    return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
+
+
+def chunks_of(response: httpx.Response) -> Iterator[bytes]:
+    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
+    if response.is_stream_consumed:  # a hook or a mock has read it
+        return response.iter_bytes()
+    return iter(cast("httpx.SyncByteStream", response.stream))  # iter_raw would add 2 % to an exchange
+
+
+def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The same as :func:`chunks_of`, for an async response."""
+    if response.is_stream_consumed:
+        return response.aiter_bytes()
+    return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
+def headers_of(response: httpx.Response) -> httpx.Headers:
+    """The headers that fit the chunks: those of a body that was read before are decoded already."""
+    if not response.is_stream_consumed:
+        return response.headers
+    return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
+
+
+async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
+    await response.aclose()
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        [_ async for _ in chunks]
+
+
+def lost(ref: int, error: httpx.HTTPError) -> RequestFailed:
+    """The event for an httpx exception.
+
+    Only ``httpx.HTTPError`` becomes an event. A stale cassette raises another class, so that it cannot look
+    like a failure of the provider.
+    """
+    kind: FailureKind = "broken"
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+        kind = "connect"
+    elif isinstance(error, httpx.TimeoutException):
+        kind = "timeout"
+    return RequestFailed(
+        ref, kind, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    )

@@ -1,0 +1,171 @@
+"""The request of an HTTP endpoint, without I/O: URL, headers and body blocks; defaults of its limits.
+
+Shared by all endpoints: the httpx ones, ``toolreel.http.fast`` and the endpoint of cassettes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from toolreel._internal.errors import EndpointConfigError
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING
+
+MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
+"""Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
+
+DEADLINE: Final = 3_600.0
+"""Default maximum duration of a response, in seconds. Needed since every byte that a server sends (such as a
+blank) resets the read timeout of an HTTP client."""
+
+STALL_TIMEOUT: Final = 120.0
+"""Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
+(future-os#431)."""
+
+AT_ONCE: Final = 131_072
+"""Request bodies up to this many bytes are joined and sent in one write. Longer ones are sent in blocks,
+so that a long conversation is not copied as a whole at each turn."""
+
+_AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
+"""The authority of a URL (user, password, host). The scheme is optional, so that a password in
+``user:password@host`` is recognized and rejected without being quoted in an error."""
+
+_VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
+"""A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
+
+
+class Closing(ABC):
+    """A context manager that closes its connections."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncClosing(ABC):
+    """The async version of :class:`Closing`."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close the connections."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The URL and headers of an endpoint; ``repr`` hides the headers, which hold the API key."""
+
+    url: str
+    headers: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"Address(url={self.url!r})"
+
+    @classmethod
+    def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str] | None = None) -> Address:
+        """The address for a base URL and the name of the variable that holds the key.
+
+        :param environ: environment variables; by default those of this process
+
+        :raises EndpointConfigError: if the URL is invalid, or the variable is not set
+        """
+        return cls(
+            chat_url(base_url), request_headers(api_key_env, os.environ if environ is None else environ)
+        )
+
+
+def chat_url(base_url: str) -> str:
+    """The URL of chat completions for a base URL, which may lack the version or be complete.
+
+    >>> chat_url("http://127.0.0.1:8080")
+    'http://127.0.0.1:8080/v1/chat/completions'
+    >>> chat_url("https://openrouter.ai/api/v1/")
+    'https://openrouter.ai/api/v1/chat/completions'
+    >>> chat_url("https://example.org/v1beta/openai")
+    'https://example.org/v1beta/openai/chat/completions'
+    """
+    authority = _AUTHORITY.match(base_url)
+    if authority and "@" in authority[1]:
+        raise EndpointConfigError(
+            "base URL: leave user and password out of it; name the variable of an API key instead"
+        )
+    parts = _split(base_url.strip())
+    path = parts.path.rstrip("/")
+    if not path.endswith("/chat/completions"):
+        versioned = any(_VERSION.fullmatch(segment) for segment in path.split("/"))
+        path += "/chat/completions" if versioned else "/v1/chat/completions"
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
+    except ValueError as error:
+        raise EndpointConfigError(f"base URL {url!r}: {error}") from None
+    if not url.isprintable() or " " in url:
+        why = "it contains a space or a non-printable character"
+    if why:
+        raise EndpointConfigError(f"base URL {url!r}: {why}")
+    return parts
+
+
+def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:
+    """Join the pieces of a body into blocks of at least 128 KiB, without copying a long body as a whole.
+
+    >>> [*blocks((b"[", b"1", b"]"))]
+    [b'[1]']
+    """
+    block: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        block.append(piece)
+        size += len(piece)
+        if size >= AT_ONCE:
+            yield b"".join(block)
+            block, size = [], 0
+    if block:
+        yield b"".join(block)
+
+
+def request_headers(api_key_env: str | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers of every request.
+
+    :raises EndpointConfigError: if the variable is not set, or no header can carry its value
+    """
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": ACCEPT_ENCODING,
+        "user-agent": "toolreel",
+    }
+    if api_key_env is None:
+        return headers
+    key = environ.get(api_key_env, "").strip()
+    if not key:
+        raise EndpointConfigError(
+            f"the environment variable {api_key_env} is not set; put the API key into it"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise EndpointConfigError(
+            f"the environment variable {api_key_env} contains a line break or another character that an "
+            "HTTP header cannot carry; put the API key into it, and nothing else"
+        )
+    return {**headers, "authorization": f"Bearer {key}"}

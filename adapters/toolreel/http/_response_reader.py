@@ -1,0 +1,113 @@
+"""Reads a response chunk by chunk: size limit, deadline, stall timeout, and deltas for a listener.
+
+Shared by all endpoints. The body itself shows whether it is a stream: some servers ignore ``stream``, some
+stream unasked, and both kinds may send the wrong content type (llm_wiki#619).
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolreel._driver.ports import Listener, tell
+from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
+from toolreel.http._request import DEADLINE
+from toolreel.http._response_events import answered
+from toolreel_core._protocol.effects import SendRequest
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+from toolreel_core._replies.streaming.stream import Stream, deltas_in
+
+_UTF8: Final = codecs.getincrementaldecoder("utf-8")
+_BLANK: Final = Stream()
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Limits and listener for the responses of an endpoint."""
+
+    limit: int
+    """Maximum decoded size of a body, in bytes."""
+    stall_timeout: float
+    """Maximum seconds in a stream without data from the model."""
+    on_delta: Listener | None
+    now: Callable[[], float]
+    """Monotonic clock, in seconds."""
+    deadline: float = DEADLINE
+    """Maximum seconds for the whole response."""
+
+
+class Incoming:
+    """Reads one response.
+
+    :param headers: of the response; looked up in lower case
+    :raises UndecodableBody: if the encoding of the response is not supported
+    """
+
+    def __init__(self, intake: Intake, effect: SendRequest, status: int, headers: Mapping[str, str]) -> None:
+        self._intake = intake
+        self._effect = effect
+        self._status = status
+        self._headers = headers
+        self._decoder = BoundedDecoder(headers.get("content-encoding", ""), intake.limit)
+        self._text = _UTF8("replace")
+        self._declared_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._stream = _BLANK
+        self._may_be_stream = 200 <= status < 300
+        self._began = self._progressed_at = intake.now()
+
+    @property
+    def over(self) -> bool:
+        """Whether the stream is complete, though the server may keep the connection open."""
+        return self._stream.done
+
+    def take(self, raw: bytes) -> None:
+        """Read the next raw chunk.
+
+        :raises Stalled: after the deadline, or if the model has sent nothing for too long
+        :raises TooLarge: as soon as the decoded body exceeds the limit
+        :raises UndecodableBody: if the bytes do not fit the encoding
+        """
+        now = self._intake.now()
+        if now - self._began > self._intake.deadline:
+            raise Stalled(f"the response was not complete after {self._intake.deadline:g} s, its deadline")
+        piece = self._decoder.feed(raw)
+        if self._stream is _BLANK and piece[:1] == b"{":
+            self._may_be_stream = False  # a stream of events cannot start with "{", so this is plain JSON
+        if not self._may_be_stream:
+            return
+        before = self._stream.progress
+        self._stream, deltas = self._stream.feed(self._text.decode(piece))
+        tell(self._intake.on_delta, deltas)
+        self._watch(now, progressed=self._stream.progress > before)
+
+    def answered(self) -> ReplyReceived | RequestFailed:
+        """The event for the whole response, after its last chunk or once it is :attr:`over`.
+
+        :raises UndecodableBody: if a compressed body is truncated
+        """
+        # A stream that is over may lack the end of its compression, which finish() would reject.
+        body = self._decoder.body if self.over else self._decoder.finish()
+        event = answered(self._effect.ref, self._status, self._headers, body)
+        if isinstance(event, ReplyReceived) and not self.over:
+            self._emit_rest(event.body)
+        return event
+
+    def _watch(self, now: float, *, progressed: bool) -> None:
+        if progressed:
+            self._progressed_at = now
+        # Before the first line is complete, only the content type says whether this is a stream.
+        streams = self._declared_stream if self._stream.streamed is None else self._stream.streamed
+        if streams and not self.over and now - self._progressed_at > self._intake.stall_timeout:
+            raise Stalled(
+                f"no meaningful data for {self._intake.stall_timeout:g} s, though the connection was alive; "
+                "a longer stall_timeout gives the model more time"
+            )
+
+    def _emit_rest(self, body: str) -> None:
+        """Emit the missing deltas: of an unterminated last line, or of a reply that was not streamed."""
+        if self._stream.streamed:
+            tell(self._intake.on_delta, self._stream.close()[1])
+        elif self._effect.request.streamed:
+            tell(self._intake.on_delta, deltas_in(body, whole=True))

@@ -1,0 +1,163 @@
+"""A child process with a deadline and limited output; it is killed together with its own children."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+_CHUNK_SIZE: Final = 64 * 1024
+_GRACE: Final = 1.0
+"""Seconds to read output after the process has exited. Limited, because a descendant that left the process
+group may hold the pipe open for ever."""
+
+
+class Output(NamedTuple):
+    """Output of a process on one stream."""
+
+    kept: bytes = b""
+    """The first bytes, up to the limit."""
+    size: int = 0
+    """Total number of bytes written."""
+
+    @property
+    def text(self) -> str:
+        """The kept bytes as text; invalid UTF-8 is replaced."""
+        return self.kept.decode("utf-8", "replace")
+
+
+class ProcessResult(NamedTuple):
+    """Exit code and output of a process."""
+
+    exit_code: int | None
+    """Negative if a signal ended it; ``None`` if we killed it, at its deadline or by ``kill``."""
+    stdout: Output = Output()
+    stderr: Output = Output()
+
+
+def inherited_environment(names: Sequence[str]) -> dict[str, str]:
+    """The named environment variables of this process that are set."""
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+class BoundedProcess:
+    """A process that runs once, and that any thread can kill at any time.
+
+    It runs in a new process group. The whole group is killed when the process exits, reaches its deadline or
+    is killed. A descendant that leaves the group stays alive.
+
+    :param environment: all its environment variables
+    :param limit: bytes of each output stream that are kept; the rest is read and counted, so that
+        the process never blocks on a full pipe
+    """
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], limit: int, *, cwd: Path | None = None
+    ) -> None:
+        self._command = command
+        self._environment = environment
+        self._limit = limit
+        self._cwd = cwd
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._killed = threading.Event()
+
+    def run(
+        self, stdin: bytes | None = None, *, deadline: float | None = None, inherit_stderr: bool = False
+    ) -> ProcessResult:
+        """Run the process to its end.
+
+        :param stdin: its input; empty by default
+        :param deadline: seconds after which it is killed
+        :param inherit_stderr: whether it writes to the stderr of this process
+        :raises OSError: if it cannot be started
+        :raises ValueError: if an argument holds NUL or a lone surrogate
+        """
+        pipe_or_null = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+        with self._lock:
+            if self._killed.is_set():
+                return ProcessResult(None)
+            process = self._process = subprocess.Popen(  # noqa: S603 - callers decide what may run
+                self._command,
+                cwd=self._cwd,
+                env=self._environment,
+                stdin=pipe_or_null,
+                stdout=subprocess.PIPE,
+                stderr=None if inherit_stderr else subprocess.PIPE,
+                start_new_session=True,
+            )
+        # The waiting thread may be a daemon thread, which is abandoned when the interpreter exits:
+        # without this, the child process would survive.
+        atexit.register(self.kill)
+        timer = threading.Timer(threading.TIMEOUT_MAX if deadline is None else deadline, self.kill)
+        timer.daemon = True
+        timer.start()
+        readers = [_Reader(pipe, self._limit) for pipe in (process.stdout, process.stderr) if pipe]
+        try:
+            if process.stdin is not None:
+                with suppress(BrokenPipeError), process.stdin as pipe:
+                    pipe.write(stdin or b"")
+            _wait_without_reaping(process)
+        finally:
+            with self._lock:
+                killed = self._killed.is_set()
+                _kill_group(process)
+                exit_code = process.wait()
+                self._process = None  # once reaped, its id may be reused by another process
+            timer.cancel()
+            atexit.unregister(self.kill)
+        return ProcessResult(None if killed else exit_code, *(reader.output() for reader in readers))
+
+    def kill(self) -> None:
+        """Kill the process and its group; if it has not started, it never will."""
+        with self._lock:
+            self._killed.set()
+            if self._process is not None:
+                _kill_group(self._process)
+
+
+class _Reader(threading.Thread):
+    """Reads a stream to its end and keeps the first bytes."""
+
+    def __init__(self, pipe: IO[bytes], limit: int) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._limit = limit
+        self._kept = bytearray()
+        self._size = 0
+        self.start()
+
+    def run(self) -> None:
+        with self._pipe:
+            while chunk := os.read(self._pipe.fileno(), _CHUNK_SIZE):
+                self._size += len(chunk)
+                self._kept += chunk[: self._limit - len(self._kept)]
+
+    def output(self) -> Output:
+        self.join(_GRACE)
+        return Output(bytes(self._kept), self._size)
+
+
+def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has exited, without reaping it, so that its group id cannot be reused yet.
+
+    macOS has ``waitid`` since Python 3.13, and Windows has neither it nor process groups to kill.
+    """
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

@@ -1,0 +1,73 @@
+"""Results of tool calls as the events that report them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from toolreel.tools._call_context import ToolError
+from toolreel.tools._isolation import Crash
+from toolreel.tools._python.types.results import plain
+from toolreel_core._jsontext.canonical import Json, canonical, parse
+from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.events import ToolReturned
+
+_REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
+
+
+def keywords(effect: RunTool) -> Mapping[str, Json]:
+    """The arguments of a call as keyword arguments of JSON values."""
+    return cast("Mapping[str, Json]", parse(effect.arguments))
+
+
+def succeeded(effect: RunTool, value: object) -> ToolReturned:
+    """The event for a returned value, or for one that JSON cannot represent."""
+    try:
+        return ToolReturned(effect.ref, canonical(plain(value)))
+    except (TypeError, ValueError, RecursionError) as error:
+        return failed_event(
+            effect, "TOOL_OUTPUT_NOT_JSON", f"{effect.name} ran, but its output is not JSON: {error}."
+        )
+
+
+def failure(effect: RunTool, error: Exception) -> ToolReturned:
+    """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
+
+    Messages of other exceptions are not shown to the model, because they may contain secrets.
+    """
+    match error:
+        case ToolError():
+            return failed_event(effect, error.code, str(error), error.data)
+        case Crash():
+            return failed_event(
+                effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.reason}. {_REMEDY}"
+            )
+        case _:
+            why = f"{effect.name} failed with an unexpected {type(error).__name__}"
+            return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
+
+
+def timed_out(effect: RunTool, deadline: float) -> ToolReturned:
+    """The event for a tool that was still running at its deadline."""
+    return timeout_event(
+        effect, f"did not return within {deadline:g} s; it may still have effects", safe_to_repeat=False
+    )
+
+
+def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolReturned:
+    """The event for a tool that took too long, with advice for the model."""
+    repeat = "Calling it again with the same arguments does no harm."
+    advice = repeat if safe_to_repeat else "Check before you call it again."
+    return failed_event(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {advice}")
+
+
+def failed_event(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
+    """The event for a failure, with an error code and a message for the model."""
+    errors: list[Json] = [{"code": code, "message": message}]
+    tree = {"ok": False, "data": {} if data is None else plain(data), "errors": errors}
+    return ToolReturned(effect.ref, canonical(tree))
+
+
+def returned_event(effect: RunTool, data: Json, *warnings: str) -> ToolReturned:
+    """The event for a result, with warnings for the model."""
+    return ToolReturned(effect.ref, canonical({"ok": True, "data": data, "warnings": list(warnings)}))

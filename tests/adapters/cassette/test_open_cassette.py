@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolreel._internal.errors import CassetteError, SecretFound
+from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel_core._errors import ReplayMismatch
+
+CHAT = "https://api.test/v1/chat/completions"
+OK = StoredResponse(200, "OK", (), b"{}")
+
+
+def numbered(number: int) -> StoredResponse:
+    return StoredResponse(200, "OK", (), b"%d" % number)
+
+
+def recorded(path: Path, *asked: tuple[str, str, bytes]) -> Recording:
+    tape = Recording.blank(path)
+    for number, (method, url, body) in enumerate(asked):
+        tape.append(method, url, {}, body, numbered(number))
+    tape.save({})
+    return Recording.load(path)
+
+
+def test_each_interaction_is_played_once_and_like_ones_in_their_order(tmp_path: Path) -> None:
+    tape = recorded(
+        tmp_path / "a", ("POST", CHAT, b'{"a":1}'), ("POST", CHAT, b'{"a": 1}'), ("GET", CHAT, b"")
+    )
+    assert tape.total == 3
+    assert [*tape.unplayed] == [0, 1, 2]
+    assert tape.play("GET", "http://other/v1/chat/completions", b"") == numbered(2)
+    assert [*tape.unplayed] == [0, 1]
+    assert tape.play("POST", CHAT, b'{ "a": 1 }') == numbered(0)
+    assert tape.play("POST", CHAT, b'{"a":1}') == numbered(1)
+    assert [*tape.unplayed] == []
+    tape.finish()
+
+
+def test_only_what_is_on_the_lists_is_kept_and_returned_as_a_replay_will(tmp_path: Path) -> None:
+    tape = Recording.blank(tmp_path / "a")
+    sent = {"Authorization": "Bearer x", "Cookie": "a=b", "Accept": "x/y", "X-Other": "1"}
+    got = (("Set-Cookie", "a=b"), ("Retry-After", "1"), ("retry-after", "2"), ("Server", "s"))
+    now = tape.append(
+        "POST", "https://me:pw@a/v1/x?token=1", sent, b"", StoredResponse(429, "Slow", got, b"\xff")
+    )
+    assert now == StoredResponse(429, "Slow", (("retry-after", "1"), ("retry-after", "2")), b"\xff")
+    assert tape.unplayed == ()
+    tape.finish()
+    tape.save({})
+    text = (tmp_path / "a").read_text()
+    assert not [
+        word for word in ("earer", "ookie", "a=b", "pw", "token=1", "Other", "server") if word in text
+    ]
+    assert "x/y" in text
+    assert Recording.load(tmp_path / "a").play("POST", "https://b/v1/x?token=2", b"") == now
+
+
+def test_a_miss_shows_how_the_nearest_unplayed_request_differs(tmp_path: Path) -> None:
+    bodies = [b'{"messages":["a"]}', b'{"messages":["a","b"]}', b'{"messages":["z"]}']
+    tape = recorded(tmp_path / "a", *(("POST", CHAT, body) for body in bodies))
+    with pytest.raises(ReplayMismatch) as caught:
+        tape.play("POST", CHAT, b'{"messages":["a","c"]}')
+    assert str(caught.value).splitlines() == [
+        f"{tmp_path / 'a'}: POST /chat/completions is not in the recording; "
+        "the nearest that is still unplayed is interaction 2 of 3:",
+        "first change: messages[1]",
+        '  recorded: "b"',
+        '  request:  "c"',
+        "--- recorded",
+        "+++ request",
+        "@@",
+        " {",
+        '   "messages": [',
+        '     "a",',
+        '-    "b"',
+        '+    "c"',
+        "   ]",
+        " }",
+        "If the change is meant, record the session again.",
+    ]
+
+
+def test_a_miss_is_compared_with_the_request_of_its_own_turn(tmp_path: Path) -> None:
+    bodies = [b'{"model":"a","messages":["x"]}', b'{"model":"b","messages":["x","y"]}']
+    tape = recorded(tmp_path / "a", *(("POST", CHAT, body) for body in bodies))
+    with pytest.raises(ReplayMismatch, match="interaction 1 of 2:\nfirst change: model"):
+        tape.play("POST", CHAT, b'{"model":"b","messages":["x"]}')
+
+
+def test_a_miss_with_nothing_left_or_asked_for_again_says_so(tmp_path: Path) -> None:
+    tape = recorded(tmp_path / "a", ("POST", CHAT, b"{}"), ("GET", CHAT, b""))
+    tape.play("POST", CHAT, b"{}")
+    with pytest.raises(
+        ReplayMismatch, match="was recorded, but is asked for more often than that; the nearest"
+    ):
+        tape.play("POST", CHAT, b"{}")
+    tape.play("GET", CHAT, b"")
+    with pytest.raises(ReplayMismatch, match="all 2 interactions have been played"):
+        tape.play("POST", CHAT, b"[]")
+
+
+def test_a_miss_of_another_endpoint_says_so(tmp_path: Path) -> None:
+    tape = recorded(tmp_path / "a", ("GET", "https://a/v1/models", b""))
+    with pytest.raises(ReplayMismatch) as caught:
+        tape.play("post", CHAT, b"{}")
+    assert str(caught.value).splitlines()[1:4] == [
+        "first change: the endpoint",
+        "  recorded: GET /models",
+        "  request:  POST /chat/completions",
+    ]
+
+
+def test_finishing_names_all_that_is_left(tmp_path: Path) -> None:
+    tape = recorded(
+        tmp_path / "a", ("POST", CHAT, b"1"), ("GET", "https://a/v1/models", b""), ("POST", CHAT, b"2")
+    )
+    tape.play("GET", "https://a/v1/models", b"")
+    with pytest.raises(ReplayMismatch) as caught:
+        tape.finish()
+    assert str(caught.value).splitlines()[1:] == [
+        "  interaction 1 of 3: POST /chat/completions",
+        "  interaction 3 of 3: POST /chat/completions",
+        "If the change is meant, record the session again.",
+    ]
+
+
+def test_finishing_brings_up_a_miss_that_somebody_swallowed(tmp_path: Path) -> None:
+    tape = recorded(tmp_path / "a", ("POST", CHAT, b"1"))
+    with pytest.raises(ReplayMismatch):
+        tape.play("POST", CHAT, b"2")
+    tape.play("POST", CHAT, b"1")
+    with pytest.raises(ReplayMismatch, match="is not in the recording"):
+        tape.finish()
+
+
+def test_a_recording_is_either_filled_or_played(tmp_path: Path) -> None:
+    blank, tape = Recording.blank(tmp_path / "b"), recorded(tmp_path / "a", ("POST", CHAT, b"1"))
+    assert (blank.replays, tape.replays) == (False, True)
+    with pytest.raises(CassetteError, match=r"is being recorded: play it under replaying\(\)"):
+        blank.play("POST", CHAT, b"1")
+    with pytest.raises(CassetteError, match=r"is being replayed: add to it under recording\(\)"):
+        tape.append("POST", CHAT, {}, b"1", OK)
+    with pytest.raises(CassetteError, match="there is nothing new to save"):
+        tape.save()
+
+
+def test_the_environment_tells_what_must_not_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tape = Recording.blank(tmp_path / "a")
+    tape.append("POST", CHAT, {}, b'{"a":"the open sesame is it"}', OK)
+    monkeypatch.setenv("CAVE_PASSWORD", "open sesame")
+    with pytest.raises(SecretFound, match="value of CAVE_PASSWORD"):
+        tape.save()
+    tape.save({})
+    assert (tmp_path / "a").exists()
+
+
+def test_a_miss_in_a_long_recording_looks_at_the_next_ones_only(tmp_path: Path) -> None:
+    tape = recorded(tmp_path / "a", *(("POST", CHAT, b'"%04d"' % number) for number in range(200)))
+    tape.play("POST", CHAT, b'"0000"')
+    with pytest.raises(ReplayMismatch, match="interaction 2 of 200"):
+        tape.play("POST", CHAT, b'"0199x"')

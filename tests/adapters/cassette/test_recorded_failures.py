@@ -1,0 +1,261 @@
+"""Exchanges that broke off: recorded, and raised again, for clients that know nothing of journals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import anyio
+import httpx
+import httpx2
+import pytest
+import vcr
+from vcr.record_mode import RecordMode
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
+from toolreel._internal.errors import CassetteError, SecretFound
+from toolreel.cassette._format import serializer as cassette_format
+from toolreel.cassette._recorded_failures import KINDS, NO_RESPONSE, Break
+from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._transports import recording
+from toolreel.testing._scripted import saying
+
+BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+PATIENCE: Final = 0.2
+"""Seconds until a client gives up."""
+EVENTS: Final = (chunk("Hel"), chunk("lo"))
+
+Heard: TypeAlias = "list[tuple[str, str]]"
+"""What a client got of each exchange: statuses, lines and bodies, and the exceptions by class and text."""
+
+
+def ask(session: Session, url: str, times: int) -> Heard:
+    heard: Heard = []
+    with httpx.Client(transport=session.transport(), timeout=PATIENCE) as client:
+        for _ in range(times):
+            try:
+                with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
+                    heard.append(("status", str(response.status_code)))
+                    for line in response.iter_lines():
+                        heard.append(("line", line))
+            except httpx.HTTPError as error:
+                heard.append((type(error).__name__, str(error)))
+    return heard
+
+
+def on(backend: str) -> Callable[[Session, str, int], Heard]:
+    async def asked(session: Session, url: str, times: int) -> Heard:
+        heard: Heard = []
+        async with httpx.AsyncClient(transport=session.async_transport(), timeout=PATIENCE) as client:
+            for _ in range(times):
+                try:
+                    async with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
+                        heard.append(("status", str(response.status_code)))
+                        async for line in response.aiter_lines():
+                            heard.append(("line", line))
+                except httpx.HTTPError as error:
+                    heard.append((type(error).__name__, str(error)))
+        return heard
+
+    return lambda session, url, times: anyio.run(asked, session, url, times, backend=backend)
+
+
+def ask2(session: Session, url: str, times: int) -> Heard:
+    heard: Heard = []
+    with httpx2.Client(transport=session.httpx2_transport(), timeout=PATIENCE) as client:
+        for _ in range(times):
+            try:
+                with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
+                    heard.append(("status", str(response.status_code)))
+                    for line in response.iter_lines():
+                        heard.append(("line", line))
+            except httpx2.HTTPError as error:
+                heard.append((type(error).__name__, str(error)))
+    return heard
+
+
+CLIENTS: Final = {"httpx": ask, "asyncio": on("asyncio"), "trio": on("trio"), "httpx2": ask2}
+each = pytest.mark.parametrize("asks", CLIENTS.values(), ids=CLIENTS)
+
+BREAKS: Final[dict[str, tuple[Answer, str]]] = {
+    "a silent server": (Answer(delay=60), "ReadTimeout"),
+    "one that hangs up": (Answer(raw=b""), "RemoteProtocolError"),
+    "one that hangs up in the middle": (Answer(b'{"choices":', promised=500), "RemoteProtocolError"),
+    "one that speaks no HTTP": (Answer(raw=b"SSH-2.0\r\n\r\n"), "RemoteProtocolError"),
+    "a stream that breaks off": (streaming(*EVENTS, ends=False), "RemoteProtocolError"),
+    **{
+        f"a stream in {encoding} that breaks off": (
+            streaming(*EVENTS, encoding=encoding, ends=False),
+            "RemoteProtocolError",
+        )
+        for encoding in ("gzip", "deflate", "br", "zstd")
+    },
+    "a stream that falls silent": (streaming(*EVENTS, 60.0), "ReadTimeout"),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.yaml"
+
+
+def test_the_kinds_are_httpxs_own() -> None:
+    def under(kind: type[Exception]) -> Iterator[str]:
+        yield kind.__name__
+        for narrower in kind.__subclasses__():
+            if narrower.__module__ == "httpx":
+                yield from under(narrower)
+
+    assert sorted(under(httpx.TransportError)) == [*KINDS]
+
+
+def test_an_exception_of_somebodys_own_is_kept_as_the_one_of_httpx_that_it_is() -> None:
+    class Impatient(httpx.ReadTimeout):
+        """What a transport of somebody's own may raise."""
+
+    assert Break.of(Impatient("no")) == Break("ReadTimeout", "no")
+
+
+@each
+@pytest.mark.parametrize("way", BREAKS)
+def test_what_broke_off_breaks_off_again_after_what_had_come(
+    asks: Callable[[Session, str, int], Heard], way: str, path: Path
+) -> None:
+    answer, kind = BREAKS[way]
+    with serving(answer) as server, use_cassette(path, "record") as session:
+        live = asks(session, server.url, 1)
+    assert live[-1][0] == kind
+    assert [line for what, line in live if what == "line" and line] == (
+        [event.strip() for event in EVENTS] if answer.pieces else []
+    )
+    with use_cassette(path) as session:
+        assert asks(session, "http://elsewhere.invalid", 1) == live
+
+
+@each
+def test_a_server_that_is_not_there_is_not_there_again(
+    asks: Callable[[Session, str, int], Heard], path: Path
+) -> None:
+    with nobody_listens() as url, use_cassette(path, "record") as session:
+        live = asks(session, url, 2)
+    assert [kind for kind, _ in live] == ["ConnectError"] * 2
+    with use_cassette(path) as session:
+        assert asks(session, "http://elsewhere.invalid", 2) == live
+
+
+def test_a_certificate_that_nobody_trusts_and_an_unknown_scheme_are_recorded_too(path: Path) -> None:
+    with serving() as server, use_cassette(path, "record") as session:
+        tls = ask(session, server.url.replace("http:", "https:"), 1)
+        scheme = ask(session, "ftp://a.test", 1)
+    assert (tls[0][0], scheme[0][0]) == ("ConnectError", "UnsupportedProtocol")
+    assert "SSL" in tls[0][1]
+    with use_cassette(path) as session:
+        assert ask(session, "http://a.test", 2) == tls + scheme
+
+
+@each
+def test_a_server_that_recovers_does_so_in_the_same_order(
+    asks: Callable[[Session, str, int], Heard], path: Path
+) -> None:
+    busy = replying({"error": {"message": "Slow down."}}, 429)
+    down = Answer(b"<h1>Bad gateway</h1>", 502)
+    script = (busy, down, Answer(raw=b""), Answer(delay=60), replying(saying("hello")))
+    with serving(*script) as server, use_cassette(path, "record") as session:
+        live = asks(session, server.url, len(script))
+    assert [said for what, said in live if what == "status"] == ["429", "502", "200"]
+    assert [what for what, _ in live if what.endswith(("Error", "Timeout"))] == [
+        "RemoteProtocolError",
+        "ReadTimeout",
+    ]
+    with use_cassette(path) as session:
+        assert asks(session, "http://elsewhere.invalid", len(script)) == live
+
+
+def test_the_file_says_what_broke_off_and_the_exception_where_it_comes_from(path: Path) -> None:
+    with (
+        serving(streaming(*EVENTS, ends=False), Answer(delay=60)) as server,
+        use_cassette(path, "record") as session,
+    ):
+        ask(session, server.url, 2)
+    text = path.read_text()
+    assert "  error:\n    kind: RemoteProtocolError\n    message: peer closed connection" in text
+    assert text.endswith("  error:\n    kind: ReadTimeout\n    message: timed out\n...\n")
+    assert text.count("  response:") == 1
+    with use_cassette(path) as session, httpx.Client(transport=session.transport()) as client:
+        ask(session, "http://a.test", 1)
+        with pytest.raises(httpx.ReadTimeout) as caught:
+            client.post("http://a.test/v1/chat/completions", json=BODY)
+    assert (str(caught.value), caught.value.request.url.host) == ("timed out", "a.test")
+    assert caught.value.__notes__ == [f"The exchange broke off when it was recorded: this is from {path}."]
+
+
+def test_stock_vcrpy_reads_what_broke_off_and_writes_it_back(path: Path) -> None:
+    with (
+        serving(streaming(*EVENTS, ends=False), Answer(raw=b"")) as server,
+        use_cassette(path, "record") as session,
+    ):
+        ask(session, server.url, 2)
+    before = path.read_text()
+    stock = vcr.VCR(serializer="toolreel", record_mode=RecordMode.NONE)
+    stock.register_serializer("toolreel", cassette_format)
+    with stock.use_cassette(str(path)) as tape:
+        partial, nothing = tape.responses
+        assert partial["body"]["string"] == "".join(EVENTS).encode()
+        assert nothing["status"] == {"code": NO_RESPONSE, "message": "RemoteProtocolError"}
+        tape._save(force=True)
+    assert path.read_text() == before
+    with use_cassette(path) as session:
+        assert len(ask(session, "http://a.test", 2)) == 7
+
+
+def test_a_request_without_an_answer_is_no_error_that_was_recorded(path: Path) -> None:
+    with serving(Answer(b"", NO_RESPONSE)) as server, use_cassette(path, "record") as session:
+        assert ask(session, server.url, 1) == [("status", "599")]
+    with use_cassette(path) as session:
+        assert ask(session, "http://a.test", 1) == [("status", "599")]
+
+
+def failing(error: BaseException) -> httpx.MockTransport:
+    def fail(_: httpx.Request) -> httpx.Response:
+        raise error
+
+    return httpx.MockTransport(fail)
+
+
+def test_what_no_far_side_has_done_is_not_recorded(path: Path) -> None:
+    with recording(path) as tape:
+        transport = Session(tape, "record").transport(failing(KeyboardInterrupt()))
+        with httpx.Client(transport=transport) as client, pytest.raises(KeyboardInterrupt):
+            client.get("http://a.test")
+    assert not path.exists()
+
+
+def test_a_secret_in_the_text_of_an_exception_is_not_written(path: Path) -> None:
+    def hold() -> None:
+        known = {"WORD": "open sesame"}
+        with use_cassette(path, "record", known_secrets=known) as session:
+            transport = session.transport(failing(httpx.ProxyError("no entry with open sesame")))
+            with httpx.Client(transport=transport) as client, pytest.raises(httpx.ProxyError):
+                client.get("http://a.test")
+
+    said = complaint(SecretFound, hold)
+    assert "interaction 1: error.message, line 1 holds a secret (value of WORD)" in said
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("kind: ReadTimeout", "kind: SystemExit", "error.kind: expected the name of an httpx.TransportError"),
+        ("kind: ReadTimeout", "kind: [1]", "error.kind: expected a text (in quotes), found list"),
+        ("message: timed out", "code: 7", "error: the key 'message' is missing"),
+        ("  error:\n    kind: ReadTimeout\n    message: timed out\n", "", "the key 'response' is missing"),
+    ],
+)
+def test_what_is_not_an_error_of_httpx_is_not_raised(was: str, now: str, said: str, path: Path) -> None:
+    with serving(Answer(delay=60)) as server, use_cassette(path, "record") as session:
+        ask(session, server.url, 1)
+    path.write_text(path.read_text().replace(was, now))
+    assert f"interaction 1: {said}" in complaint(CassetteError, lambda: Session.of(path))

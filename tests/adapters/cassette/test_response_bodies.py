@@ -1,0 +1,291 @@
+"""What a recorded response is for the client that replays it: encodings, events, and what cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import runpy
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import brotli
+import httpx
+import pytest
+import zstandard
+
+from tests.samples import complaint
+from tests.servers.chat_server import (
+    KEPT_ALIVE,
+    LIMIT,
+    STALL,
+    Answer,
+    asking,
+    bomb,
+    chunk,
+    serving,
+    streaming,
+)
+from toolreel._internal.errors import CassetteError, MissingExtra, SecretFound
+from toolreel._journal.file import FileJournal
+from toolreel.cassette import _response_bodies as cassette_replayed
+from toolreel.cassette import _response_bodies as cassette_stream
+from toolreel.cassette._open_cassette import Recording, StoredResponse
+from toolreel.cassette._session import Session, use_cassette
+from toolreel.cassette._transports import (
+    AsyncRecordTransport,
+    RecordTransport,
+    ReplayTransport,
+    recording,
+    replaying,
+)
+from toolreel.http._bounded_decoder import TooLarge
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "gzip": gzip.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+}
+EVENTS: Final = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]\n\n")
+
+each_encoding = pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd"])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.yaml"
+
+
+def got(session: Session, url: str) -> tuple[int, dict[str, str], bytes]:
+    with httpx.Client(transport=session.transport()) as client:
+        response = client.post(f"{url}/v1/chat/completions", json={})
+    return response.status_code, dict(response.headers), response.content
+
+
+@pytest.mark.parametrize("body", [b'{"a":"\xc3\xa9"}', b"two\nlines\n", b"\x89PNG\r\n\x1a\n\x00\xff"])
+@pytest.mark.parametrize("encoding", PACKERS)
+def test_a_packed_body_is_the_same_live_and_replayed_and_can_be_read_in_the_file(
+    encoding: str, body: bytes, path: Path
+) -> None:
+    headers = {"content-type": "x/y", "content-encoding": encoding}
+    with (
+        serving(Answer(PACKERS[encoding](body), headers=headers)) as server,
+        use_cassette(path, "record") as session,
+    ):
+        live = got(session, server.url)
+    assert live == (200, {"content-type": "x/y"}, body)
+    with use_cassette(path) as session:
+        assert got(session, "http://a.test") == live
+    kind = {b"{": "json:\n        a: é", b"t": "text: |\n        two\n        lines"}.get(
+        body[:1], "binary: "
+    )
+    assert f"      {kind}" in path.read_text()
+
+
+@each_encoding
+def test_a_stream_comes_event_by_event_live_and_replayed(encoding: str, path: Path) -> None:
+    def pieces(session: Session, url: str) -> list[bytes]:
+        with (
+            httpx.Client(transport=session.transport()) as client,
+            client.stream("POST", f"{url}/v1/chat/completions", json={}) as response,
+        ):
+            return [piece for piece in response.iter_bytes() if piece]
+
+    answer = streaming(*(part for event in EVENTS for part in (event, 0.02)), encoding=encoding)
+    with serving(answer) as server, use_cassette(path, "record") as session:
+        live = pieces(session, server.url)
+    assert live == [event.encode() for event in EVENTS]
+    with use_cassette(path) as session:
+        assert pieces(session, "http://a.test") == live
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_events_end_with_any_empty_line(end: str, path: Path) -> None:
+    body = f"data: 1{end}{end}data: 2{end}{end}data: 3".encode()
+    stored = StoredResponse(200, "OK", (("content-type", "Text/Event-Stream"),), body)
+    stream = cassette_replayed.replayed(stored, path).stream
+    assert isinstance(stream, httpx.SyncByteStream)
+    assert [*stream] == [f"data: 1{end}{end}".encode(), f"data: 2{end}{end}".encode(), b"data: 3"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_a_bomb_is_not_recorded(encoding: str, path: Path) -> None:
+    with serving(bomb(64, encoding)) as server, recording(path) as tape:
+        transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+        with httpx.Client(transport=transport) as client, pytest.raises(TooLarge):
+            client.post(server.url, json={})
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("encoding", "package"), [("br", "brotli"), ("gzip, zstd", "zstandard")])
+def test_a_body_that_httpx_could_not_read_here_names_the_package(
+    encoding: str, package: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As older versions recorded it, or a client without the package."""
+    tape = Recording.blank(path)
+    packed = StoredResponse(200, "OK", (("content-encoding", encoding),), brotli.compress(b"hi"))
+    tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
+    tape.save({})
+    monkeypatch.setattr(cassette_replayed, "find_spec", lambda _: None)
+    with use_cassette(path) as session, pytest.raises(CassetteError, match=f"pip install {package}$"):
+        got(session, "http://a.test")
+
+
+def test_a_body_in_brotli_of_an_older_cassette_replays_where_the_package_is(path: Path) -> None:
+    assert importlib.util.find_spec("brotli")
+    tape = Recording.blank(path)
+    packed = StoredResponse(200, "OK", (("content-encoding", "br"),), brotli.compress(b"hi"))
+    tape.append("POST", "http://a.test/v1/chat/completions", {}, b"{}", packed)
+    tape.save({})
+    with use_cassette(path) as session:
+        assert got(session, "http://a.test")[2] == b"hi"
+
+
+DONE: Final = "data: [DONE]\n\n"
+HELLO: Final = (chunk("Hel"), chunk("lo", "stop"), DONE)
+SECRET: Final = "sk-" + "abcdefghij0123456789"
+
+Sent = tuple["ReplyReceived | RequestFailed", list[float]]
+"""An event, and when each delta was heard, in seconds since the request."""
+
+
+def send(tape: Recording, url: str, **settings: Any) -> Sent:  # noqa: ANN401
+    heard: list[float] = []
+    began = time.monotonic()
+    transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+    with HttpEndpoint(
+        url, transport=transport, on_delta=lambda _: heard.append(time.monotonic() - began), **settings
+    ) as endpoint:
+        return endpoint.send(asking(stream=True)), heard
+
+
+async def asend(tape: Recording, url: str, **settings: Any) -> Sent:  # noqa: ANN401
+    heard: list[float] = []
+    began = time.monotonic()
+    transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport(), limit=LIMIT)
+    async with AsyncHttpEndpoint(
+        url, transport=transport, on_delta=lambda _: heard.append(time.monotonic() - began), **settings
+    ) as endpoint:
+        return await endpoint.send(asking(stream=True)), heard
+
+
+def on(backend: str) -> Callable[..., Sent]:
+    def sent(tape: Recording, url: str, **settings: Any) -> Sent:  # noqa: ANN401
+        def asked() -> Awaitable[Sent]:
+            return asend(tape, url, **settings)
+
+        return anyio.run(asked, backend=backend)
+
+    return sent
+
+
+each = pytest.mark.parametrize("ask", [send, on("asyncio"), on("trio")], ids=["sync", "asyncio", "trio"])
+
+
+@each
+def test_deltas_are_heard_while_they_are_recorded(ask: Callable[..., Sent], tmp_path: Path) -> None:
+    answer = streaming(HELLO[0], 0.3, *HELLO[1:], 60.0)
+    with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
+        event, (first, second) = ask(tape, server.url)
+    assert event == ReplyReceived(1, 200, answer.body.decode())
+    assert second - first > 0.2
+    with (
+        replaying(tmp_path / "a.yaml") as tape,
+        HttpEndpoint(server.url, transport=ReplayTransport(tape)) as again,
+    ):
+        assert again.send(asking(stream=True)) == event
+
+
+@each
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        (streaming(HELLO[0], *KEPT_ALIVE), "timeout"),
+        (streaming(*[chunk("x" * 1_000)] * 100), "too_large"),
+        (replace(streaming(*HELLO, encoding="gzip"), pieces=(b"<html>",)), "broken"),
+        (replace(streaming(*HELLO, encoding="gzip"), pieces=(b"\x1f\x8b\x08\0\0\0\0\0",)), "broken"),
+    ],
+    ids=["stalls", "is too large", "is no gzip", "is half a gzip"],
+)
+def test_a_stream_that_is_given_up_is_not_recorded(
+    ask: Callable[..., Sent], answer: Answer, failure: str, tmp_path: Path
+) -> None:
+    with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
+        event, _ = ask(tape, server.url, stall_timeout=STALL)
+    assert isinstance(event, RequestFailed)
+    assert event.failure == failure
+    assert tape.total == 0
+
+
+@each
+def test_a_stream_in_an_encoding_that_nobody_knows_is_recorded_as_it_came(
+    ask: Callable[..., Sent], tmp_path: Path
+) -> None:
+    answer = replace(
+        streaming(*HELLO), headers={"content-type": "text/event-stream", "content-encoding": "compress"}
+    )
+    with serving(answer) as server, recording(tmp_path / "a.yaml") as tape:
+        event, _ = ask(tape, server.url)
+    assert isinstance(event, RequestFailed)
+    assert (event.failure, tape.total) == ("broken", 1)
+
+
+def test_a_cut_stream_is_recorded_since_it_came_whole(tmp_path: Path) -> None:
+    with serving(streaming(HELLO[0])) as server, recording(tmp_path / "a.yaml") as tape:
+        event, _ = send(tape, server.url)
+    assert event == ReplyReceived(1, 200, HELLO[0])
+    assert tape.total == 1
+
+
+def test_a_stream_can_be_read_in_its_cassette(tmp_path: Path) -> None:
+    with serving(streaming(*HELLO, encoding="gzip")) as server, recording(tmp_path / "a.yaml") as tape:
+        send(tape, server.url)
+    text = (tmp_path / "a.yaml").read_text()
+    assert "      text: |" in text
+    assert f"        {HELLO[0].strip()}\n\n        {HELLO[1].strip()}\n" in text
+    assert "content-encoding" not in text
+
+
+IN_PIECES: Final = (
+    *(chunk(SECRET[at : at + 3]) for at in range(0, len(SECRET), 3)),
+    chunk(None, "stop"),
+    DONE,
+)
+
+
+def test_a_secret_that_comes_in_pieces_is_not_written(tmp_path: Path) -> None:
+    body = "".join(IN_PIECES)
+    assert SECRET[:9] not in body
+
+    def session() -> None:
+        with (
+            serving(streaming(*IN_PIECES)) as server,
+            recording(tmp_path / "a.yaml", known_secrets={}) as tape,
+        ):
+            send(tape, server.url)
+
+    said = complaint(SecretFound, session)
+    assert "interaction 1: response.body, put together, line 1 holds a secret (API key)" in said
+    assert [*tmp_path.iterdir()] == []
+
+    plan = Plan.of(model="m", messages="hi")
+    with FileJournal(tmp_path / "a.journal.jsonl", plan) as journal:
+        said = complaint(SecretFound, lambda: journal.record(asking(), ReplyReceived(1, 200, body)))
+    assert "line 2: not written, it holds API key" in said
+    assert len((tmp_path / "a.journal.jsonl").read_text().splitlines()) == 1
+    assert json.loads((tmp_path / "a.journal.jsonl").read_text())
+
+
+def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    assert complaint(MissingExtra, lambda: runpy.run_path(cassette_stream.__file__)) == (
+        "httpx is not installed: it comes with the extra 'record', pip install 'toolreel[record]'"
+    )

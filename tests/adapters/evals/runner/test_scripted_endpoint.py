@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.adapters.driver.immediate import ImmediateTools
+from toolreel._driver.aio import arun
+from toolreel._driver.performer import AsyncPorts, ImmediateEndpoint, Ports
+from toolreel._driver.sync import run
+from toolreel.evals._runner.scripted_endpoint import ScriptedEndpoint
+from toolreel.evals._runner.trial import WorldHost
+from toolreel_core.evals._scenarios.catalogue import SCENARIOS
+from toolreel_core.evals._scenarios.evidence import evidence_of
+from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import Kind
+from toolreel_core.evals._verdicts.verdict import Verdict, judge
+
+
+def verdict(one: Scenario, kind: Kind) -> Verdict:
+    setting = one.begin("1")
+    plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
+    host = WorldHost(setting.world)
+    done = run(plan, Ports(ScriptedEndpoint(kind, one.name), host))
+    seen = evidence_of(plan, done.state, done.notes, host.world, setting.world.contents())
+    return judge(one, seen)
+
+
+@pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
+def test_a_dry_run_needs_no_network(one: Scenario) -> None:
+    assert verdict(one, "good") == Verdict("pass")
+    assert verdict(one, "bad").result == "fail"
+
+
+def test_awaited_it_comes_to_the_same() -> None:
+    one = SCENARIOS[0]
+    setting = one.begin("1")
+    plan = one.changes.plan(model="m", messages=setting.messages, tools=setting.tools)
+    hosts = WorldHost(setting.world), WorldHost(setting.world)
+    endpoint = ScriptedEndpoint("good", one.name)
+    awaited = arun(plan, AsyncPorts(ImmediateEndpoint(endpoint), ImmediateTools(hosts[1])))
+    assert asyncio.run(awaited).state == run(plan, Ports(endpoint, hosts[0])).state
+    assert hosts[0].world == hosts[1].world

@@ -1,0 +1,157 @@
+"""Plans out of environment, file and command line; what is wrong is said where it was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.samples import complaint
+from toolreel._internal.errors import EvalPlanError
+from toolreel.evals._store.plan_sources import planned
+from toolreel_core._jsontext.canonical import Tree, parse
+from toolreel_core.evals._plan.eval_plan import EvalPlan
+
+FLAGS: Final = {("eval", "trials"): "--trials", ("eval", "models"): "--models", ("sampling",): "--sampling"}
+
+PLAN: Final = """
+[eval]
+models = ["*glm-4.7:*", "mine"]
+trials = 3
+strategies = "raw, careful"
+
+[sampling]
+temperature = 0.5
+
+[strategy.careful]
+extends = "production"
+config = { max_turns = 4 }
+
+[prices."mine"]
+prompt = 1
+completion = 2
+
+[[gate]]
+metric = "lower_bound"
+at_least = 0.8
+
+[catalogue.model.mine]
+tags = ["glm-4.7-like"]
+"""
+
+
+def made(
+    path: Path | None = None, given: Tree | None = None, *, catalogues: tuple[Path, ...] = (), **environ: str
+) -> EvalPlan:
+    variables = {f"OPENROUTER_{name}": value for name, value in environ.items()}
+    return planned(path, given or {}, environ=variables, flags=FLAGS, catalogues=catalogues)
+
+
+@pytest.fixture
+def plan_path(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def test_a_file_goes_over_the_environment_and_the_command_line_over_both(plan_path: Path) -> None:
+    assert made(TRIALS="9").trials == 9
+    assert made(plan_path, TRIALS="9").trials == 3
+    assert made(plan_path, {"eval": {"trials": 4}}, TRIALS="9").trials == 4
+    both = made(plan_path, {"sampling": {"top_p": 1}}, TEMPERATURE="0.9", MIN_P="0.1")
+    assert parse(both.options.sampling) == {"temperature": 0.5, "min_p": 0.1, "top_p": 1}
+
+
+def test_a_file_brings_models_strategies_and_gates_of_its_own(plan_path: Path) -> None:
+    plan = made(plan_path)
+    assert plan.models == ("z-ai/glm-4.7:nitro", "mine")
+    assert [strategy.name for strategy in plan.strategies] == ["raw", "careful"]
+    assert parse(plan.options.gates) == [{"metric": "lower_bound", "at_least": 0.8}]
+    assert [scenario.name for scenario in plan.scenarios][-1] == "chat_only"
+    cell = next(plan.samples("mine")).cell
+    assert plan.configuration(cell).text
+
+
+def test_a_catalogue_brings_models_too(tmp_path: Path) -> None:
+    catalogue = tmp_path / "own.toml"
+    catalogue.write_text('[model."my/model"]\ntags = ["new"]\n')
+    assert made(given={"eval": {"models": "new"}}, catalogues=(catalogue,)).models == ("my/model",)
+
+
+def test_languages_are_an_axis() -> None:
+    assert made(LANGUAGE_POLICY_FILTER="ja, off").languages == ("ja-JP", "off")
+    assert made().languages == ("off",)
+
+
+MISTAKES: Final = {
+    "no TOML": ("[eval\n", "line 1: not TOML: "),
+    "an unknown key": ("[eval]\n\ntrails = 3\n", "line 1: eval: there is no key 'trails'; did you mean"),
+    "a value": ("[eval]\n\ntrials = 'x'\n", "line 3: eval.trials: expected a whole number of at least 1"),
+    "a filter": (
+        "[eval]\nmodels = ['stable',\n 'opnai']\n",
+        "line 2: eval.models: there is no model 'opnai'; did you mean 'openai'?",
+    ),
+    "a strategy": (
+        "[strategy.mine]\nextends = 'prod'\n",
+        "line 2: strategy.mine.extends: there is no strategy 'prod'; did you mean 'production'?",
+    ),
+    "a provider": (
+        "[endpoint]\nprovider = 'opnrouter'\n",
+        "line 2: endpoint.provider: there is no provider 'opnrouter'; did you mean 'openrouter'?",
+    ),
+    "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "line 2: eval.scenarios: there is no scenario"),
+    "a gate": ("gate = 3\n", "line 1: gate: expected tables [[gate]], got 3"),
+    "a gate that is none": (
+        "[[gate]]\nmetric = 'rate'\n",
+        "line 1: gate: a gate about a metric has either at_least or at_most",
+    ),
+    "a rule for stopping": (
+        "[adaptive]\nuntil = 'never'\n",
+        "line 2: adaptive.until: expected one of narrow, decided, got 'never'",
+    ),
+    "its own catalogue": (
+        "[catalogue.model.mine]\npresets = ['x']\n",
+        "line 2: catalogue.model.mine.presets: there is no preset 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_slip_in_a_file_is_told_with_its_line(tmp_path: Path, mistake: str) -> None:
+    text, said = MISTAKES[mistake]
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    assert complaint(EvalPlanError, lambda: made(path)).startswith(f"{path}, {said}")
+
+
+def test_a_slip_in_the_environment_is_told_with_its_variable() -> None:
+    assert complaint(EvalPlanError, lambda: made(TRIALS="x")).startswith(
+        "OPENROUTER_TRIALS: expected a whole"
+    )
+    assert complaint(EvalPlanError, lambda: made(TRIALS="0")) == (
+        "OPENROUTER_TRIALS: expected a whole number of at least 1, got 0"
+    )
+    assert complaint(EvalPlanError, lambda: made(TOOL_USE_MODE="enforce")).startswith(
+        "OPENROUTER_TOOL_USE_MODE: there is no mode 'enforce'; did you mean 'enforced'?"
+    )
+    assert complaint(EvalPlanError, lambda: made(MODEL_FILTER="opnai")).startswith(
+        "OPENROUTER_MODEL_FILTER: there is no model 'opnai'"
+    )
+
+
+def test_a_slip_on_the_command_line_is_told_with_its_option(plan_path: Path) -> None:
+    assert complaint(
+        EvalPlanError, lambda: made(plan_path, {"eval": {"models": "glmm"}}, MODEL_FILTER="x")
+    ) == ("--models: there is no model 'glmm'; did you mean 'glm'?")
+    assert complaint(EvalPlanError, lambda: made(given={"sampling": {"stream": True}})).startswith(
+        "--sampling: it is set by the run itself"
+    )
+    assert complaint(EvalPlanError, lambda: made(given={"loop": {"max_turns": 0}})).startswith(
+        "loop.max_turns: "
+    )
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    said = complaint(EvalPlanError, lambda: made(tmp_path / "none.toml"))
+    assert said == f"{tmp_path / 'none.toml'}: there is no such plan; correct its name"

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.samples import complaint
+from toolreel._internal.errors import EndpointConfigError
+from toolreel.http._bounded_decoder import ACCEPT_ENCODING
+from toolreel.http._httpx_conversion import while_streaming
+from toolreel.http._request import Address, blocks, chat_url, request_headers
+
+KEY = "not-a-real-key-4711"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "url"),
+    [
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1/chat/completions"),
+        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1/chat/completions"),
+        ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/chat/completions"),
+        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/chat/completions"),
+        ("https://api.test/openai/v1", "https://api.test/openai/v1/chat/completions"),
+        ("https://api.test/v1beta/openai/", "https://api.test/v1beta/openai/chat/completions"),
+        ("https://api.test/api/v4", "https://api.test/api/v4/chat/completions"),
+        ("https://api.test/vision", "https://api.test/vision/v1/chat/completions"),
+        ("https://api.test/chat/completions", "https://api.test/chat/completions"),
+        ("https://api.test/v1/chat/completions/", "https://api.test/v1/chat/completions"),
+        ("https://api.test/v1?api-version=3", "https://api.test/v1/chat/completions?api-version=3"),
+        ("https://api.test?to=a@b", "https://api.test/v1/chat/completions?to=a@b"),
+        ("https://api.test/v1#part", "https://api.test/v1/chat/completions"),
+        ("https://api.test/models/m@2/v1", "https://api.test/models/m@2/v1/chat/completions"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080/v1/chat/completions"),
+        ("  http://localhost/v1 \n", "http://localhost/v1/chat/completions"),
+    ],
+)
+def test_chat_completions_are_found_under_a_base_url(base_url: str, url: str) -> None:
+    assert chat_url(base_url) == url
+
+
+@pytest.mark.parametrize(
+    "base_url", ["", "127.0.0.1:8080", "localhost/v1", "/v1", "ftp://api.test", "http://", "http://:80/v1"]
+)
+def test_what_is_no_base_url_is_refused_with_an_example(base_url: str) -> None:
+    assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == (
+        f"base URL {base_url!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base_url", "why"),
+    [
+        ("http://[::1/v1", "Invalid IPv6 URL"),
+        ("http://host:eighty/v1", "Port could not be cast to integer value as 'eighty'"),
+        ("http://host:99999/v1", "Port out of range 0-65535"),
+        ("http://host/\x7f", "it contains a space or a non-printable character"),
+    ],
+)
+def test_a_broken_base_url_is_refused_before_anything_is_sent(base_url: str, why: str) -> None:
+    assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == f"base URL {base_url!r}: {why}"
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "https://me:s3cret@api.test/v1",
+        "ftp://me:s3cret@api.test",
+        "me:s3cret@api.test/v1",
+        "//s3cret@api.test",
+    ],
+)
+def test_user_and_password_are_refused_and_not_repeated(base_url: str) -> None:
+    assert complaint(EndpointConfigError, lambda: chat_url(base_url)) == (
+        "base URL: leave user and password out of it; name the variable of an API key instead"
+    )
+
+
+def test_without_a_key_no_authorization_is_sent() -> None:
+    assert request_headers(None, {"API_KEY": KEY}) == {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": ACCEPT_ENCODING,
+        "user-agent": "toolreel",
+    }
+
+
+def test_the_key_is_sent_as_a_bearer_token_without_the_space_around_it() -> None:
+    assert request_headers("API_KEY", {"API_KEY": f" {KEY}\n"})["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("environ", [{}, {"API_KEY": ""}, {"API_KEY": " \n"}, {"api_key": KEY}])
+def test_a_missing_key_is_named_by_its_variable(environ: dict[str, str]) -> None:
+    assert complaint(EndpointConfigError, lambda: request_headers("API_KEY", environ)) == (
+        "the environment variable API_KEY is not set; put the API key into it"
+    )
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\nsecond line", f"{KEY}\0", f"“{KEY}”"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
+    told = complaint(EndpointConfigError, lambda: request_headers("API_KEY", {"API_KEY": key}))
+    assert told.startswith("the environment variable API_KEY contains a line break or another character")
+    assert KEY not in told
+
+
+def test_the_key_is_not_in_the_address_that_is_shown() -> None:
+    address = Address.of("http://localhost", "API_KEY", {"API_KEY": KEY})
+    assert repr(address) == "Address(url='http://localhost/v1/chat/completions')"
+
+
+@pytest.mark.parametrize(("read", "patience"), [(None, 120.0), (300.0, 120.0), (5.0, 5.0)])
+def test_a_silence_in_a_stream_is_no_longer_than_a_stall(read: float | None, patience: float) -> None:
+    timeout = httpx.Timeout(30.0, read=read)
+    assert while_streaming(timeout, 120.0) == httpx.Timeout(30.0, read=patience)
+
+
+@given(st.lists(st.integers(0, 200_000), max_size=6))
+def test_a_long_body_goes_out_in_blocks_and_is_never_put_together(sizes: list[int]) -> None:
+    pieces = tuple(bytes([place]) * size for place, size in enumerate(sizes))
+    sent = [*blocks(pieces)]
+    assert b"".join(sent) == b"".join(pieces)
+    assert all(len(block) < 131_072 + max(sizes) for block in sent)
+    assert all(len(block) >= 131_072 for block in sent[:-1])

@@ -1,0 +1,265 @@
+"""Connections of the endpoints over httpx: what is kept, how many there are, who else carries requests."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import anyio
+import certifi
+import httpx
+import pytest
+
+from tests.samples import complaint
+from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
+from tests.servers.http2_server import serving_http2
+from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel.http import _transport_pool as transports
+from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.testing._scripted import saying
+from toolreel_core._protocol.events import ReplyReceived, RequestFailed
+
+HELLO = replying(saying("hello"))
+SLOW = Answer(b"{}", delay=0.15)
+
+
+def test_a_connection_is_used_again() -> None:
+    with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server, HttpEndpoint(server.url) as endpoint:
+        kinds = [type(endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
+    assert kinds == [ReplyReceived, ReplyReceived, RequestFailed, ReplyReceived]
+    assert server.connections == 2
+
+
+@pytest.mark.anyio
+async def test_a_connection_is_used_again_by_async_endpoints() -> None:
+    with serving(HELLO, HELLO, Answer(raw=b""), HELLO) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
+            kinds = [type(await endpoint.send(asking(ref=ref))) for ref in range(1, 5)]
+    assert kinds == [ReplyReceived, ReplyReceived, RequestFailed, ReplyReceived]
+    assert server.connections == 2
+
+
+def test_no_more_requests_are_under_way_than_there_may_be() -> None:
+    with (
+        serving(*[SLOW] * 3) as server,
+        HttpEndpoint(server.url, connections=1) as endpoint,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        began = time.monotonic()
+        events = [*pool.map(endpoint.send, [asking(ref=ref) for ref in (1, 2, 3)])]
+    assert time.monotonic() - began > 0.4
+    assert {type(event) for event in events} == {ReplyReceived}
+
+
+@pytest.mark.anyio
+async def test_whoever_finds_no_connection_free_waits_for_its_turn() -> None:
+    events: list[object] = []
+    with serving(*[SLOW] * 3) as server:
+        async with AsyncHttpEndpoint(
+            server.url, connections=2, timeout=httpx.Timeout(5, pool=0.01)
+        ) as endpoint:
+
+            async def ask(ref: int) -> None:
+                events.append(type(await endpoint.send(asking(ref=ref))))
+
+            async with anyio.create_task_group() as tasks:
+                for ref in (1, 2, 3):
+                    tasks.start_soon(ask, ref)
+    assert events == [ReplyReceived] * 3
+    assert server.connections == 2
+
+
+@pytest.mark.anyio
+async def test_a_request_that_is_cancelled_frees_its_place() -> None:
+    with serving(Answer(delay=60), HELLO) as server:
+        async with AsyncHttpEndpoint(server.url, connections=1) as endpoint:
+            with anyio.move_on_after(0.1):
+                await endpoint.send(asking())
+            assert isinstance(await endpoint.send(asking()), ReplyReceived)
+    assert server.connections == 2
+
+
+def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None:
+    with serving(Answer(b"{}", delay=0.3)) as server, HttpEndpoint(server.url) as endpoint:
+        threading.Timer(0.1, endpoint.close).start()
+        assert isinstance(endpoint.send(asking()), ReplyReceived)
+        with pytest.raises(RuntimeError, match="closed"):
+            endpoint.send(asking())
+
+
+def test_not_more_connections_are_kept_than_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "KEPT", 0)
+    with serving(HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
+        for ref in (1, 2):
+            endpoint.send(asking(ref=ref))
+    assert server.connections == 2
+
+
+def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "EXPIRY", 0.4)
+    with serving(*[SLOW] * 3, HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
+        with ThreadPoolExecutor(3) as pool:
+            deque(pool.map(endpoint.send, [asking(ref=ref) for ref in (1, 2, 3)]))
+        for ref in (4, 5):
+            time.sleep(0.3)
+            endpoint.send(asking(ref=ref))
+        began = time.monotonic()
+        while server.closed < 2 and time.monotonic() < began + 5:
+            time.sleep(0.01)
+        assert (server.connections, server.closed) == (3, 2)
+
+
+@pytest.mark.anyio
+async def test_idle_connections_of_async_endpoints_expire_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "EXPIRY", 0.4)
+    with serving(*[SLOW] * 3, HELLO, HELLO) as server:
+        async with AsyncHttpEndpoint(server.url) as endpoint:
+            async with anyio.create_task_group() as tasks:
+                for ref in (1, 2, 3):
+                    tasks.start_soon(endpoint.send, asking(ref=ref))
+            for ref in (4, 5):
+                await anyio.sleep(0.3)
+                await endpoint.send(asking(ref=ref))
+            with anyio.move_on_after(5):
+                while server.closed < 2:
+                    await anyio.sleep(0.01)
+            assert (server.connections, server.closed) == (3, 2)
+
+
+def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[ssl.SSLContext] = []
+    create = httpx.create_ssl_context
+
+    def noted() -> ssl.SSLContext:
+        made.append(create())
+        return made[-1]
+
+    monkeypatch.setattr(httpx, "create_ssl_context", noted)
+    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())  # so that no test before this one has made it
+    for kind in (HttpEndpoint, HttpEndpoint, AsyncHttpEndpoint):
+        kind("https://models.test/v1")
+    assert len(made) == 1
+
+
+def test_the_proxy_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(HELLO, HELLO) as server:
+        for name in ("HTTP_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv("NO_PROXY", "elsewhere.test")
+            monkeypatch.setenv(name, server.url.removeprefix("http://"))
+            with HttpEndpoint("http://models.test/v1") as endpoint:
+                assert isinstance(endpoint.send(asking()), ReplyReceived)
+            monkeypatch.delenv(name)
+    assert [seen.headers["host"] for seen in server.seen] == ["models.test"] * 2
+
+
+@pytest.mark.anyio
+async def test_async_endpoints_ask_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(HELLO) as server:
+        monkeypatch.setenv("NO_PROXY", "elsewhere.test")
+        monkeypatch.setenv("HTTP_PROXY", server.url)
+        async with AsyncHttpEndpoint("http://models.test/v1") as endpoint:
+            assert isinstance(await endpoint.send(asking()), ReplyReceived)
+    assert server.seen[0].headers["host"] == "models.test"
+
+
+def test_a_host_that_needs_no_proxy_is_asked_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(HELLO) as server, nobody_listens() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        with HttpEndpoint(server.url) as endpoint:
+            assert isinstance(endpoint.send(asking()), ReplyReceived)
+
+
+def test_a_proxy_that_cannot_be_used_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://me:not-a-real-key@proxy.test")
+    assert complaint(EndpointConfigError, lambda: HttpEndpoint("https://models.test/v1")) == (
+        "the environment names an invalid proxy for https: expected http://, https:// or socks5:// and a host"
+    )
+
+
+def test_a_client_of_yours_is_asked_with_its_hooks_auth_and_headers() -> None:
+    seen: list[bytes] = []
+    client = httpx.Client(
+        auth=("me", "not-a-real-key"),
+        headers={"x-team": "blue"},
+        event_hooks={"response": [lambda response: seen.append(response.read())]},
+    )
+    with serving(HELLO) as server, client:
+        with HttpEndpoint(server.url, transport=client) as endpoint:
+            event = endpoint.send(asking())
+        assert not client.is_closed
+    assert event == ReplyReceived(1, 200, HELLO.body.decode())
+    assert seen == [HELLO.body]
+    assert server.seen[0].headers["x-team"] == "blue"
+    assert server.seen[0].headers["authorization"].startswith("Basic ")
+
+
+@pytest.mark.anyio
+async def test_an_async_client_of_yours_is_asked_too() -> None:
+    with serving(HELLO) as server:
+        async with httpx.AsyncClient(headers={"x-team": "blue"}) as client:
+            async with AsyncHttpEndpoint(server.url, transport=client) as endpoint:
+                assert isinstance(await endpoint.send(asking()), ReplyReceived)
+            assert not client.is_closed
+    assert server.seen[0].headers["x-team"] == "blue"
+
+
+@pytest.mark.anyio
+async def test_transports_may_answer_with_whole_responses() -> None:
+    whole = httpx.MockTransport(lambda _: httpx.Response(200, content=HELLO.body))
+    expected = ReplyReceived(1, 200, HELLO.body.decode())
+    with HttpEndpoint("http://models.test", transport=whole) as endpoint:
+        assert endpoint.send(asking()) == expected
+    async with AsyncHttpEndpoint("http://models.test", transport=whole) as async_endpoint:
+        assert await async_endpoint.send(asking()) == expected
+
+
+@pytest.mark.anyio
+async def test_a_server_without_http_2_is_spoken_to_as_ever() -> None:
+    with serving(HELLO) as server, HttpEndpoint(server.url, http2=True) as endpoint:
+        assert isinstance(endpoint.send(asking()), ReplyReceived)
+    with serving(HELLO) as server:
+        async with AsyncHttpEndpoint(server.url, http2=True) as async_endpoint:
+            assert isinstance(await async_endpoint.send(asking()), ReplyReceived)
+
+
+@pytest.mark.parametrize("http2", [True, False])
+def test_http_2_is_spoken_with_a_server_that_is_trusted_by_the_environment(
+    http2: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with serving_http2(tmp_path, HELLO.body) as server:
+        with HttpEndpoint(server.url, http2=True) as endpoint:
+            event = endpoint.send(asking())
+        assert isinstance(event, RequestFailed)
+        assert "certificate verify failed" in event.message
+        monkeypatch.setenv("SSL_CERT_FILE", str(server.certificate))
+        with HttpEndpoint(server.url, http2=http2) as endpoint:
+            kinds = {type(endpoint.send(asking(ref=ref))) for ref in (1, 2)}
+    if http2:
+        assert kinds == {ReplyReceived}
+        assert server.protocols == ["h2"]
+        assert server.streams == [1, 3]
+    else:
+        assert kinds == {RequestFailed}  # since this server speaks nothing else
+
+
+def test_without_h2_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "find_spec", lambda _: None)
+    assert complaint(MissingExtra, lambda: HttpEndpoint("http://127.0.0.1", http2=True)) == (
+        "h2 is not installed: it comes with the extra 'http2', pip install 'toolreel[http2]'"
+    )
+
+
+def test_settings_that_cannot_be_used_are_refused() -> None:
+    assert complaint(EndpointConfigError, lambda: HttpEndpoint("http://127.0.0.1", connections=0)) == (
+        "connections must be at least 1, got 0"
+    )
+    assert "base URL" in complaint(
+        EndpointConfigError, lambda: HttpEndpoint("http://\u2603.\u2603\u3002.test/v1")
+    )

@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.samples import complaint
+from toolreel._driver.performer import Ports
+from toolreel._driver.sync import run
+from toolreel._internal.errors import JournalError, SecretFound
+from toolreel._journal.file import FileJournal
+from toolreel._journal.format import MemoryJournal, parse_journal, read_journal
+from toolreel.testing._scripted import ScriptedEndpoint
+from toolreel.tools._python.host import PythonTools
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._jsontext.digest import digest
+from toolreel_core._loop.reducer import start, step
+from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.codec import VERSION
+from toolreel_core._protocol.effects import Finish, RunTool, SendRequest
+from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, RequestFailed, ToolReturned
+
+KEY = "sk-" + "Zx81" * 8
+HELLO = ReplyReceived(1, 200, '{"choices":[]}')
+
+
+def wanted(plan: Plan) -> SendRequest:
+    (effect,) = start(plan).effects
+    assert isinstance(effect, SendRequest)
+    return effect
+
+
+def journal_of_a_run() -> str:
+    journal = MemoryJournal(PLAN)
+    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
+    return journal.text
+
+
+def test_a_journal_is_a_header_and_a_line_for_each_event() -> None:
+    header, *lines = journal_of_a_run().splitlines()
+    tree = json.loads(header)
+    assert {key: tree[key] for key in ("toolreel_journal", "codec", "digest")} == {
+        "toolreel_journal": 1,
+        "codec": VERSION,
+        "digest": PLAN.digest,
+    }
+    assert [line[: line.index('"fp"')] for line in lines] == [
+        '{"n":1,"kind":"send_request",',
+        '{"n":2,"kind":"run_tool",',
+        '{"n":3,"kind":"send_request",',
+    ]
+
+
+def test_a_journal_is_read_back_as_it_was_written() -> None:
+    text = journal_of_a_run()
+    recorded = parse_journal(text, "here")
+    assert recorded.plan == PLAN
+    assert [record.n for record in recorded.records] == [1, 2, 3]
+    assert recorded.text == text
+    assert recorded.digest == digest(text)
+    assert recorded.source == "here"
+    again = MemoryJournal(recorded.plan)
+    at = start(recorded.plan)
+    for event in recorded.events:
+        (effect,) = at.effects
+        assert not isinstance(effect, Finish)
+        again.record(effect, event)
+        at = step(at.state, event)
+    assert again.text == text
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ReplyReceived(1, 200, ""),
+        ReplyReceived(1, 200, '\u2028\u2029\x85 \x1c\x0b\x0c \r\n é🙂 "\\'),
+        RequestFailed(1, "status", "HTTP 500: \u2028", 500, "<html>\r\n"),
+        RequestFailed(1, "connect", "refused"),
+        CancelRequested("enough"),
+    ],
+)
+def test_every_event_is_read_back_whatever_its_texts_hold(event: Event, tmp_path: Path) -> None:
+    plan = Plan.of(model="m", messages="line\u2028separator")
+    with FileJournal(tmp_path / "j.jsonl", plan) as journal:
+        journal.record(wanted(plan), event)
+    recorded = read_journal(tmp_path / "j.jsonl")
+    assert recorded.plan == plan
+    assert recorded.events == (event,)
+
+
+def test_an_event_that_answers_nothing_has_no_fingerprint() -> None:
+    journal = MemoryJournal(PLAN)
+    journal.record(wanted(PLAN), CancelRequested("enough"))
+    journal.record(None, CancelRequested())
+    records = parse_journal(journal.text).records
+    assert [(record.kind, record.fp) for record in records] == [("cancel_requested", None)] * 2
+
+
+def test_a_fingerprint_belongs_to_one_effect() -> None:
+    journal = MemoryJournal(PLAN)
+    for ref, a in ((1, 1), (1, 2), (2, 1)):
+        journal.record(RunTool(ref, "call_a", "add", canonical({"a": a})), ToolReturned(ref, "1"))
+    assert len({record.fp for record in parse_journal(journal.text).records}) == 3
+
+
+def test_a_file_gets_its_name_when_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "down" / "run.journal.jsonl"
+    part = path.with_name("run.journal.jsonl.part")
+    with FileJournal(path, PLAN) as journal:
+        assert len(part.read_text("utf-8").splitlines()) == 1
+        journal.record(wanted(PLAN), HELLO)
+        assert len(part.read_text("utf-8").splitlines()) == 2, "an event is on disk before the run goes on"
+        assert not path.exists()
+    assert not part.exists()
+    assert read_journal(path).events == (HELLO,)
+    journal.close()
+    assert read_journal(path).events == (HELLO,)
+
+
+def test_a_run_that_fails_leaves_what_was_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+
+    def failing() -> None:
+        with FileJournal(path, PLAN) as journal:
+            journal.record(wanted(PLAN), HELLO)
+            raise OSError("the power went")
+
+    assert complaint(OSError, failing) == "the power went"
+    assert read_journal(path).events == (HELLO,)
+
+
+def test_a_file_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text("mine")
+    assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
+        f"{path} exists; record under another name, or overwrite it (overwrite=True)"
+    )
+    assert path.read_text() == "mine"
+    with FileJournal(path, PLAN, overwrite=True):
+        assert path.read_text() == "mine", "the old file stays until the new one is whole"
+    assert read_journal(path).plan == PLAN
+
+
+def test_what_a_killed_run_has_left_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
+    path, part = tmp_path / "j.jsonl", tmp_path / "j.jsonl.part"
+    part.write_text("what is left")
+    assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
+        f"{part} is what a run left that did not end; go on with it (toolreel resume), or "
+        "overwrite it (overwrite=True)"
+    )
+    assert part.read_text() == "what is left"
+    with FileJournal(path, PLAN, overwrite=True):
+        pass
+    assert read_journal(path).plan == PLAN
+
+
+def test_a_file_that_cannot_be_written_is_the_journals_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    below = tmp_path / "file" / "j.jsonl"
+    assert complaint(JournalError, lambda: FileJournal(below, PLAN)) == (
+        f"{below}: cannot be written: {os.strerror(17)}"
+    )
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    journal = FileJournal(folder, PLAN, overwrite=True)
+    assert complaint(JournalError, journal.close) == f"{folder}: cannot be written: {os.strerror(21)}"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_the_journals_error(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.with_name("j.jsonl.part").symlink_to("/dev/full")
+    told = f"{path}: cannot be written: {os.strerror(28)}"
+    assert complaint(JournalError, lambda: FileJournal(path, PLAN, overwrite=True)) == told
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_plan_that_holds_a_secret_leaves_nothing_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "j.jsonl"
+    plan = Plan.of(model="m", messages=f"My key is {KEY}.")
+    assert complaint(SecretFound, lambda: FileJournal(path, plan)) == (
+        f"{path}, line 1: not written, it holds API key at plan.messages[0].content; "
+        "keep secrets out of prompts and tool results"
+    )
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_an_event_that_holds_a_secret_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with FileJournal(path, PLAN, known_secrets={"DB_PASSWORD": "correct horse"}) as journal:
+        journal.record(wanted(PLAN), HELLO)
+        for secret, kind in ((KEY, "API key"), ("correct horse", "value of DB_PASSWORD")):
+            told = complaint(SecretFound, lambda: journal.record(None, CancelRequested(f"<{secret}>")))  # noqa: B023
+            assert told == (
+                f"{path}, line 3: not written, it holds {kind} at event.reason; "
+                "keep secrets out of prompts and tool results"
+            )
+        for file in tmp_path.iterdir():
+            assert KEY not in file.read_text("utf-8")
+            assert "correct horse" not in file.read_text("utf-8")
+    assert read_journal(path).events == (HELLO,)
+
+
+def told_about(text: str) -> str:
+    return complaint(JournalError, lambda: parse_journal(text, "j"))
+
+
+def edited(change: Callable[[list[str]], list[str]]) -> str:
+    return "".join(line + "\n" for line in change(journal_of_a_run().splitlines()))
+
+
+def replacing(line: int, old: str, new: str) -> str:
+    def change(lines: list[str]) -> list[str]:
+        assert old in lines[line]
+        lines[line] = lines[line].replace(old, new, 1)
+        return lines
+
+    return edited(change)
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+def test_an_empty_journal_is_refused(text: str) -> None:
+    assert told_about(text) == "j: the journal is empty; record it again"
+
+
+def test_a_journal_whose_last_line_is_cut_is_refused() -> None:
+    for cut in (1, 2, 40):
+        assert told_about(journal_of_a_run()[:-cut]) == (
+            "j: the last line is cut; go on with the run (toolreel resume), or record it again"
+        )
+
+
+def test_a_missing_line_is_found() -> None:
+    assert told_about(edited(lambda lines: [lines[0], *lines[2:]])) == (
+        "j, line 2: record 2 stands where 1 is expected; a line is missing"
+    )
+
+
+def test_a_line_that_is_no_object_is_refused_with_its_place() -> None:
+    assert told_about("[]\n") == "j, line 1: not a line of a journal: no object"
+    assert told_about("{}}\n") == "j, line 1: not a line of a journal: Extra data at line 1, column 3"
+    assert told_about(edited(lambda lines: [*lines[:2], "", *lines[2:]])) == (
+        "j, line 3: not a line of a journal: Expecting value at line 1, column 1"
+    )
+
+
+@pytest.mark.parametrize("header", ["{}", '{"version":1,"interactions":[]}'])
+def test_another_files_header_is_refused(header: str) -> None:
+    assert told_about(header + "\n") == (
+        "j, line 1: not the header of a journal; record one with `toolreel run --record`"
+    )
+
+
+def test_another_versions_events_are_refused() -> None:
+    assert told_about(replacing(0, f'"codec":{VERSION}', '"codec":99')) == (
+        f"j, line 1: events of version 99; this toolreel reads {VERSION}"
+    )
+
+
+def test_an_edited_plan_is_refused() -> None:
+    assert told_about(replacing(0, "What is 2 + 40?", "What is 2 + 41?")) == (
+        "j, line 1: the plan does not fit its digest; it was edited, record it again"
+    )
+
+
+AT_LEAST_1 = "expected a whole number of at least 1"
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "told"),
+    [
+        (0, '"model":"m"', '"model":7', "j, line 1: plan.model: expected str, got 7"),
+        (
+            0,
+            '"model":"m"',
+            '"model":""',
+            "j, line 1: plan: model: expected the name of a model, got an empty text",
+        ),
+        (2, '"ref":2', '"ref":"2"', 'j, line 3: event.ref: expected int, got "2"'),
+        (2, '"ref":2,', "", "j, line 3: event: ref is missing"),
+        (2, '"fp":', '"fingerprint":', "j, line 3: expected the keys n, kind, fp and event"),
+        (2, '"n":2', '"n":"2"', "j, line 3: expected the keys n, kind, fp and event"),
+        (2, '"n":2', '"n":2,"note":0', "j, line 3: expected the keys n, kind, fp and event"),
+    ],
+)
+def test_a_damaged_value_is_refused_with_its_place(line: int, old: str, new: str, told: str) -> None:
+    assert told_about(replacing(line, old, new)) == told
+
+
+def test_an_event_that_this_version_does_not_know_is_refused() -> None:
+    told = told_about(replacing(2, '"type":"tool_returned"', '"type":"tool_exploded"'))
+    assert told.startswith("j, line 3: event.type: expected one of run_started, reply_received, ")
+    assert told.endswith('got "tool_exploded"')
+
+
+def test_a_missing_file_is_named_with_the_command_that_makes_one(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    assert complaint(JournalError, lambda: read_journal(path)) == (
+        f"{path}: there is no such journal; record one with `toolreel run --record`"
+    )
+
+
+def test_a_missing_journal_of_a_run_that_did_not_end_is_named_with_the_command_that_goes_on(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "j.jsonl.part").write_text("")
+    assert complaint(JournalError, lambda: read_journal(tmp_path / "j.jsonl")) == (
+        f"{tmp_path / 'j.jsonl'}: there is no such journal; but there is j.jsonl.part, of a run that did not "
+        "end: go on with `toolreel resume`"
+    )
+
+
+def test_other_line_ends_are_another_journal(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    journal = MemoryJournal(PLAN)
+    path.write_bytes(journal.text.replace("\n", "\r\n").encode())
+    assert read_journal(path).text != journal.text
+
+
+def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(b"\x89PNG\r\n")
+    told = complaint(JournalError, lambda: read_journal(path))
+    assert told.startswith(f"{path}: not a readable journal: 'utf-8' codec can't decode byte 0x89")
+    told = complaint(JournalError, lambda: read_journal(tmp_path))
+    assert told.startswith(f"{tmp_path}: not a readable journal: ")

@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
+from tests.adapters.replay.test_trace import stopped
+from tests.samples import PING
+from toolreel._driver.approvers import Always, Never
+from toolreel._journal.format import Recorded, parse_journal
+from toolreel._replay.explain.run_diff import Divergence, TurnPair, diff
+from toolreel._replay.fork import fork
+from toolreel._replay.fork_changes import Changes
+from toolreel.cassette._request_diff import Change
+from toolreel.testing._scripted import Lost, calling, saying
+from toolreel_core._conversation.message import SystemMessage
+from toolreel_core._jsontext.canonical import Json
+from toolreel_core._plan.plan import Plan
+from toolreel_core._settings.provider import Provider
+from toolreel_core._tools.surface import ToolSurface
+
+Script = tuple[Mapping[str, Json], ...]
+RUN: Final = recorded()
+
+
+def places(changes: tuple[Change, ...]) -> list[str]:
+    return [change.place for change in changes]
+
+
+def first(a: Recorded, b: Recorded) -> Divergence:
+    found = diff(a, b).first
+    assert found is not None
+    return found
+
+
+def told_differently(source: Recorded, **keys: Json) -> Recorded:
+    """The same run, whose replies have other ids, times and counts in their bodies."""
+    script: list[str] = []
+    for event in source.events:
+        tree = json.loads(getattr(event, "body", "null"))
+        if tree:
+            text = json.dumps({**tree, **keys}).replace("call_a", "call_x").replace("call_b", "call_y")
+            script.append(text)
+    return recorded(script, source.plan)
+
+
+# The same run.
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        RUN,
+        recorded([Lost("timeout", "ReadTimeout"), *SUM]),
+        recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=Never()),
+        recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first()),
+        stopped("enough"),
+    ],
+)
+def test_a_run_does_not_differ_from_itself(source: Recorded) -> None:
+    difference = diff(source, source)
+    assert difference.same
+    assert (difference.plan, difference.first, difference.other_bytes) == ((), None, ())
+    assert all(turn.same for turn in difference.turns)
+
+
+def test_ids_times_and_counts_make_no_other_run_but_are_mentioned() -> None:
+    other = told_differently(RUN, created=5, usage={"completion_tokens": 9}, id="chatcmpl-2")
+    assert other.digest != RUN.digest
+    difference = diff(RUN, other)
+    assert difference.same
+    assert difference.other_bytes == (1, 3, 5)
+    assert difference.b.tally["completion_tokens"] == 27
+
+
+def test_ids_that_change_the_order_of_results_are_no_other_run_either() -> None:
+    both = recorded([calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4.")])
+    assert diff(both, told_differently(both)).same
+
+
+# Plans.
+
+
+@pytest.mark.parametrize(
+    ("plan", "place"),
+    [
+        (replace(ADDING, model="other"), "model"),
+        (Changes(prompt="Add!").plan(ADDING), "messages[0].content"),
+        (Changes(system="Add!").plan(ADDING), "messages[0].role"),
+        (Changes(options={"temperature": 1}).plan(ADDING), "options.temperature"),
+        (Changes(overrides={"top_k": 1}).plan(ADDING), "overrides.top_k"),
+        (adding(max_turns=3), "config.max_turns"),
+        (adding(text_dialects=["hermes_json"]), "config.text_dialects[0]"),
+        (replace(ADDING, provider=Provider(id_style="kimi")), "provider.id_style"),
+        (replace(ADDING, tools=ToolSurface((*ADDING.tools.definitions, PING))), "tools.ping"),
+        (replace(ADDING, tools=ToolSurface(ADDING.tools.definitions, ("ping",))), "masked[0]"),
+        (NEEDS_APPROVAL, "tools.add.needs_approval"),
+        (replace(ADDING, seed=3), "seed"),
+    ],
+)
+def test_plans_are_compared_key_by_key(plan: Plan, place: str) -> None:
+    difference = diff(RUN, recorded(SUM, plan, approver=Always()))
+    assert places(difference.plan)[0] == place
+    assert not difference.same
+
+
+def test_the_words_of_a_tool_are_named_by_their_place() -> None:
+    described = replace(ADDING.tools.definitions[0], description="Sum up.")
+    (change,) = diff(RUN, recorded(SUM, replace(ADDING, tools=ToolSurface((described,))))).plan
+    assert change == Change("tools.add.description", '"Add two numbers."', '"Sum up."')
+
+
+def test_what_follows_from_the_plans_alone_is_no_divergence() -> None:
+    plan = Changes(model="other", prompt="Add!", options={"temperature": 1}).plan(ADDING)
+    plan = replace(plan, messages=(SystemMessage("Be brief."), *plan.messages))
+    difference = diff(RUN, recorded(SUM, plan))
+    assert (difference.first, difference.same) == (None, False)
+
+
+def test_a_message_that_goes_out_otherwise_under_another_plan_is_one() -> None:
+    found = first(RUN, recorded(SUM, replace(ADDING, provider=Provider(tool_result_name=True))))
+    assert (found.n, found.aspect) == (3, "wanted")
+    assert places(found.changes) == ["messages[1].name"]
+
+
+# Events.
+
+
+def test_another_result_is_found_with_the_place_in_it() -> None:
+    found = first(RUN, fork(RUN, 2, Changes(tool_result='{"value":7}')).recorded)
+    assert found == Divergence(
+        2,
+        1,
+        "told",
+        (Change("output", "42", '{"value":7}'),),
+        'add({"a":2,"b":40}) returned 42',
+        'add({"a":2,"b":40}) returned {"value":7}',
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        (calling(("add", {"a": 3, "b": 40})), ["calls[0].arguments.a"]),
+        (calling(("sum", {"a": 2, "b": 40})), ["calls[0].name"]),
+        (calling(("add", {"a": 2, "b": 40}), ("add", {"a": 1, "b": 1})), ["calls[1]"]),
+        (saying("Hm.", "length"), ["text", "calls[0]", "finish", "problem"]),
+        (Lost("status", "HTTP 400: no", 400), ["event", "failure", "status", "message", "retry_after_ms"]),
+    ],
+)
+def test_another_reply_is_told_by_text_calls_and_finish(
+    line: Mapping[str, Json] | Lost, changed: list[str]
+) -> None:
+    found = first(RUN, recorded([line, *SUM[1:]]))
+    assert (found.n, found.aspect) == (1, "told")
+    assert set(changed) <= set(places(found.changes))
+
+
+def test_a_call_that_cannot_be_read_is_compared_as_it_was_written() -> None:
+    entry: Json = {"id": "a", "function": {"name": "add", "arguments": '{"a":'}}
+    broken: Mapping[str, Json] = {"choices": [{"message": {"tool_calls": [entry]}}]}
+    found = first(recorded([broken, saying("Oh.")]), recorded([SUM[0], saying("Oh.")]))
+    assert "calls[0].unreadable" in places(found.changes)
+
+
+def test_another_decision_is_found() -> None:
+    yes, no = (
+        recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=each)
+        for each in (Always(), Never("x"))
+    )
+    found = first(yes, no)
+    assert (found.n, found.aspect) == (2, "told")
+    assert places(found.changes) == ["approved", "reason"]
+
+
+def test_a_run_that_was_stopped_differs_where_it_was() -> None:
+    found = first(RUN, stopped("enough"))
+    assert (found.n, found.aspect, found.b) == (2, "wanted", "cancelled: enough")
+    assert first(stopped("enough"), stopped("late")).changes == (Change("reason", '"enough"', '"late"'),)
+
+
+def test_another_wait_is_something_else_that_is_wanted() -> None:
+    lost: list[Lost | Mapping[str, Json]] = [Lost("timeout", "ReadTimeout"), *SUM]
+    found = first(recorded(lost), recorded(lost, adding(retry_base_ms=10)))
+    assert (found.n, found.aspect) == (2, "wanted")
+    assert places(found.changes) == ["ms"]
+
+
+def test_a_question_for_approval_is_something_else_than_a_run_of_the_tool() -> None:
+    found = first(RUN, recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always()))
+    assert (found.n, found.aspect) == (2, "wanted")
+    assert found.changes == (Change("wants", '"a tool"', '"approval"'),)
+
+
+def test_a_request_is_something_else_than_a_call() -> None:
+    script = [calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4.")]
+    found = first(recorded(script), recorded(script, adding(max_tool_calls_per_turn=1)))
+    assert (found.n, found.aspect, found.b) == (3, "wanted", "reply: 2 and 4.")
+    assert found.changes[0] == Change("wants", '"a tool"', '"a reply"')
+
+
+def test_the_time_at_which_something_came_makes_no_other_run() -> None:
+    timed = recorded(SUM, adding(max_wall_ms=60_000))
+    later = re.sub('"at_ms":[0-9]+', '"at_ms":5000', timed.text)
+    difference = diff(timed, parse_journal(later))
+    assert difference.same
+    assert difference.other_bytes == (1, 2, 3, 4, 5)
+
+
+def test_one_of_the_runs_may_end_earlier() -> None:
+    short = recorded(SUM, adding(max_turns=1))
+    rests = recorded(SUM, NEEDS_APPROVAL, tools=asking_first())
+    found = first(RUN, short)
+    assert found == Divergence(
+        3, 2, "end", (), 'reply: add({"a":42,"b":1})', "no event: the run has ended as max_turns"
+    )
+    assert first(short, RUN).a == "no event: the run has ended as max_turns"
+    assert first(rests, RUN).a == "no event: the run rests"
+
+
+# What came of it.
+
+
+def test_the_turns_stand_side_by_side_with_calls_results_and_the_end() -> None:
+    other = fork(RUN, 4, Changes(tool_result='{"ok":false,"errors":[{"code":"E","message":"no"}]}'))
+    turns = diff(RUN, other.recorded).turns
+    assert turns == (
+        TurnPair(1, *[('→ add({"a":2,"b":40})', '← {"value":42}')] * 2),
+        TurnPair(
+            2,
+            ('→ add({"a":42,"b":1})', '← {"value":43}'),
+            ('→ add({"a":42,"b":1})', "✗ E: no"),
+        ),
+        TurnPair(3, *[("It is 43.",)] * 2),
+    )
+    assert [turn.same for turn in turns] == [True, False, True]
+
+
+def test_a_run_with_fewer_turns_has_empty_places() -> None:
+    turns = diff(RUN, recorded([saying("")])).turns
+    assert turns[0].b == ("empty_final: the model ended with neither text nor a call",)
+    assert [turn.b for turn in turns[1:]] == [(), ()]
+    rests = recorded(SUM, NEEDS_APPROVAL, tools=asking_first())
+    assert diff(rests, rests).turns[0].a == ("add needs approval", "rests")
+
+
+def test_a_run_without_a_turn_has_none() -> None:
+    plan = adding(context_window_tokens=1)
+    assert diff(recorded([], plan), recorded([], plan)).turns == ()
+
+
+def test_all_of_it_is_plain_data() -> None:
+    difference = diff(RUN, recorded(SUM[:2], adding(max_turns=2)))
+    tree = json.loads(json.dumps(difference.tree()))
+    assert [*tree] == ["same", "a", "b", "plan", "first", "turns", "other_bytes"]
+    assert (tree["same"], tree["first"]["n"], tree["b"]["outcome"]) == (False, 5, "max_turns")
+    assert [turn["same"] for turn in tree["turns"]] == [True, False, False]
+
+
+numbers = st.integers(0, 9)
+scripts = st.lists(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=2), max_size=4)
+
+
+def script(turns: list[list[tuple[int, int]]]) -> Script:
+    calls = [
+        calling(*(("add", {"a": a, "b": 10 * at + b}) for a, b in turn)) for at, turn in enumerate(turns, 1)
+    ]
+    return (*calls, saying("Done."))
+
+
+@given(scripts, st.data())
+def test_the_first_event_that_was_changed_is_the_one_that_is_found(
+    turns: list[list[tuple[int, int]]], data: st.DataObject
+) -> None:
+    run = recorded(script(turns))
+    results = [record.n for record in run.records if record.kind == "run_tool"]
+    assume(results)
+    n = data.draw(st.sampled_from(results))
+    other = fork(
+        run, n, Changes(tool_result=data.draw(st.sampled_from(["-1", '"no"', "no", '{"value":-1}'])))
+    )
+    difference = diff(run, other.recorded)
+    assert difference.plan == ()
+    assert difference.first is not None
+    assert (difference.first.n, difference.first.aspect) == (n, "told")
+    assert diff(other.recorded, run).first == replace(
+        difference.first,
+        a=difference.first.b,
+        b=difference.first.a,
+        changes=tuple(Change(change.place, change.new, change.old) for change in difference.first.changes),
+    )
+
+
+@given(scripts, st.data())
+def test_the_first_reply_that_was_changed_is_the_one_that_is_found(
+    turns: list[list[tuple[int, int]]], data: st.DataObject
+) -> None:
+    lines = script(turns)
+    run = recorded(lines)
+    replies = [record.n for record in run.records if record.kind == "send_request"]
+    at = data.draw(st.integers(0, len(lines) - 1))
+    changed = data.draw(st.sampled_from([saying("Stop."), calling(("add", {"a": 99, "b": 99}))]))
+    other = recorded([*lines[:at], changed, *lines[at + 1 :], saying("End.")], source="other")
+    assert first(run, parse_journal(other.text)).n == replies[at]

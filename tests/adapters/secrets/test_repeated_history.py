@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel._secrets.repeated_history import SharedBeginnings
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
+
+SAID: list[Json] = [{"role": "user", "content": "é"}, {"role": "user"}, {"a": [1]}, 1, 12, "]", None, ["x"]]
+AFTER: list[dict[str, Json]] = [{}, {"n": 1}, {"messages": 0}]
+BODIES = st.lists(
+    st.tuples(st.lists(st.sampled_from(SAID), min_size=1, max_size=6), st.sampled_from(AFTER)), max_size=6
+)
+
+
+def body_of(messages: list[Json], after: dict[str, Json]) -> bytes:
+    text = canonical({"model": "m", "messages": messages})
+    return (
+        text[:-1] + "".join(f',"{key}":{canonical(value)}' for key, value in after.items()) + "}"
+    ).encode()
+
+
+@given(asked=BODIES)
+def test_a_body_is_what_was_left_out_and_what_is_left(
+    asked: list[tuple[list[Json], dict[str, Json]]],
+) -> None:
+    known, last = SharedBeginnings(), list[Json]()
+    for messages, after in asked:
+        body = body_of(messages, after)
+        short, same = known.without(body)
+        tree = parse(JsonText(short.decode()))
+        assert isinstance(tree, dict)
+        if canonical(tree).encode() != short:
+            assert canonical(parse(JsonText(body.decode()))).encode() != body
+            continue
+        new = tree["messages"]
+        assert isinstance(new, list)
+        assert [*last[:same], *new] == messages
+        assert {**tree, "messages": messages} == parse(JsonText(body.decode()))
+        known.learn(body, same, tree, new)
+        last = messages
+
+
+def test_only_what_is_new_is_left_of_a_body_that_goes_on() -> None:
+    first: dict[str, Json] = {"model": "m", "messages": [{"role": "user"}]}
+    known = SharedBeginnings()
+    known.learn(canonical(first).encode(), 0, first, [{"role": "user"}])
+    longer = b'{"model":"m","messages":[{"role":"user"},{"role":"tool"}],"n":1}'
+    assert known.without(longer) == (b'{"model":"m","messages":[{"role":"tool"}],"n":1}', 1)
+    assert known.without(canonical(first).encode()) == (b'{"model":"m","messages":[]}', 1)
+    assert known.without(b'{"model":"other","messages":[{"role":"user"}]}')[1] == 0

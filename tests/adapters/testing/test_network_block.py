@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
+
+ELSEWHERE = ("192.0.2.1", 9)
+"""Reserved for documentation (RFC 5737): nobody is there."""
+
+
+def udp(act: Callable[[socket.socket], object]) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as sock:
+        act(sock)
+
+
+WAYS: list[Callable[[], object]] = [
+    lambda: socket.socket().connect(ELSEWHERE),
+    lambda: socket.socket().connect_ex(ELSEWHERE),
+    lambda: udp(lambda sock: sock.sendto(b"", ELSEWHERE)),
+    lambda: udp(lambda sock: sock.sendto(b"", 0, ELSEWHERE)),
+    lambda: udp(lambda sock: sock.sendmsg([b""], [], 0, ELSEWHERE)),
+    lambda: socket.getaddrinfo("example.invalid", 9),
+    lambda: socket.getaddrinfo(b"example.invalid", 9),
+    lambda: socket.gethostbyname("example.invalid"),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_leads_to_another_machine(way: Callable[[], object]) -> None:
+    with network_blocked([LOOPBACK], "The remedy.") as refused:
+        with pytest.raises(
+            NetworkBlocked, match=r"(?s)this test wants to (connect to|look up) .*The remedy\."
+        ):
+            way()
+        assert len(refused) == 1
+
+
+def test_nobody_takes_it_for_an_answer() -> None:
+    assert not issubclass(NetworkBlocked, Exception)
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed", "opens"),
+    [
+        ("127.0.0.1", [LOOPBACK], True),
+        ("localhost", [LOOPBACK], True),
+        ("localhost", ["LocalHost"], True),
+        ("localhost", [], False),
+        ("127.0.0.1", ["127.*"], True),
+    ],
+)
+def test_hosts_that_are_allowed(host: str, allowed: Sequence[str], opens: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, network_blocked(allowed, ""):
+        port = server.getsockname()[1]
+        if opens:
+            socket.create_connection((host, port)).close()
+        else:
+            with pytest.raises(NetworkBlocked):
+                socket.create_connection((host, port))
+
+
+def test_what_stays_on_this_machine_by_its_kind_is_open() -> None:
+    with network_blocked([], ""):
+        left, right = socket.socketpair()
+        with left, right:
+            left.send(b"x")
+            assert right.recv(1) == b"x"
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            assert server.getsockname()[1]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolreel._internal.errors import CassetteError
+from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
+
+REELS = Path("reels")
+
+
+@pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../b", "a b", ".hidden"])
+def test_a_name_that_is_no_file_in_the_folder_is_refused(name: str) -> None:
+    with pytest.raises(CassetteError, match="the reel's name"):
+        files_by_name(REELS, name)
+
+
+def test_a_name_may_have_its_ending() -> None:
+    assert files_by_name(REELS, "status/local--m.yaml") == files_by_name(REELS, "status/local--m")
+
+
+@pytest.mark.parametrize("parameters", ["GPT-4o", "a/b", "x" * 300, "é", "", " ", "a]b"])
+def test_every_parameter_makes_a_name_of_its_own(parameters: str) -> None:
+    names = {files_of_test(REELS, [f"test[{text}]"]).cassette for text in ("gpt-4o", "a-b", "e", parameters)}
+    assert len(names) == 4
+    assert all(len(path.name) < 120 and path.parent == REELS for path in names)
+
+
+def test_there_is_a_recording_if_there_is_a_cassette_or_a_journal(tmp_path: Path) -> None:
+    files = ReelFiles(tmp_path / "a.yaml")
+    before = files.exist
+    files.journal(1).touch()
+    assert (before, files.exist) == (False, True)
+    assert files.journals == (tmp_path / "a.journal.jsonl",)
+    files.journal(3).touch()
+    assert len(files.journals) == 1, "the second is missing"
+
+
+def test_the_second_journal_of_one_recording_is_never_the_first_of_another() -> None:
+    assert files_by_name(REELS, "llama3").journal(2) != files_by_name(REELS, "llama3.2").journal(1)
+    with pytest.raises(CassetteError):
+        files_by_name(REELS, "llama3+2")

@@ -1,0 +1,58 @@
+"""Pins: tools are held to the definitions that were accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mcp.types import Tool
+
+from tests.samples import complaint
+from toolreel._internal.errors import McpConfigError
+from toolreel.tools.mcp._config_file import ServerSettings
+from toolreel.tools.mcp._definitions import ServerTools, server_tools
+from toolreel.tools.mcp._pins import pins_of, read_pins, unaccepted, write_pins
+from toolreel_core._tools.surface import ToolSurface
+
+
+def offering(**words: str) -> ServerTools:
+    tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
+    return server_tools("s", tools, ServerSettings())
+
+
+def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.pins.json"
+    assert read_pins(path) is None
+    before = offering(b="Look.", a="Look.")
+    write_pins(path, pins_of(ToolSurface(tuple(tool.definition for tool in before.tools.values()))))
+    assert [line.split(":")[0] for line in path.read_text().splitlines()] == [
+        "{",
+        '  "mcp_s_a"',
+        '  "mcp_s_b"',
+        "}",
+    ]
+
+    assert unaccepted(before, read_pins(path)) == ()
+    after = unaccepted(offering(a="Look.", b="Look, and tell me.", c="New."), read_pins(path))
+    assert [(each.name, each.why) for each in after] == [
+        ("mcp_s_b", "its definition is not the one that was accepted"),
+        ("mcp_s_c", "it was not accepted yet"),
+    ]
+
+
+def test_without_pins_everything_is_as_it_is() -> None:
+    assert unaccepted(offering(a="Look."), None) == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 3}'])
+def test_pins_that_cannot_be_read_are_an_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mcp.pins.json"
+    path.write_text(text)
+    assert complaint(McpConfigError, lambda: read_pins(path)) == (
+        f"{path}: expected an object of fingerprints by name; accept the tools again"
+    )
+
+
+def test_pins_in_a_place_that_is_none_are_an_error(tmp_path: Path) -> None:
+    assert "cannot be read" in complaint(McpConfigError, lambda: read_pins(tmp_path))
+    assert "cannot be written" in complaint(McpConfigError, lambda: write_pins(tmp_path, {}))

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from tests.adapters.tools.processes import gone
+from tests.patience import HANG
+from toolreel.tools._bounded_process import BoundedProcess, Output, ProcessResult, inherited_environment
+
+
+def process(program: str, *args: str, cwd: Path, limit: int = 1000) -> BoundedProcess:
+    command = (sys.executable, "-S", "-E", "-c", program, *args)
+    return BoundedProcess(command, inherited_environment(["PATH"]), limit, cwd=cwd)
+
+
+def ran(
+    tmp_path: Path, program: str, *args: str, deadline: float = HANG, given: bytes | None = None
+) -> ProcessResult:
+    return process(program, *args, cwd=tmp_path).run(given, deadline=deadline)
+
+
+def test_what_is_written_and_how_it_ended_is_told(tmp_path: Path) -> None:
+    ended = ran(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
+    assert ended == ProcessResult(7, Output(b"out\n", 4), Output(b"err\n", 4))
+
+
+def test_it_runs_in_its_folder_and_has_no_input(tmp_path: Path) -> None:
+    ended = ran(tmp_path, "import os, sys; print(os.getcwd(), repr(sys.stdin.read()))")
+    assert ended.stdout.text == f"{tmp_path} ''\n"
+
+
+def test_it_reads_what_it_is_given(tmp_path: Path) -> None:
+    given = b"x" * 500_000  # more than a pipe holds
+    assert ran(tmp_path, "import sys; print(len(sys.stdin.read()))", given=given).stdout.text == "500000\n"
+    assert ran(tmp_path, "print('not read')", given=given).stdout.text == "not read\n"
+
+
+def test_it_sees_no_variables_but_those_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "correct-horse")
+    monkeypatch.delenv("NOT_SET", raising=False)
+    assert inherited_environment(["NOT_SET", "OPENAI_API_KEY"]) == {"OPENAI_API_KEY": "correct-horse"}
+    seen = ran(tmp_path, "import os; print(sorted(os.environ))").stdout.text
+    assert "'PATH'" in seen
+    assert "OPENAI_API_KEY" not in seen
+
+
+def test_stderr_can_be_shared(capfd: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-c", "import sys; print('to all', file=sys.stderr)"]
+    assert BoundedProcess(command, {}, 10).run(inherit_stderr=True) == ProcessResult(0, Output(), Output())
+    assert capfd.readouterr().err == "to all\n"
+
+
+def test_output_is_kept_up_to_its_limit_and_all_of_it_is_read(tmp_path: Path) -> None:
+    ended = ran(tmp_path, "import os; [os.write(1, b'x' * 65536) for _ in range(640)]; os.write(2, b'done')")
+    assert (ended.exit_code, ended.stderr) == (0, Output(b"done", 4))
+    assert ended.stdout == Output(b"x" * 1000, 640 * 65536)
+
+
+def test_what_is_not_utf_8_has_a_mark(tmp_path: Path) -> None:
+    assert ran(tmp_path, r"import os; os.write(1, b'a\xffb\xc3')").stdout.text == "a\ufffdb\ufffd"
+
+
+def test_at_its_deadline_it_is_ended_with_all_that_it_has_started(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "child = subprocess.Popen(['sleep', '900']); print(os.getpid(), child.pid, flush=True); "
+        "time.sleep(900)"
+    )
+    began = time.monotonic()
+    ended = ran(tmp_path, program, deadline=2)
+    assert time.monotonic() - began < HANG
+    assert ended.exit_code is None
+    assert all(gone(int(pid)) for pid in ended.stdout.text.split())
+
+
+def test_what_it_leaves_running_ends_with_it_and_holds_nobody_up(tmp_path: Path) -> None:
+    began = time.monotonic()
+    ended = ran(tmp_path, "import subprocess; print(subprocess.Popen(['sleep', '900']).pid)")
+    assert ended.exit_code == 0
+    assert gone(int(ended.stdout.text))
+    assert time.monotonic() - began < HANG
+
+
+def test_a_flood_ends_at_the_deadline_and_takes_no_memory(tmp_path: Path) -> None:
+    ended = ran(tmp_path, "import os\nwhile True: os.write(1, b'x' * 65536)", deadline=0.3)
+    assert (ended.exit_code, ended.stdout.kept) == (None, b"x" * 1000)
+
+
+def test_another_thread_can_kill_it_with_all_that_it_has_started(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, time; print(subprocess.Popen(['sleep', '900']).pid, flush=True); time.sleep(900)"
+    )
+    hanging = process(program, cwd=tmp_path)
+    Timer(1.0, hanging.kill).start()
+    ended = hanging.run()
+    assert ended.exit_code is None
+    assert gone(int(ended.stdout.text))
+    hanging.kill()
+
+
+def test_one_that_was_killed_before_it_started_never_starts(tmp_path: Path) -> None:
+    unstarted = process("open('marker', 'w')", cwd=tmp_path)
+    unstarted.kill()
+    assert unstarted.run() == ProcessResult(None)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_signal_is_told_as_a_negative_number(tmp_path: Path) -> None:
+    ended = ran(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    assert ended.exit_code == -signal.SIGSEGV
+
+
+def test_what_cannot_be_started_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        BoundedProcess(["nowhere-to-be-found"], {}, 1).run()
+    with pytest.raises(ValueError, match="null byte"):
+        ran(tmp_path, "pass", "a\0b")
+
+
+def test_it_ends_when_whoever_waits_for_it_does(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    script = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(900)"
+    program = f"""
+import sys, time
+from pathlib import Path
+from threading import Thread
+from toolreel.tools._bounded_process import BoundedProcess
+hanging = BoundedProcess([sys.executable, "-c", {script!r}], {{}}, 10)
+Thread(target=hanging.run, daemon=True).start()
+while not (Path({str(pid)!r}).exists() and Path({str(pid)!r}).read_text()):
+    time.sleep(0.01)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, timeout=HANG, check=False)
+    assert done.returncode == 0
+    assert gone(int(pid.read_text()))
+    assert os.getpid() != int(pid.read_text())
