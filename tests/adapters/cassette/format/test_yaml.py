@@ -212,7 +212,7 @@ def test_a_checkout_with_other_line_ends_or_without_the_last_one_is_read() -> No
     [
         ("cassette._format.yaml", "yaml", "PyYAML"),
         ("cassette._format.file", "vcr.request", "vcrpy"),
-        ("cassette._tape", "vcr.cassette", "vcrpy"),
+        ("cassette._open_cassette", "vcr.cassette", "vcrpy"),
         ("cassette._transports", "httpx", "httpx"),
     ],
 )
