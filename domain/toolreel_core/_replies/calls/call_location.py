@@ -157,7 +157,9 @@ def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     names = [name for place in (function, value) if _is_name(name := place.get("name"))]
     if not names:
         return "CALL_WITHOUT_NAME"
-    identity, carry = value.get("id", function.get("id")), of_call(value, function)
+    # In the shape of the Responses API the result goes back under `call_id`; `id` is that of the item.
+    identity = value.get("call_id") or value.get("id", function.get("id"))
+    carry = of_call(value, function)
     own_name = value.get("function") is function and _is_name(function.get("name"))
     if own_name and _own_arguments(function, value):
         return CallEntry(identity, str(names[0]), function.get("arguments"), _provenance(value), carry)

@@ -200,6 +200,13 @@ def test_what_stands_in_its_place_and_says_nothing_is_looked_for_elsewhere(entry
     assert found.codes == ("MISSING_FUNCTION_WRAPPER",)
 
 
+@pytest.mark.parametrize("call_id", ["call_1", None, ""])
+def test_a_call_of_the_responses_api_has_its_id_as_call_id(call_id: Json) -> None:
+    item: dict[str, Json] = {"type": "function_call", "id": "fc_1", "call_id": call_id, "name": "ping"}
+    (entry,) = entries_in({"tool_calls": [{**item, "arguments": "{}"}]}).entries
+    assert entry.id == (call_id or "fc_1")
+
+
 def test_an_id_may_stand_in_the_function() -> None:
     function: Json = {"id": "call_a", "name": "add", "arguments": "{}"}
     assert entries_in({"tool_calls": [{"function": function}]}).entries[0].id == "call_a"
