@@ -1,6 +1,6 @@
 """The public names of ``toolreel.evals``."""
 
-from toolreel.evals._replay.promote import Promoted, promote
+from toolreel.evals._replay.regression_test import Promoted, promote
 from toolreel.evals._replay.replay import Replayed, replays, rescored
 from toolreel.evals._report.page import ReportContent, report_content, report_page, report_pictures
 from toolreel.evals._runner.connection import Connection, connect, new_header

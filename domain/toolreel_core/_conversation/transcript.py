@@ -15,9 +15,9 @@ from typing import Final
 from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage
+from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.projection import Outgoing, Projection, arranged, turn_begins
 from toolreel_core._conversation.provider_quirks import Form, written
-from toolreel_core._conversation.stored_messages import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._internal.fast_constructor import maker
 from toolreel_core._jsontext.digest import linked
 from toolreel_core._settings.token_estimates import estimator

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from toolreel_core._conversation.stored_messages import Quotable
+from toolreel_core._conversation.message_rope import Quotable
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, either, read
 from toolreel_core._jsontext.trees import as_tree, items_of, tree_at
 from toolreel_core._protocol.state import State

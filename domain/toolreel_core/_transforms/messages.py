@@ -9,7 +9,7 @@ from typing import Final
 
 from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._jsontext.trees import as_tree, calls_of, is_blank, items_of, tree_at
-from toolreel_core._transforms.control_tokens import neutralized
+from toolreel_core._transforms.neutral_control_tokens import neutralized
 from toolreel_core._transforms.registry import register_transform
 
 _UNSIGNED: Final = "skip_thought_signature_validator"

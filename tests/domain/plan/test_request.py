@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects, transcripts
 from toolreel_core._conversation.message import UserMessage
-from toolreel_core._conversation.stored_messages import BLOCK
+from toolreel_core._conversation.message_rope import BLOCK
 from toolreel_core._conversation.transcript import Transcript
 from toolreel_core._jsontext.canonical import Json, Tree, canonical, parse
 from toolreel_core._jsontext.digest import chain, digest

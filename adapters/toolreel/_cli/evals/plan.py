@@ -10,7 +10,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
-from toolreel.evals._store.plan_differences import (
+from toolreel.evals._store.configuration_differences import (
     StrategyDifference,
     configuration_under,
     strategy_differences,

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from toolreel._cli.options.bundle import Command
+from toolreel._cli.options.option_groups import Command
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, read

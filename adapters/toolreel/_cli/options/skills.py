@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from toolreel._cli.options.bundle import bundle
+from toolreel._cli.options.option_groups import bundle
 from toolreel._cli.output.console import err, printable
 from toolreel.tools._python.tool import ToolLike
 

@@ -28,7 +28,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._internal.errors import CassetteError
 from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel_core._conversation.stored_messages import Rope
+from toolreel_core._conversation.message_rope import Rope
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote, read
 from toolreel_core._jsontext.digest import chain, digest
 

@@ -23,7 +23,7 @@ from toolreel._internal.errors import CassetteError, ResultsError
 from toolreel.evals._runner.connection import replay_context
 from toolreel.evals._runner.evaluation import job_of, jobs_of, recorded_job
 from toolreel.evals._runner.trial import Job, RunContext, WorldHost, run_job
-from toolreel.evals._store.plan_differences import configuration_differences
+from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Journal, Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core.evals._plan.cells import Sample

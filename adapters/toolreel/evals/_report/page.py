@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolreel._internal.errors import MissingExtra
 from toolreel.evals import _report as report
-from toolreel.evals._report.costs import Costs, costs_drawing, costs_of
+from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
 from toolreel.evals._report.forest import StrategyPair, compared_strategies, forest_drawing
 from toolreel.evals._report.heat_map import HeatMap, heat_drawing, heat_map, label_of, split_bar, split_words
@@ -40,7 +40,7 @@ from toolreel.evals._report.transcript_data import (
     side_by_side,
     transcript_of,
 )
-from toolreel.evals._store.plan_differences import strategy_differences
+from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import summary_of

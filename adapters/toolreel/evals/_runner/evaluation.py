@@ -19,7 +19,7 @@ from toolreel.evals._runner.adaptive import Course
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel.evals._runner.worker_pool import WorkerPool
-from toolreel.evals._store.plan_differences import configuration_differences
+from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, all_records
 from toolreel_core.evals._plan.cells import Cell, Sample
 from toolreel_core.evals._plan.eval_plan import EvalPlan

@@ -15,7 +15,7 @@ from toolreel.evals._statistics.rate_comparisons import (
     compare_unpaired,
 )
 from toolreel.evals._statistics.ties import holm
-from toolreel.evals._store.plan_differences import configuration_differences
+from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
 from toolreel.evals._summary.export import cells_of, summary_of

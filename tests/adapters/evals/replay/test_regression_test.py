@@ -16,7 +16,7 @@ from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli.evals.promote import promote_command
 from toolreel._internal.errors import ResultsError
-from toolreel.evals._replay.promote import Promoted
+from toolreel.evals._replay.regression_test import Promoted
 from toolreel.evals._store.results import Results
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core.evals._records.record import Record

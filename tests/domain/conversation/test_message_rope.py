@@ -15,7 +15,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
     wire,
 )
-from toolreel_core._conversation.stored_messages import (
+from toolreel_core._conversation.message_rope import (
     BLOCK,
     HANDFUL,
     Quotable,
