@@ -123,8 +123,8 @@ def test_a_path_may_be_a_text(package: Module) -> None:
 def callables(package: str) -> dict[str, object]:
     """The public classes and functions of a package, and the methods of the classes."""
     loaded = importlib.import_module(package)
-    names = {name: getattr(loaded, name) for name in exported(package)}
-    methods = {
+    names: dict[str, object] = {name: getattr(loaded, name) for name in exported(package)}
+    methods: dict[str, object] = {
         f"{name}.{method}": function
         for name, value in names.items()
         if inspect.isclass(value)

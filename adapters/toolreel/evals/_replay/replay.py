@@ -65,7 +65,7 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
             yield Replayed(record, drift="another configuration: " + "; ".join(changed))
             continue
         try:
-            now = replay_record(job, record, results.path, plan.endpoint.url)
+            now = replay_record(job, record, results.path, plan.endpoint.chat_url)
         except (ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
@@ -115,7 +115,7 @@ def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
     job = _job(record, plan)
-    with replay_context(folder, record.cassette, plan.endpoint.url, job) as context:
+    with replay_context(folder, record.cassette, plan.endpoint.chat_url, job) as context:
         *_, last = [_made(job, context) for _ in record.attempts]
     return last
 
@@ -188,7 +188,7 @@ def _again(folder: Path, plan: EvalPlan, record: Record) -> Replayed:
     if job.scenario.version != record.version:
         versions = f"version {record.version} of its scenario, which is at version {job.scenario.version} now"
         return Replayed(record, drift=f"was run as {versions}")
-    now = replay_record(job, record, folder, plan.endpoint.url)
+    now = replay_record(job, record, folder, plan.endpoint.chat_url)
     return Replayed(record, now, _drift(record, _judged_as(now, record)))
 
 

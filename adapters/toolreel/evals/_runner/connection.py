@@ -180,7 +180,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     request_headers(key_env or None, environ)  # says at once what is wrong with the key
     key = environ.get(endpoint.api_key_env, "").strip()
     return Connection(
-        endpoint.url,
+        endpoint.chat_url,
         key_env or None,
         dict(endpoint.headers),
         httpx.Timeout(

@@ -80,9 +80,28 @@ class Endpoint:
         >>> Endpoint("https://openrouter.ai/api").url, Endpoint("http://127.0.0.1:8080/v1").url
         ('https://openrouter.ai/api/v1', 'http://127.0.0.1:8080/v1')
         """
-        prefix = self.api_prefix.strip("/")
-        versioned = any(_VERSION.fullmatch(part) for part in self.base_url.split("/")[3:])
-        return self.base_url if versioned or not prefix else f"{self.base_url}/{prefix}"
+        return self._with(self._path())
+
+    @property
+    def chat_url(self) -> str:
+        """The URL that requests go to: exactly the base URL, the prefix and ``/chat/completions``.
+
+        >>> Endpoint("https://a.test/openai?api-version=1", api_prefix="").chat_url
+        'https://a.test/openai/chat/completions?api-version=1'
+        """
+        path = self._path()
+        return self._with(path if path.endswith("/chat/completions") else f"{path}/chat/completions")
+
+    def _path(self) -> str:
+        """The base URL without its query, and the prefix."""
+        base, prefix = self.base_url.partition("?")[0].rstrip("/"), self.api_prefix.strip("/")
+        parts = base.split("/")[3:]
+        complete = parts[-2:] == ["chat", "completions"] or any(map(_VERSION.fullmatch, parts))
+        return base if complete or not prefix else f"{base}/{prefix}"
+
+    def _with(self, path: str) -> str:
+        _, mark, query = self.base_url.partition("?")
+        return f"{path}{mark}{query}"
 
     def tree(self) -> dict[str, Json]:
         """The table that it is read from."""

@@ -77,7 +77,7 @@ class _Variable:
     """Where its value goes in the shape of a plan file."""
     reader: _Reader
     blank: bool = False
-    """Whether an empty value counts: it removes a filter."""
+    """Whether an empty value counts: it removes a filter, or the prefix."""
 
 
 _PREFIX: Final = "OPENROUTER_"
@@ -88,7 +88,7 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
         f"{_PREFIX}{name}": variable
         for name, variable in {
             "BASE_URL": _Variable(("endpoint", "base_url"), str),
-            "API_PREFIX": _Variable(("endpoint", "api_prefix"), str),
+            "API_PREFIX": _Variable(("endpoint", "api_prefix"), str, blank=True),
             "CLIENT_TIMEOUT": _Variable(("endpoint", "timeout"), _seconds),
             "OPEN_TIMEOUT": _Variable(("endpoint", "open_timeout"), _seconds),
             "READ_TIMEOUT": _Variable(("endpoint", "read_timeout"), _seconds),

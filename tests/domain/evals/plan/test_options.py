@@ -30,16 +30,26 @@ def test_no_key_goes_to_a_server_that_it_is_not_for(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base_url", "prefix", "url"),
+    ("base_url", "prefix", "url", "query"),
     [
-        ("http://here/", "/v1", "http://here/v1"),
-        ("http://here/v1/", "/v1", "http://here/v1"),
-        ("http://here/v1beta/openai", "v1", "http://here/v1beta/openai"),
-        ("http://here", "", "http://here"),
+        ("http://here/", "/v1", "http://here/v1", ""),
+        ("http://here/v1/", "/v1", "http://here/v1", ""),
+        ("http://here/v1beta/openai", "v1", "http://here/v1beta/openai", ""),
+        ("http://here", "", "http://here", ""),
+        ("http://here/api", "/gateway", "http://here/api/gateway", ""),
+        ("http://here/deployments/d?api-version=1", "", "http://here/deployments/d", "?api-version=1"),
+        ("http://here?api-version=1", "/v1", "http://here/v1", "?api-version=1"),
     ],
 )
-def test_the_version_is_said_once(base_url: str, prefix: str, url: str) -> None:
-    assert endpoint(base_url=base_url, api_prefix=prefix).url == url
+def test_what_is_shown_is_what_is_asked(base_url: str, prefix: str, url: str, query: str) -> None:
+    found = endpoint(base_url=base_url, api_prefix=prefix)
+    assert found.url == url + query
+    assert found.chat_url == f"{url}/chat/completions{query}"
+
+
+def test_a_complete_url_is_taken_as_it_is() -> None:
+    complete = "http://here/api/chat/completions"
+    assert endpoint(base_url=complete).chat_url == complete
 
 
 def test_whoever_says_nothing_else_waits_for_a_reply_as_long_as_for_all_of_it() -> None:

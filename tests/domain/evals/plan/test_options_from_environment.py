@@ -74,8 +74,9 @@ def test_every_variable_that_is_read_is_shown_here() -> None:
     assert names <= set(SAID)
 
 
-def test_nothing_is_said_by_an_empty_value_except_that_a_filter_leaves_all() -> None:
-    assert under(**dict.fromkeys(SAID, " ")) == {"eval": {"models": [], "profiles": []}}
+def test_an_empty_value_only_removes_a_filter_and_the_prefix() -> None:
+    removed = {"eval": {"models": [], "profiles": []}, "endpoint": {"api_prefix": ""}}
+    assert under(**dict.fromkeys(SAID, " ")) == removed
 
 
 @pytest.mark.parametrize(("value", "level"), [("0", 0), ("2", 2), ("true", 1), ("off", 0)])
