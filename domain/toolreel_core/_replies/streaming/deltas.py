@@ -107,8 +107,9 @@ class _Calls:
         # is given: a name begins a call.
         unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
         call = self._latest if index is None else self._by_index.get(index, unnumbered)
-        other = call is not None and call.has_id and identity is not None
-        return None if call is None or (other and not call.goes_on_with(entry)) else call
+        if call and call.has_id and identity is not None and not call.goes_on_with(entry):
+            return None
+        return call
 
 
 class _Call:

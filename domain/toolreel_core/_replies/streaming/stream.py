@@ -110,7 +110,7 @@ class Stream:
         if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
             failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
         choices: list[Json] = [{"index": 0, "message": message, "finish_reason": None, **at.choice}]
-        announced = {"message": joined(at.calls_of_others)} if any(at.calls_of_others) else {}
+        announced = {"message": joined(at.calls_of_others)} if at.calls_of_others else {}
         further: list[Json] = [{"index": 1, **announced}] if at.others else []
         began = bool(at.deltas) or bool(at.choice)
         error = {"error": failure} if failure else {}
@@ -158,7 +158,9 @@ class Stream:
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
             others=self.others or len(choices) > len(first),
-            calls_of_others=self.calls_of_others.extend(_calls(one) for one in choices if one not in first),
+            calls_of_others=self.calls_of_others.extend(
+                calls for one in choices if one not in first and (calls := _calls(one))
+            ),
         ), shown
 
 
