@@ -78,6 +78,9 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_recovery_that_has_to_be_retried_keeps_its_tools_off",
         "test_an_empty_final_is_not_recovered_where_that_is_off_or_no_turn_is_left",
     ),
+    "`fix_empty_final`: an empty first reply is asked for again too, with the tools that it had": (
+        "test_an_empty_first_reply_is_asked_for_once_more_with_the_tools_it_had",
+    ),
     "`fix_empty_final_disable_tools` and the sentence are settings": (
         "test_an_empty_final_may_be_recovered_with_tools_kept_on",
     ),
@@ -92,6 +95,11 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_text_call_of_a_tool_of_the_models_maker_is_nudged_too",
         "test_a_call_that_stands_in_a_tool_result_is_a_quotation",
         "test_a_call_that_stands_in_the_users_own_words_is_a_quotation",
+    ),
+    "a text that looks like a call in no enabled dialect is asked about once, then the run ends as "
+    "`invalid_reply`; `accept_suspected_calls` switches that off": (
+        "test_a_text_that_looks_like_a_call_in_no_dialect_that_is_read_never_completes_a_run",
+        "test_a_call_in_the_text_after_an_empty_final_is_no_answer_either",
     ),
     "repetition: a warning at the 3rd identical call, `repeated_call` at the 5th; polling tools are exempt": (
         "test_the_same_call_with_the_same_result_is_warned_of_at_the_3rd_and_ends_the_run_at_the_5th",

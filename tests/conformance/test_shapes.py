@@ -24,21 +24,22 @@ def provider() -> Iterator[Provider]:
             yield provider
 
 
-def put_through(shape: Shape, provider: Provider) -> tuple[Verdict, str]:
-    text, raised = "", None
+def put_through(shape: Shape, provider: Provider, setting: str) -> tuple[Verdict, str]:
+    name, text, raised = f"{setting}-{shape.id}", "", None
     with watched() as ran:
         try:
-            case = Case(shape.id, provider.base_url(shape.id, shape.id), stream=shape.mode == "stream")
-            text = ask(case, CONFIGS["toolreel"])
+            case = Case(shape.id, provider.base_url(shape.id, name), stream=shape.mode == "stream")
+            text = ask(case, CONFIGS[setting])
         except RunFailed as failed:
             raised = Raised("RunFailed", str(failed))
     calls = tuple(Call(tool, arguments) for tool, arguments in ran)
-    return judged(shape, Run(calls, text, raised, provider.seen(shape.id)))
+    return judged(shape, Run(calls, text, raised, provider.seen(name)))
 
 
+@pytest.mark.parametrize("setting", ["defaults", "marked"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_toolreel_does_what_the_shape_calls_right(shape: Shape, provider: Provider) -> None:
-    verdict, why = put_through(shape, provider)
+def test_toolreel_does_what_the_shape_calls_right(shape: Shape, provider: Provider, setting: str) -> None:
+    verdict, why = put_through(shape, provider, setting)
     assert verdict == "right", f"{shape.about} {why}"
 
 

@@ -79,8 +79,11 @@ def test_an_empty_answer_can_be_asked_for_after_all() -> None:
     assert forked.outcome == Completed("The release is ready.")
 
 
-def test_without_its_dialects_a_session_ends_with_its_first_reply() -> None:
-    told = counterfactual(cassette("workspace"), Changes(config={"text_dialects": []}))
+def test_without_its_dialects_a_session_asks_for_a_call_unless_it_takes_the_text_for_its_answer() -> None:
+    asks = counterfactual(cassette("workspace"), Changes(config={"text_dialects": []}))
+    assert (asks.now, asks.carried) == (None, 1)
+    blind = {"text_dialects": [], "accept_suspected_calls": True}
+    told = counterfactual(cassette("workspace"), Changes(config=blind))
     assert isinstance(told.now, Completed)
     assert told.now.content.startswith("```json")
     assert told.carried == 1

@@ -1,7 +1,7 @@
 """A reply without tool calls: end the run, or ask the model again.
 
-The model is asked again for three reasons: it wrote a call that could not be parsed, it skipped its tools in
-an enforced run (a nudge), or its final text after tools was empty.
+The model is asked again for three reasons: it wrote what is or looks like a call and could not be read, it
+skipped its tools in an enforced run (a nudge), or it said nothing at all.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from toolreel_core._protocol.notes import ModelNudged, Note, NudgeReason, Recove
 from toolreel_core._protocol.state import State, Step
 from toolreel_core._replies.provider_errors import Problem, ProblemCode
 from toolreel_core._replies.reply import Reply
+from toolreel_core._settings.loop_config import LoopConfig
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
 _MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
 _UNREAD: Final = "TEXT_CALL_MALFORMED"
 _FOREIGN: Final = "TEXT_CALL_BUILTIN"
+_SUSPECTED: Final = "TEXT_CALL_SUSPECTED"
 _BROKEN: Final = frozenset({_UNREAD, _TRUNCATED, _FOREIGN})
 _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
 """Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
@@ -36,15 +38,21 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     # before it asks for a text.
     may_ask = exhausted_limit(state) is None
     may_call = may_ask and tools_sent and bool(state.plan.tools.names)
-    if tools_sent and _has_unread_call(reply):
+    # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
+    offered = tools_sent or state.memory.finalizing
+    if offered and _has_unread_call(reply, state.plan.config):
         corrects = may_call and _may_correct(state)
         return _correct(state, reply, notes) if corrects else _finish_unread_call(state, reply, notes)
     may_nudge = may_call and state.memory.nudges < state.plan.config.nudge_no_tool_calls
     if may_nudge and _skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
         return _nudge(replace(state, memory=memory), reply, "no_tool_calls", notes)
-    if may_ask and _is_empty(reply) and _may_recover(state):
-        return _ask_for_text(state, notes)
+    if may_ask and _is_empty(reply) and state.plan.config.fix_empty_final:
+        memory = state.memory
+        if memory.called and not memory.finalizing:
+            return _ask_for_text(state, notes)
+        if not memory.called and not memory.asked_again:
+            return _ask_again(state, notes, tools_sent=tools_sent)
     return settle(_with_answer(state, reply), outcome_of(state, reply), notes)
 
 
@@ -69,10 +77,11 @@ def _with_answer(state: State, reply: Reply) -> State:
     return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
-def _has_unread_call(reply: Reply) -> bool:
-    """Whether the model tried to call a tool in text that failed to parse, or a built-in one."""
+def _has_unread_call(reply: Reply, config: LoopConfig) -> bool:
+    """Whether the text is a call that failed to parse or of a built-in tool, or looks like a call."""
     code = "" if reply.problem is None else reply.problem.code
-    return code == _MALFORMED or (code in _OPEN and not _BROKEN.isdisjoint(reply.warnings))
+    unread = _BROKEN if config.accept_suspected_calls else _BROKEN | {_SUSPECTED}
+    return code == _MALFORMED or (code in _OPEN and not unread.isdisjoint(reply.warnings))
 
 
 def _skipped_tools(state: State, reply: Reply) -> bool:
@@ -82,7 +91,7 @@ def _skipped_tools(state: State, reply: Reply) -> bool:
 
 def _nudge(state: State, reply: Reply, why: NudgeReason, notes: tuple[Note, ...]) -> Step:
     names = ", ".join(state.plan.tools.names)
-    text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. Call the one that you need now."
+    text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. {_nudge_request(reply, why)}"
     asking = _with_answer(state, reply).said(UserMessage(text))
     return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
 
@@ -95,10 +104,25 @@ def _nudge_opening(state: State, reply: Reply, why: NudgeReason) -> str:
                 if state.memory.called
                 else "You have not called a tool yet."
             )
+        case "text_call_rejected" if _is_guess(reply):
+            return "Your reply looks like a tool call written as text, and nothing was run."
         case "text_call_rejected":
             return f"Your tool call {_what_went_wrong(reply)}, and nothing was run."
         case _:
             assert_never(why)
+
+
+def _nudge_request(reply: Reply, why: NudgeReason) -> str:
+    if why == "text_call_rejected" and _is_guess(reply):
+        return (
+            "If you need one, make a tool call; if this was your answer, put such markup into a code block."
+        )
+    return "Call the one that you need now."
+
+
+def _is_guess(reply: Reply) -> bool:
+    """Whether nothing but a suspicion says that the text is a call, so that it may be an answer after all."""
+    return _SUSPECTED in reply.warnings and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None
 
 
 def _what_went_wrong(reply: Reply) -> str:
@@ -112,14 +136,17 @@ def _is_empty(reply: Reply) -> bool:
     return reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
 
 
-def _may_recover(state: State) -> bool:
-    memory = state.memory
-    return state.plan.config.fix_empty_final and bool(memory.called) and not memory.finalizing
-
-
 def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
     config = state.plan.config
     memory = replace(state.memory, finalizing=True)
     asking = replace(state, memory=memory).said(UserMessage(config.fix_empty_final_text))
     tools = not config.fix_empty_final_disable_tools
     return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)
+
+
+def _ask_again(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
+    """After an empty first reply: the model has not used its tools yet, so it keeps them."""
+    wanted = "Call the tool that you need, or answer in words." if tools_sent else "Answer in words."
+    memory = replace(state.memory, asked_again=True)
+    asking = replace(state, memory=memory).said(UserMessage(f"Your reply was empty. {wanted}"))
+    return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools_sent)), tools=tools_sent)

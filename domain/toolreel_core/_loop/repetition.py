@@ -36,6 +36,7 @@ def record_repetition(memory: Memory, call: ToolCall, result: Envelope) -> tuple
         memory.streaks.set(key, Streak(result_digest, times)),
         memory.upstream,
         memory.corrections,
+        memory.asked_again,
     ), times
 
 

@@ -219,7 +219,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class ModelNudged:
-    """The model was asked again: it skipped its tools, or its call in text could not be parsed."""
+    """The model was asked again: it skipped its tools, or what is or looks like a call was not read."""
 
     turn: int
     why: NudgeReason
@@ -227,7 +227,7 @@ class ModelNudged:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryTried:
-    """The final text was empty, and the model is asked for it again."""
+    """The reply was empty, and the model is asked again."""
 
     turn: int
     tools_sent: bool

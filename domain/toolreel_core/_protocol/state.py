@@ -180,6 +180,8 @@ class Memory:
     """The upstream provider that requests are pinned to; empty if none is."""
     corrections: int = 0
     """How many times the model was asked to repeat a call that could not be parsed."""
+    asked_again: bool = False
+    """Whether the model was already asked again after an empty first reply."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,14 @@ WarningCode: TypeAlias = Literal[
     "TEXT_CALL_TOO_LARGE", "TEXT_CALL_QUOTED", "TEXT_CALL_WITH_RESULT", "TEXT_CALL_BUILTIN",
     "FINISH_MISMATCH", "FINISH_UNKNOWN", "STREAM_FRAME_LOST", "FAILED_GENERATION_READ",
 ]
+UNREPAIRED: Final[frozenset[WarningCode]] = frozenset({
+    "CALL_ENTRY_INVALID", "CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE", "NAME_UNKNOWN",
+    "ARGUMENTS_MAYBE_WRAPPED", "NON_TEXT_PART", "THINK_TAGS_IN_CONTENT", "TEXT_CALL_SUSPECTED",
+    "TEXT_CALL_IN_REASONING", "TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED", "TEXT_CALL_TOO_LARGE",
+    "TEXT_CALL_QUOTED", "TEXT_CALL_BUILTIN",
+})
 # fmt: on
+"""Codes of what was noticed and left as it was, or skipped."""
 
 WORDS: Final[Mapping[WarningCode, str]] = {
     "COMPLETION_NESTED": "The completion was nested in another object; it was read from there.",

@@ -73,10 +73,13 @@ class LoopConfig:
     require_first_call: bool = False
     """Send ``tool_choice: required`` until a call succeeds, in enforced runs and if the provider supports
     it."""
+    accept_suspected_calls: bool = False
+    """Take a text that looks like a tool call in no enabled dialect for the answer, instead of asking again
+    once and then ending the run as ``invalid_reply``. The note ``TEXT_CALL_SUSPECTED`` stays."""
     fix_empty_final: bool = True
-    """Ask again if the final text after tools is empty."""
+    """Ask again, once, if the first reply is empty, and once if the final text after tools is."""
     fix_empty_final_disable_tools: bool = True
-    """Send that request without tools."""
+    """Send the request for a final text without tools."""
     fix_empty_final_text: str = "Now answer in words: what is the result?"
     final_stream: bool = False
     """Stream replies to requests without tools."""

@@ -283,7 +283,7 @@ def test_a_run_that_would_go_on_stops_where_the_record_ends() -> None:
 
 
 def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None:
-    source = recorded([saying(FENCED)])
+    source = recorded([saying(FENCED)], adding(accept_suspected_calls=True))
     told = counterfactual(source, Changes(config={"text_dialects": ["json_fenced"]}))
     assert (told.was, told.now) == (Completed(FENCED), None)
     assert told.stop == Stop(
@@ -291,10 +291,12 @@ def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None
     )
 
 
-def test_a_dialect_that_is_no_longer_read_makes_the_call_an_answer() -> None:
+def test_without_its_dialect_the_call_is_asked_for_unless_it_is_accepted_as_the_answer() -> None:
     source = recorded([saying(FENCED), saying("42")], adding(text_dialects=["json_fenced"]))
-    told = counterfactual(source, Changes(config={"text_dialects": []}))
-    assert (told.was, told.now, told.carried) == (Completed("42"), Completed(FENCED), 1)
+    asks = counterfactual(source, Changes(config={"text_dialects": []}))
+    assert (asks.was, asks.now, asks.carried) == (Completed("42"), None, 1)
+    blind = counterfactual(source, Changes(config={"text_dialects": [], "accept_suspected_calls": True}))
+    assert (blind.was, blind.now, blind.carried) == (Completed("42"), Completed(FENCED), 1)
 
 
 def test_a_call_that_is_no_longer_heard_stops_at_its_recorded_result() -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, asking_first, recorded
+from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.replay.sessions import cassette
 from tests.samples import complaint
 from toolreel._driver.approvers import Always, Never
@@ -78,7 +78,7 @@ def test_the_events_are_told_one_a_line() -> None:
             recorded(SUM[1:], NEEDS_APPROVAL, tools=asking_first(), approver=Never()),
             ['reply: add({"a":42,"b":1})', 'add({"a":42,"b":1}) denied', "reply: It is 43."],
         ),
-        (recorded([saying("")]), ["reply: EMPTY_RESPONSE"]),
+        (recorded([saying("")], adding(fix_empty_final=False)), ["reply: EMPTY_RESPONSE"]),
         (recorded([saying("one\ntwo")]), ["reply: one\\ntwo"]),
         (
             recorded([{"choices": [{"message": {"tool_calls": [CUT_CALL]}}]}, saying("Oh.")]),

@@ -522,6 +522,18 @@ def test_an_empty_final_is_not_recovered_where_that_is_off_or_no_turn_is_left() 
         assert last_said(played, 1) == [LOOKED]
 
 
+CALL_OR_ANSWER = UserMessage("Your reply was empty. Call the tool that you need, or answer in words.")
+
+
+def test_an_empty_first_reply_is_asked_for_once_more_with_the_tools_it_had() -> None:
+    played = book().play(
+        asks(), replies(""), asks(CALL_OR_ANSWER), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), *DONE
+    )
+    assert noted(played, RecoveryTried) == [RecoveryTried(1, True)]
+    book().play(asks(), replies(""), asks(CALL_OR_ANSWER), replies(""), finishes(EmptyFinal()))
+    book(fix_empty_final=False).play(asks(), replies(""), finishes(EmptyFinal()))
+
+
 UNWORKED = UserMessage(
     "No tool call has succeeded yet. The tools are: look, read, wipe, poll. Call the one that you need now."
 )
@@ -605,6 +617,35 @@ def test_text_calls_that_nobody_can_read_are_never_a_final_answer() -> None:
     unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
     reading = book(text_dialects=["hermes_json"])
     reading.play(asks(), replies(text), asks(AssistantMessage(text), request), replies(text), unread)
+
+
+ASKED_WHETHER_IT_IS_A_CALL = UserMessage(
+    "Your reply looks like a tool call written as text, and nothing was run. "
+    "The tools are: look, read, wipe, poll. "
+    "If you need one, make a tool call; if this was your answer, put such markup into a code block."
+)
+
+
+@pytest.mark.parametrize("mode", ["relaxed", "enforced"])
+def test_a_text_that_looks_like_a_call_in_no_dialect_that_is_read_never_completes_a_run(mode: str) -> None:
+    text = '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
+    unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
+    asked: tuple[Turn, ...] = (
+        asks(),
+        replies(text),
+        asks(AssistantMessage(text), ASKED_WHETHER_IT_IS_A_CALL),
+    )
+    played = book(tool_use_mode=mode).play(*asked, replies(text), unread)
+    assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected")]
+    book().play(*asked, *DONE)
+    book(accept_suspected_calls=True).play(asks(), replies(text), finishes(Completed(text)))
+
+
+def test_a_call_in_the_text_after_an_empty_final_is_no_answer_either() -> None:
+    text = '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
+    silent: tuple[Turn, ...] = (asks(), *LOOKS_ONCE, asks(calling(LOOKS), LOOKED), replies(""))
+    unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
+    book().play(*silent, asks(SAY_IT, tools=False), replies(text), unread)
 
 
 def test_a_call_that_stands_in_a_tool_result_is_a_quotation() -> None:
@@ -805,7 +846,8 @@ def test_tools_that_were_dropped_stay_dropped() -> None:
         fails_to_send("status", NO_TOOLS, 404),
         asks(tools=False),
         replies_calling(LOOKS),
-        finishes(EmptyFinal()),
+        asks(UserMessage("Your reply was empty. Answer in words."), tools=False),
+        *DONE,
     )
 
 

@@ -32,6 +32,7 @@ SILENT = Reply(finish="stop", problem=Problem("EMPTY_RESPONSE"))
 GARBLED = Reply(content="<tool_call>{", finish="stop", warnings=("TEXT_CALL_MALFORMED",))
 CUT = replace(GARBLED, finish="length", problem=Problem("TRUNCATED"), warnings=("TEXT_CALL_TRUNCATED",))
 CALLED = Memory(successes=1, called=("ping",), last_ok=Memory().last_ok.set("ping", True))
+ASKED_AGAIN = Memory(asked_again=True)
 FAILED = Memory(called=("ping",), last_ok=Memory().last_ok.set("ping", False))
 
 
@@ -65,14 +66,14 @@ def goes_on(step: Step, note: ModelNudged | RecoveryTried, *messages: Message) -
 
 def test_a_text_ends_the_run_and_an_empty_one_stays_out_of_the_history() -> None:
     ends(heard(run(), TEXT), Completed("Done."), AssistantMessage("Done."))
-    ends(heard(run(), SILENT), EmptyFinal())
+    ends(heard(run(ASKED_AGAIN), SILENT), EmptyFinal())
 
 
 def test_what_the_provider_said_beside_its_words_is_kept_with_them() -> None:
     own = canonical({"reasoning_content": "Hm."})
     thought = AssistantMessage("Done.", extras=own)
     ends(heard(run(), replace(TEXT, carry=own)), Completed("Done."), thought)
-    ends(heard(run(), replace(SILENT, carry=own)), EmptyFinal())
+    ends(heard(run(ASKED_AGAIN), replace(SILENT, carry=own)), EmptyFinal())
 
 
 ENFORCED: dict[str, Any] = {"tool_use_mode": "enforced", "nudge_no_tool_calls": 1}
@@ -172,7 +173,51 @@ def test_an_empty_text_after_tools_is_asked_for_once_more(tools: bool) -> None:
 def test_an_empty_text_is_judged_as_it_is_where_nothing_may_be_asked() -> None:
     ends(heard(run(CALLED, fix_empty_final=False), SILENT), EmptyFinal())
     ends(heard(run(CALLED, turns=4), SILENT), EmptyFinal())
-    ends(heard(run(Memory()), SILENT), EmptyFinal())
+    ends(heard(run(fix_empty_final=False), SILENT), EmptyFinal())
+    ends(heard(run(turns=4), SILENT), EmptyFinal())
+
+
+@pytest.mark.parametrize(
+    ("tools", "wanted"),
+    [(True, "Call the tool that you need, or answer in words."), (False, "Answer in words.")],
+)
+def test_an_empty_first_reply_is_asked_for_once_more_with_its_tools(tools: bool, wanted: str) -> None:
+    asked = heard(run(), SILENT, tools_sent=tools)
+    goes_on(asked, RecoveryTried(1, tools), UserMessage(f"Your reply was empty. {wanted}"))
+    assert isinstance(asked.state.phase, AwaitingReply)
+    assert asked.state.phase.tools_sent is tools
+    ends(heard(run(asked.state.memory), SILENT), EmptyFinal())
+
+
+def test_after_an_empty_first_reply_an_empty_final_is_still_asked_for() -> None:
+    asked = heard(run(replace(CALLED, asked_again=True)), SILENT)
+    goes_on(asked, RecoveryTried(1, False), SAY_IT)
+
+
+LOOKS_LIKE_ONE = Reply(content="<function=ping>", finish="stop", warnings=("TEXT_CALL_SUSPECTED",))
+MARKUP = AssistantMessage(LOOKS_LIKE_ONE.content)
+
+
+def test_a_text_that_looks_like_a_call_is_asked_about_once_and_is_never_the_answer() -> None:
+    request = UserMessage(
+        "Your reply looks like a tool call written as text, and nothing was run. The tools are: echo, ping. "
+        "If you need one, make a tool call; if this was your answer, put such markup into a code block."
+    )
+    goes_on(heard(run(), LOOKS_LIKE_ONE), ModelNudged(1, "text_call_rejected"), MARKUP, request)
+    unread = InvalidReply("MALFORMED_FUNCTION_CALL", LOOKS_LIKE_ONE.content)
+    for last in (corrected(run()), run(turns=4), run(replace(CALLED, finalizing=True), turns=4)):
+        ends(heard(last, LOOKS_LIKE_ONE), unread, MARKUP)
+
+
+def test_a_call_in_the_text_that_was_asked_for_without_tools_is_no_answer() -> None:
+    unread = InvalidReply("MALFORMED_FUNCTION_CALL", LOOKS_LIKE_ONE.content)
+    finalizing = run(replace(CALLED, finalizing=True))
+    ends(heard(finalizing, LOOKS_LIKE_ONE, tools_sent=False), unread, MARKUP)
+
+
+def test_a_plan_may_take_what_looks_like_a_call_for_the_answer() -> None:
+    accepting = run(accept_suspected_calls=True)
+    ends(heard(accepting, LOOKS_LIKE_ONE), Completed(LOOKS_LIKE_ONE.content), MARKUP)
 
 
 def test_the_sentence_of_a_recovery_is_that_of_the_plan() -> None:

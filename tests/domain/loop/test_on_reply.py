@@ -276,7 +276,7 @@ REFUSAL: Any = {"choices": [{"message": {"content": None, "refusal": "I cannot."
     ],
 )
 def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcome: Outcome) -> None:
-    played = book().play(asks(), given, finishes(outcome))
+    played = book(LoopConfig(fix_empty_final=False)).play(asks(), given, finishes(outcome))
     assert played.notes[-1] == RunSettled(outcome.name)
 
 
@@ -298,7 +298,7 @@ def test_a_reply_that_is_none_at_all_may_pass_and_ends_the_run_where_it_does_not
 def test_partial_text_stays_in_the_history_and_empty_text_does_not() -> None:
     cut = book().play(asks(), replies("Half", finish="length"), finishes(Truncated("Half")))
     assert cut.state.messages.messages[-1] == AssistantMessage("Half")
-    empty = book().play(asks(), replies(""), finishes(EmptyFinal()))
+    empty = book(LoopConfig(fix_empty_final=False)).play(asks(), replies(""), finishes(EmptyFinal()))
     assert list(empty.state.messages.messages) == list(empty.plan.messages)
 
 
@@ -382,7 +382,7 @@ def test_a_refusal_of_tools_that_were_not_sent_is_a_failure_like_any_other() -> 
 
 
 PING = ("call_a", "ping", "{}")
-UNHEARD = LoopConfig(tool_use_mode="disabled")
+UNHEARD = LoopConfig(tool_use_mode="disabled", fix_empty_final=False)
 
 
 def test_calls_that_nobody_asked_for_are_ignored_and_the_text_is_the_answer() -> None:

@@ -346,7 +346,7 @@ def endings_without_calls() -> Iterable[Playbook]:
     refusal: Json = {"choices": [{"message": {"refusal": "No."}, "finish_reason": "stop"}]}
     lost, over = fails_to_send("connect", "no route"), TransportFailed("connect", None, "no route")
     yield ending(replies("Hello."), finishes(Completed("Hello.")))
-    yield ending(replies(""), finishes(EmptyFinal()))
+    yield ending(replies(""), finishes(EmptyFinal()), fix_empty_final=False)
     yield ending(cut, finishes(Truncated("Half")))
     yield ending(replies_with(refusal), finishes(Refused("No.")))
     yield ending(replies("x", finish="content_filter"), finishes(ContentFiltered("x")))

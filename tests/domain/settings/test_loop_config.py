@@ -38,6 +38,7 @@ SWITCHES = [
     "require_first_call",
     "final_stream",
     "dialects_in_reasoning",
+    "accept_suspected_calls",
     "fix_empty_final",
     "fix_empty_final_disable_tools",
     "final_stream",
@@ -118,6 +119,7 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
         "max_tool_definitions_count": 128,
         "max_tool_definitions_bytes": 200_000,
         "null_for_optional_is_absent": False,
+        "accept_suspected_calls": False,
     }
 
 

@@ -118,6 +118,8 @@ def _turn(console: Console, turn: TurnSummary) -> None:
     )
     for code in turn.repairs:
         labelled(console, "", f"repaired: {code}", "yellow")
+    for code in turn.notices:
+        labelled(console, "", f"noticed: {code}", "yellow")
     if turn.quirks:
         labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
     for call in turn.calls:

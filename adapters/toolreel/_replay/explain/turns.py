@@ -12,6 +12,7 @@ from toolreel_core._conversation.message import AssistantMessage, SentCall, Tool
 from toolreel_core._jsontext.canonical import Json, JsonText, canonical, parse
 from toolreel_core._plan.request import IgnoredWhy
 from toolreel_core._protocol import notes
+from toolreel_core._replies.warning_codes import UNREPAIRED
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class TurnSummary:
     completion_tokens: int = 0
     repairs: tuple[str, ...] = ()
     """Codes of the repairs to the reply."""
+    notices: tuple[str, ...] = ()
+    """Codes of what was noticed in the reply and left as it was, or skipped."""
     quirks: tuple[str, ...] = ()
     """Provider settings and transforms that changed something."""
     stripped: str = ""
@@ -96,6 +99,8 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return turn.remarked(f"from now on only {note.upstream} is asked")
         case notes.ReplyRead():
             return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
+        case notes.RepairApplied() if note.code in UNREPAIRED:
+            return replace(turn, notices=(*turn.notices, note.code))
         case notes.RepairApplied():
             return replace(turn, repairs=(*turn.repairs, note.code))
         case notes.ContentStripped():
@@ -115,7 +120,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
         case notes.ModelNudged():
             return turn.remarked(f"the model is asked to call a tool ({note.why})")
         case notes.RecoveryTried():
-            return turn.remarked("an empty answer; the model is asked for it once more")
+            return turn.remarked("an empty reply; the model is asked once more")
         case notes.ToolsDropped():
             return turn.remarked(f"the server takes no tools, so the run goes on without: {note.message}")
         case notes.ApprovalAsked():

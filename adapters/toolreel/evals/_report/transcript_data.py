@@ -172,7 +172,8 @@ def _turns(ended: Run, evidence: Evidence) -> tuple[TranscriptTurn, ...]:
 def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> TranscriptTurn:
     mended = tuple(f"mended: {code}" for code in turn.repairs)
     quirks = tuple(f"changed: {name}" for name in turn.quirks)
-    remarks = (*quirks, *mended, *turn.remarks)
+    noticed = tuple(f"noticed: {code}" for code in turn.notices)
+    remarks = (*quirks, *mended, *noticed, *turn.remarks)
     if seen is None:
         return TranscriptTurn(turn.number, "", "", (), remarks, "")
     tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"

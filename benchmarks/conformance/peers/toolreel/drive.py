@@ -1,7 +1,7 @@
-"""toolreel: one configuration for all shapes, as an application would have it, and a second one, ``raw``.
+"""toolreel in three configurations, each the same for all shapes; all of them retry soon.
 
-The first reads calls that a server left in the text, in every dialect that is marked by tags or tokens of
-its own, nudges once, and tries again soon. ``raw`` repairs nothing: the defaults, and strict arguments.
+``defaults`` sets nothing else. ``marked`` reads calls that a server left in the text, in every dialect that is
+marked by tags or tokens of its own, and nudges once. ``raw`` repairs nothing and takes any text for an answer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ class RunFailed(Exception):
 
 SOON = {"retry_base_ms": 20}
 CONFIGS = {
-    "toolreel": LoopConfig.of({**SOON, "text_dialects": ["marked"], "nudge_no_tool_calls": 1}),
-    "raw": LoopConfig.of({**SOON, "argument_repairs": "strict"}),
+    "defaults": LoopConfig.of(SOON),
+    "marked": LoopConfig.of({**SOON, "text_dialects": ["marked"], "nudge_no_tool_calls": 1}),
+    "raw": LoopConfig.of({**SOON, "argument_repairs": "strict", "accept_suspected_calls": True}),
 }
 TOOLS = PythonTools(FUNCTIONS)
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
