@@ -1,7 +1,7 @@
 """toolreel in three configurations, each the same for all shapes; all of them retry soon.
 
-``defaults`` sets nothing else. ``marked`` reads calls that a server left in the text, in every dialect that is
-marked by tags or tokens of its own, and nudges once. ``raw`` repairs nothing and takes any text for an answer.
+``defaults`` sets nothing else. ``marked`` reads calls that a server left in the text, in every dialect that
+is marked by tags or tokens of its own, and nudges once. ``raw`` repairs nothing, and any text is an answer.
 """
 
 from __future__ import annotations
