@@ -17,7 +17,7 @@ from toolreel._driver.ports import (
     Performer,
     ToolHost,
 )
-from toolreel._driver.run_result import Run
+from toolreel._driver.run_result import Resting, Run
 from toolreel._driver.sync import go_on, run
 from toolreel._internal.errors import (
     AdapterError,
@@ -169,6 +169,7 @@ __all__ = [
     "Replayed",
     "ReplyReceived",
     "RequestFailed",
+    "Resting",
     "ResultsError",
     "Router",
     "Run",

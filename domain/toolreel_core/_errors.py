@@ -43,7 +43,10 @@ class CodecError(ToolreelError, ValueError):
 
 
 class TransformError(ToolreelError):
-    """The caller's bug: a registered transform that raised, or gave back something else than a tree."""
+    """The caller's bug: a registered transform that raised, or gave back something else than a tree.
+
+    In a run, it is the outcome ``transform_failed``.
+    """
 
 
 class ReplayMismatch(ToolreelError):

@@ -58,6 +58,7 @@ from toolreel_core._protocol.outcome import (
     Refused,
     RepeatedCall,
     ToolFailed,
+    TransformFailed,
     TransportFailed,
     Truncated,
 )
@@ -156,6 +157,7 @@ __all__ = [
     "ToolreelError",
     "Transform",
     "TransformError",
+    "TransformFailed",
     "TransportFailed",
     "Tree",
     "Truncated",

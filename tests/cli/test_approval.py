@@ -68,7 +68,7 @@ def test_an_end_of_input_instead_of_an_answer_cancels_the_run_and_keeps_it(pad: 
     with serving(SCRIPT[0]) as server:
         base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
         code, shown = on_terminal(*base, "--record", "kept", cwd=pad, typed="\x04")
-    assert code == 1
+    assert code == 130
     assert "cancelled: interrupted from the keyboard" in shown
     assert not (pad / "launched").exists()
     assert toolreel("replay", "kept", cwd=pad).code == 0

@@ -62,7 +62,7 @@ def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(driver: str, 
         said = interrupted(
             (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2
         )
-    assert said.code == 1
+    assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "error: interrupted from the keyboard" in said.stderr
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
@@ -81,7 +81,7 @@ def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_
     with serving(Answer(delay=60)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept", "--overwrite")
         said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
-    assert said.code == 1
+    assert said.code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
     (again,) = said_by_each([("replay", "kept")], tmp_path)
     assert again.code == 0
@@ -95,7 +95,7 @@ def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(
     with serving(streaming(chunk("It is"), 60.0)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream", "--record", "kept")
         said = interrupted((*base, "--driver", driver), tmp_path, lambda: len(server.seen) == 1)
-    assert said.code == 1
+    assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
@@ -109,7 +109,7 @@ def test_an_interrupted_fork_keeps_what_it_began_with_and_what_came(tmp_path: Pa
     with serving(replying(LOOKING_UP), Answer(delay=60)) as server:
         live = ("--base-url", server.url, *WORKSPACE, "--record", "kept")
         said = interrupted(("fork", session, "--at", "2", *live), tmp_path, lambda: len(server.seen) == 2)
-    assert said.code == 1
+    assert said.code == 130
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
     again, compared = said_by_each([("replay", "kept"), ("diff", session, "kept", "--json")], tmp_path)
@@ -137,7 +137,7 @@ def test_a_run_is_interrupted_while_it_still_connects(driver: str, tmp_path: Pat
             said = interrupted(
                 (*base, "--driver", driver, "--record", "kept"), tmp_path, lambda: connecting(port), FORGETFUL
             )
-    assert said.code == 1
+    assert said.code == 130
     assert "Traceback" not in said.stderr
     assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]

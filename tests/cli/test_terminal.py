@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, on_terminal, toolreel
+from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, toolreel
+from tests.replay.sessions import cassette
 from tests.servers.chat_server import chunk, replying, serving, streaming
 from toolreel.testing._scripted import saying
 
@@ -35,6 +39,20 @@ def test_a_pipe_gets_neither_colour_nor_wrapped_lines(tmp_path: Path) -> None:
     assert "\x1b" not in said.stdout + said.stderr
     assert "When state_patch succeeds, you are finished." in said.stdout
     assert max(map(len, said.stdout.splitlines())) > 80
+
+
+@pytest.mark.parametrize("arguments", [("presets",), ("replay", "kept"), ("replay", "kept", "--json")])
+def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    for path in cassette("workspace").parent.iterdir():
+        shutil.copy(path, tmp_path / path.name.replace("local--qwen2.5-coder-1.5b", "kept"))
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        command = [*COMMAND, *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=closed, stderr=subprocess.PIPE, env=environment(), check=False
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_the_spinner_shows_the_turn_and_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from toolreel._replay.replay import companion
 from toolreel.demo._workspace import workspace
 from toolreel.testing._scripted import ScriptedEndpoint, saying
 from toolreel.tools._python.host import PythonTools
+from toolreel_core._jsontext.canonical import Tree
 from toolreel_core._protocol.outcome import Completed, EmptyFinal
 
 each_cassette = pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
@@ -82,7 +83,7 @@ def test_an_empty_answer_can_be_asked_for_after_all() -> None:
 def test_without_its_dialects_a_session_asks_for_a_call_unless_it_takes_the_text_for_its_answer() -> None:
     asks = counterfactual(cassette("workspace"), Changes(config={"text_dialects": []}))
     assert (asks.now, asks.carried) == (None, 1)
-    blind = {"text_dialects": [], "accept_suspected_calls": True}
+    blind: Tree = {"text_dialects": [], "accept_suspected_calls": True}
     told = counterfactual(cassette("workspace"), Changes(config=blind))
     assert isinstance(told.now, Completed)
     assert told.now.content.startswith("```json")

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
-from toolreel_core._errors import ProtocolError
-from toolreel_core._loop.reducer import start, step
+from toolreel_core._loop.reducer import pending, start, step
 from toolreel_core._plan.plan import Plan
+from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Completed, Outcome
 from toolreel_core._protocol.state import Settled, State
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """The run has not ended: it rests until something outside is done, such as an approval."""
+
+    name: ClassVar[str] = "resting"
+    waits_for: tuple[Effect, ...]
+    """The effects that nobody has answered yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +34,13 @@ class Run:
     """All notes (decisions of the run), in order."""
 
     @property
-    def outcome(self) -> Outcome:
-        """How the run ended.
-
-        :raises toolreel.ProtocolError: if the run has not ended, for example because it waits for an approval
-        """
-        match self.state.phase:
-            case Settled() as settled:
-                return settled.outcome
-            case phase:
-                raise ProtocolError(f"the run has not ended, it is in phase {type(phase).__name__}")
+    def outcome(self) -> Outcome | Resting:
+        """How the run ended, or what it rests at, for example an approval that nobody has given."""
+        return outcome_of(self) or Resting(pending(self.state))
 
     @property
     def completed(self) -> bool:
-        """Whether the model gave a final answer.
-
-        :raises toolreel.ProtocolError: as for :attr:`outcome`
-        """
+        """Whether the model gave a final answer."""
         return isinstance(self.outcome, Completed)
 
 

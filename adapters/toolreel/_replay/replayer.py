@@ -201,7 +201,8 @@ class _Script:
         if isinstance(effect, AskApproval):
             return None
         raise ReplayMismatch(
-            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}"
+            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
+            "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
 
     def answer(

@@ -21,6 +21,7 @@ from toolreel import (
     Plan,
     Ports,
     PythonTools,
+    Resting,
     Tool,
     arun,
     run,
@@ -40,7 +41,7 @@ ASYNC_TOOLS = AsyncPythonTools([Tool.of(astock, name="stock")], deadline=None)
 PLAN = Plan.of(model=MODEL, messages=PROMPT, tools=TOOLS.surface, config=LoopConfig(max_turns=100_000))
 
 
-def _text(outcome: Outcome | None) -> str:
+def _text(outcome: Outcome | Resting) -> str:
     return outcome.content if isinstance(outcome, Completed) else repr(outcome)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from toolreel_core._errors import ProtocolError
+from toolreel_core._errors import ProtocolError, TransformError
 from toolreel_core._jsontext.canonical import JsonText
 from toolreel_core._loop.admission import ask_approval, run_tool
 from toolreel_core._loop.finish import settle
@@ -34,7 +34,7 @@ from toolreel_core._protocol.events import (
     WaitElapsed,
 )
 from toolreel_core._protocol.notes import LateAnswer, RequestAbandoned
-from toolreel_core._protocol.outcome import Cancelled
+from toolreel_core._protocol.outcome import Cancelled, Outcome, TransformFailed
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -58,7 +58,12 @@ def start(plan: Plan) -> Step:
     >>> start(Plan.of(model="m", messages="hi")).effects[0].request.body
     '{"model":"m","messages":[{"role":"user","content":"hi"}]}'
     """
-    return step(State.idle(plan), RunStarted())
+    try:
+        begun = State.idle(plan)
+    except TransformError as error:
+        # The plan's messages are what the transform cannot take, so the history stays empty.
+        return settle(State.silent(plan), TransformFailed(str(error)))
+    return step(begun, RunStarted())
 
 
 def fold(plan: Plan, events: Iterable[Event]) -> Step:
@@ -74,6 +79,13 @@ def step(state: State, event: Event) -> Step:
 
     :raises ProtocolError: if the phase of the run does not accept the event, or its ``ref`` is not pending
     """
+    try:
+        return _step(state, event)
+    except TransformError as error:
+        return _give_up(state, TransformFailed(str(error)))
+
+
+def _step(state: State, event: Event) -> Step:
     match event:
         case RunStarted():
             return _run_started(state, event)
@@ -181,6 +193,32 @@ def _cancel_requested(state: State, event: CancelRequested) -> Step:
             return finish_mid_turn(state, (phase.call, *phase.waiting), Cancelled(event.reason))
         case Settled():
             return Step(state, (), ())
+        case _:
+            assert_never(state.phase)
+
+
+def _give_up(state: State, outcome: Outcome) -> Step:
+    """End a run whose transform failed, from the state before the event. Leads to ``Settled``.
+
+    The results of running calls are in the journal; in the history, their calls count as abandoned, since
+    writing them may need the transform that failed.
+    """
+    try:
+        return _abandon_calls(state, outcome)
+    except TransformError:
+        # A transform of messages that fails on results, too: the history ends with the calls.
+        return settle(state, outcome)
+
+
+def _abandon_calls(state: State, outcome: Outcome) -> Step:
+    match state.phase:
+        case AwaitingTools() as phase:
+            running = tuple([flight.call for flight in phase.running])
+            return finish_mid_turn(state, (*running, *phase.waiting), outcome)
+        case AwaitingApproval() as phase:
+            return finish_mid_turn(state, (phase.call, *phase.waiting), outcome)
+        case Idle() | AwaitingReply() | Waiting() | Settled():
+            return settle(state, outcome)
         case _:
             assert_never(state.phase)
 

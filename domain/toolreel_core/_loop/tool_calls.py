@@ -156,8 +156,8 @@ def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step
 
 def _abandon(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
     tally = state.tally.counted(failed_calls=1)
-    text, _ = rendered(state, failed(call.name, fault))
-    answered = state.said(ToolMessage(call.id, text)).but(tally=tally)
+    # Without the plan's transforms: one that failed is a reason to abandon a call.
+    answered = state.said(ToolMessage(call.id, failed(call.name, fault).text())).but(tally=tally)
     return answered, CallAbandoned(tally.turns, call.id, shown(call.name))
 
 

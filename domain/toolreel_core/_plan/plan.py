@@ -71,7 +71,7 @@ class Plan:
     """Maximum calls of one reply; further calls are ignored. ``None``: no limit."""
 
     def __post_init__(self) -> None:
-        if not self.model:
+        if not self.model.strip():
             raise ConfigError("model: expected the name of a model, got an empty text")
         _check_messages(self.messages)
         if not self.messages:

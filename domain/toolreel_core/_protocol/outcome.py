@@ -146,6 +146,14 @@ class TransportFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class TransformFailed:
+    """A transform of the caller's own raised, or returned something else than a JSON object."""
+
+    name: ClassVar[str] = "transform_failed"
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancelled:
     """The caller cancelled the run."""
 
@@ -168,5 +176,6 @@ Outcome: TypeAlias = (
     | ContentFiltered
     | InvalidReply
     | TransportFailed
+    | TransformFailed
     | Cancelled
 )

@@ -202,6 +202,11 @@ class State:
         """The state before the first event."""
         return cls(plan, Idle(), Transcript.of(plan.messages, plan.form), Tally(), Memory(), 1)
 
+    @classmethod
+    def silent(cls, plan: Plan) -> State:
+        """The state before the first event, without the plan's messages."""
+        return cls(plan, Idle(), Transcript.of((), plan.form), Tally(), Memory(), 1)
+
     def said(self, *messages: Message) -> State:
         """This state with messages appended to its history."""
         return self.but(messages=self.messages.append(*messages))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import Json, JsonText, quote
+from toolreel_core._jsontext.canonical import Json, JsonText, canonical, quote
 from toolreel_core._jsontext.trees import json_text
 from toolreel_core._schema.walk import changed_within
 
@@ -53,9 +53,16 @@ def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
 def schema_text(tree: Mapping[str, Json]) -> JsonText:
     """The canonical text of a schema.
 
-    :raises ConfigError: if a part of it is not JSON, with its place
+    :raises ConfigError: if a part of it is not JSON, with its place, or it allows no object
     """
-    return json_text(tree, "parameters")
+    text = json_text(tree, "parameters")
+    kinds = tree.get("type", "object")
+    if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
+        raise ConfigError(
+            f"parameters: arguments are an object, but the schema has the type {canonical(kinds)}; "
+            "make it a property of an object"
+        )
+    return text
 
 
 def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:

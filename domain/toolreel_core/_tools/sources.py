@@ -39,6 +39,12 @@ def compose(
 
     :raises ConfigError: if sources or tools share a name, or a pattern matches no tool
     """
+    for source in sources:
+        if not isinstance(source, ToolSource):  # a caller without a type checker
+            raise ConfigError(
+                f"compose: expected ToolSource values, one argument each, got {type(source).__name__}; "
+                'write compose(ToolSource("name", definitions), …)'
+            )
     names = [source.name for source in sources]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"source {twice[0]!r} is given twice; rename one of the two")

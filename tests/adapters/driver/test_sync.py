@@ -11,6 +11,7 @@ from toolreel._driver.approvers import Always, Never
 from toolreel._driver.clocks import InstantClock
 from toolreel._driver.performer import Ports
 from toolreel._driver.ports import Performer, Wanted
+from toolreel._driver.run_result import Resting
 from toolreel._driver.sync import go_on, run
 from toolreel._journal.format import MemoryJournal, parse_journal
 from toolreel.http._endpoint import HttpEndpoint
@@ -23,7 +24,7 @@ from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._loop.reducer import fold
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.codec import dump, load_state
-from toolreel_core._protocol.effects import RunTool
+from toolreel_core._protocol.effects import AskApproval, RunTool
 from toolreel_core._protocol.events import CancelRequested, Event, ReplyReceived, ToolReturned
 from toolreel_core._protocol.notes import (
     CallEnded,
@@ -121,8 +122,8 @@ def test_a_run_rests_where_a_tool_needs_approval_and_goes_on_from_its_stored_sta
     journal = MemoryJournal(APPROVED)
     resting = run(APPROVED, Ports(first, PythonTools([add])), journal=journal)
     assert isinstance(resting.state.phase, AwaitingApproval)
-    with pytest.raises(ProtocolError, match="AwaitingApproval"):
-        _ = resting.outcome
+    assert isinstance(resting.outcome, Resting)
+    assert [type(effect) for effect in resting.outcome.waits_for] == [AskApproval]
 
     stored = load_state(dump(resting.state))
     ended = go_on(stored, Ports(rest, PythonTools([add]), Always()), journal=journal)

@@ -17,6 +17,7 @@ from tests.playbook import (
     fails_to_send,
     faults,
     finishes,
+    of,
     replies,
     replies_calling,
     replies_with,
@@ -59,6 +60,7 @@ from toolreel_core._protocol.outcome import (
     Refused,
     RepeatedCall,
     ToolFailed,
+    TransformFailed,
     TransportFailed,
     Truncated,
 )
@@ -89,6 +91,7 @@ from toolreel_core._tools.faults import (
 from toolreel_core._tools.result_envelope import Envelope
 from toolreel_core._tools.surface import ToolSurface
 from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
+from toolreel_core._transforms.registry import TransformKind, register_transform
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
 PLAN = Plan.of(
@@ -297,6 +300,80 @@ def test_cancelling_a_settled_run_changes_nothing() -> None:
     assert step(settled, CANCEL) == Step(settled, (), ())
 
 
+KINDS_THAT_BREAK: tuple[TransformKind, ...] = ("message", "response", "tool_result")
+for _kind in KINDS_THAT_BREAK:
+    register_transform(_kind, "breaks_in_runs", about="Fails on what it does not expect.")(
+        lambda tree: {"role": tree["no such key"]}
+    )
+BROKEN = TransformFailed(
+    "the {} transform 'breaks_in_runs' failed with KeyError: 'no such key'; it has to take any tree"
+)
+
+
+def broken(kind: TransformKind) -> TransformFailed:
+    return TransformFailed(BROKEN.message.format(kind))
+
+
+def breaking(kind: TransformKind, plan: Plan = PLAN) -> Playbook:
+    config = LoopConfig.of({**plan.config.changes(), f"{kind}_transforms": ["breaks_in_runs"]})
+    return Playbook(replace(plan, config=config))
+
+
+def test_a_transform_that_fails_ends_the_run_by_its_name() -> None:
+    breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
+
+
+def test_a_transform_that_fails_on_the_plans_own_messages_ends_the_run_before_it_begins() -> None:
+    plan = replace(PLAN, config=LoopConfig(max_turns=4, message_transforms=("breaks_in_runs",)))
+    began = start(plan)
+    assert began.effects == (Finish(broken("message")),)
+    assert began.notes == (RunSettled("transform_failed"),)
+    assert list(began.state.messages.messages) == []
+
+
+register_transform("message", "breaks_at_results", about="Fails on what a tool returned.")(
+    lambda tree: {**tree, "content": tree["content" if tree["role"] != "tool" else "no such key"]}
+)
+
+
+def test_a_transform_of_messages_that_fails_on_results_ends_the_run_with_its_calls() -> None:
+    fussy = replace(PLAN, config=LoopConfig(max_turns=4, message_transforms=("breaks_at_results",)))
+    played = Playbook(fussy).play(
+        asks(),
+        replies_calling(PING),
+        runs("call_b", "ping", {}),
+        returns("pong"),
+        finishes(
+            TransformFailed(BROKEN.message.replace("breaks_in_runs", "breaks_at_results").format("message"))
+        ),
+    )
+    assert played.state.messages.messages[-1] == calling(PING)
+
+
+def test_a_transform_of_results_that_fails_leaves_an_answer_to_every_call() -> None:
+    played = breaking("tool_result", PARALLEL).play(
+        asks(),
+        replies_calling(A, PING),
+        runs("call_a", "add", {"a": 1}),
+        runs("call_b", "ping", {}),
+        of("call_b", returns("pong")),
+        of("call_a", returns(1)),
+        finishes(broken("tool_result")),
+    )
+    assert [type(message) for message in played.state.messages.messages][2:] == [ToolMessage] * 2
+    denied = breaking("tool_result", GUARDED).play(
+        asks(),
+        replies_calling(A, PING),
+        seeks_approval("call_a", "add", {"a": 1}),
+        denies(),
+        finishes(broken("tool_result")),
+    )
+    assert list(denied.state.messages.messages)[2:] == [
+        faults("call_a", "add", call_abandoned("add")),
+        faults("call_b", "ping", call_abandoned("ping")),
+    ]
+
+
 @pytest.mark.parametrize(
     "late", [REPLY, FAILURE, RESULT, GIVEN, ELAPSED, replace(REPLY, at_ms=9), replace(ELAPSED, at_ms=9)]
 )
@@ -404,6 +481,7 @@ def endings_of_odd_plans() -> Iterable[Playbook]:
         presets=["a"],
     )
     yield Playbook(odd).play(asks(), replies("Hello."), done)
+    yield breaking("response").play(asks(), replies("Hello."), finishes(broken("response")))
     routed = replace(PLAN, provider=Provider(pin_upstream=True))
     yield Playbook(routed).play(asks(), replies_with(body_of("Hello.") | {"provider": "Google"}), done)
 

@@ -205,6 +205,7 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
     ("make", "why"),
     [
         (lambda: Plan("", HI), "model: expected the name of a model, got an empty text"),
+        (lambda: Plan(" ", HI), "model: expected the name of a model, got an empty text"),
         *(
             (
                 lambda messages=messages: Plan.of(model="m", messages=messages),

@@ -99,6 +99,7 @@ from toolreel_core._protocol.outcome import (
     Refused,
     RepeatedCall,
     ToolFailed,
+    TransformFailed,
     TransportFailed,
     Truncated,
 )
@@ -281,6 +282,7 @@ GOLDEN: list[tuple[object, str]] = [
         TransportFailed("status", 500, "x"),
         '{"type":"transport_failed","failure":"status","status":500,"message":"x"}',
     ),
+    (TransformFailed("x"), '{"type":"transform_failed","message":"x"}'),
     (Cancelled("x"), '{"type":"cancelled","reason":"x"}'),
     (Idle(), '{"type":"idle"}'),
     (ASKED, '{"type":"awaiting_reply","ref":1}'),

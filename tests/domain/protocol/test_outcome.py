@@ -27,6 +27,7 @@ def test_every_way_to_end_has_a_name_of_its_own() -> None:
         "Refused": "refused",
         "ContentFiltered": "content_filter",
         "InvalidReply": "invalid_reply",
+        "TransformFailed": "transform_failed",
         "TransportFailed": "transport",
         "Cancelled": "cancelled",
     }

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from tests.samples import ECHO, complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools.sources import ToolSource, compose
@@ -42,6 +44,14 @@ def test_a_clash_is_one_even_if_a_mask_would_take_it_away() -> None:
 def test_two_sources_may_not_share_a_name() -> None:
     assert complaint(ConfigError, lambda: compose(FILES, WEB, ToolSource("files", ()))) == (
         "source 'files' is given twice; rename one of the two"
+    )
+
+
+def test_a_list_of_sources_or_something_else_is_told_what_to_write() -> None:
+    wrong: Any = [FILES, WEB]
+    assert complaint(ConfigError, lambda: compose(wrong)) == (
+        "compose: expected ToolSource values, one argument each, got list; "
+        'write compose(ToolSource("name", definitions), …)'
     )
 
 

@@ -80,6 +80,18 @@ def test_a_definition_may_come_from_a_model() -> None:
     assert ToolDefinition.of("book", parameters=described).description == ""
 
 
+@pytest.mark.parametrize("kind", ["array", ["string", "null"], 3])
+def test_a_schema_that_allows_no_object_is_told_with_its_type(kind: Json) -> None:
+    told = complaint(ConfigError, lambda: ToolDefinition.of("book", "", {"type": kind}))
+    assert told.startswith("tool 'book': ")
+    assert "object" in told
+
+
+def test_a_schema_may_allow_an_object_among_others_or_say_no_type() -> None:
+    assert ToolDefinition.of("book", "", {"type": ["object", "null"]}).parameters
+    assert ToolDefinition.of("book", "", {"properties": {}}).parameters
+
+
 def test_what_gives_no_schema_is_told_with_the_name_of_the_tool() -> None:
     wrong: Any = 3
     told = complaint(ConfigError, lambda: ToolDefinition.of("book", "", wrong))

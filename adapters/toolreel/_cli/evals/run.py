@@ -11,7 +11,7 @@ import click
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import counted, err, labelled, out, printable
-from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
 from toolreel.evals._runner.connection import connect
 from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
@@ -19,7 +19,7 @@ from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
 from toolreel_core.evals._statistics.stopping_rules import rule_sentence
 
-_EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void."
+_EPILOG = "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void, 130 stopped with Ctrl-C."
 _SHOWN = 3
 """Failures that are listed."""
 _KEY = 12
@@ -68,6 +68,8 @@ def run_command(
         _tell(outcome, folder, progress)
         if not summed:
             err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
+    if stop.is_set() and not outcome.complete:
+        return INTERRUPTED
     return 0 if outcome.complete else DRIFT
 
 

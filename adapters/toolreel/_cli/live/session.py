@@ -10,6 +10,7 @@ from pathlib import Path
 
 from toolreel._cli.live.recording_files import Keeping, RecordedFiles, ResumedFiles
 from toolreel._cli.output.console import err
+from toolreel._cli.output.errors import STOPPED
 from toolreel._driver.aio import ago_on, arun
 from toolreel._driver.approvers import Later
 from toolreel._driver.performer import AsyncPorts, ImmediateApprover, Ports
@@ -199,7 +200,7 @@ class LiveSession:
             run_on(self.driver, partial(self._run, begun), partial(self._arun, begun))
         except* KeyboardInterrupt:  # trio raises it in a group if it arrives while connecting
             if not isinstance(retold(begun.plan, begun.log.events).state.phase, Settled):
-                begun.log.record(None, CancelRequested("interrupted from the keyboard"))
+                begun.log.record(None, CancelRequested(STOPPED))
         return retold(begun.plan, begun.log.events)
 
     def _run(self, begun: _Beginning) -> Run:

@@ -13,8 +13,20 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-out: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err: Final = Console(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
+from toolreel._cli.output.errors import go_unread
+
+
+class _Output(Console):
+    """A console for pipes whose reader may leave."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on without output, so that the exit code is still that of the command."""
+        self.quiet = True
+        go_unread(self.file)
+
+
+out: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 _MARGIN: Final = 12
 _NARROWEST: Final = 20

@@ -11,8 +11,8 @@ from typing import Final
 from rich.console import Console
 
 from toolreel._cli.output.console import complain, counted, labelled, out
-from toolreel._cli.output.errors import FAILED, say
-from toolreel._driver.run_result import Run, outcome_of
+from toolreel._cli.output.errors import FAILED, INTERRUPTED, STOPPED, say
+from toolreel._driver.run_result import Resting, Run, outcome_of
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
 from toolreel_core._conversation.message import (
@@ -24,7 +24,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext.canonical import Json
 from toolreel_core._protocol.codec import encode
-from toolreel_core._protocol.outcome import Completed, Outcome
+from toolreel_core._protocol.outcome import Cancelled, Completed, Outcome
 
 _ROLES: Final[Mapping[type[Message], str]] = {
     SystemMessage: "system",
@@ -84,13 +84,13 @@ def show_saved(saved: Sequence[Path]) -> None:
     labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
 
 
-def exit_code(outcome: Outcome, base_url: str, api_key_env: str | None) -> int:
+def exit_code(outcome: Outcome | Resting, base_url: str, api_key_env: str | None) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
     if isinstance(outcome, Completed):
         return 0
     words, hint = describe_outcome(outcome, base_url=base_url, api_key_env=api_key_env)
     complain(words, hint=hint)
-    return FAILED
+    return INTERRUPTED if outcome == Cancelled(STOPPED) else FAILED
 
 
 def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -122,6 +122,8 @@ def _turn(console: Console, turn: TurnSummary) -> None:
         labelled(console, "", f"noticed: {code}", "yellow")
     if turn.quirks:
         labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
+    for name in turn.approvals:
+        labelled(console, "", f"{name} needs approval", "yellow")
     for call in turn.calls:
         _call(console, call)
     for remark in turn.remarks:

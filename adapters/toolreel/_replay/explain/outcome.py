@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
+from toolreel._driver.run_result import Resting
 from toolreel_core._protocol import outcome as outcomes
+from toolreel_core._protocol.effects import AskApproval
 
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
 _UNKNOWN: Final = ("not found", "not exist", "unknown", "invalid", "not a valid", "no such")
 
 
 def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
-    outcome: outcomes.Outcome, *, base_url: str = "", api_key_env: str | None = None
+    outcome: outcomes.Outcome | Resting, *, base_url: str = "", api_key_env: str | None = None
 ) -> tuple[str, str]:
     """The outcome in words, and a hint what to do, which may be empty.
 
@@ -19,6 +21,10 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
     ('the model still called tools after 3 turns', 'raise the limit with --set max_turns=6')
     """
     match outcome:
+        case Resting():
+            calls = [effect.name for effect in outcome.waits_for if isinstance(effect, AskApproval)]
+            what = f"approval of {', '.join(calls)}" if calls else "what it asked for"
+            return f"the run has not ended: it waits for {what}", "go on with `toolreel resume`, or go_on()"
         case outcomes.Completed():
             return "the model gave a final answer", ""
         case outcomes.EmptyFinal():
@@ -52,6 +58,8 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             return f"the reply could not be used ({outcome.problem}): {outcome.detail}", hint
         case outcomes.TransportFailed():
             return outcome.message, _transport(outcome, base_url, api_key_env)
+        case outcomes.TransformFailed():
+            return outcome.message, "correct it; `toolreel resume` continues a recorded run"
         case outcomes.Cancelled():
             return outcome.reason or "the run was cancelled", ""
         case _:

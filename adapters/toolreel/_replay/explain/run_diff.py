@@ -168,7 +168,8 @@ def _actions_in(turn: TurnSummary) -> tuple[str, ...]:
         (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
         for call in turn.calls
     )
-    return (*chain.from_iterable(calls), *turn.remarks)
+    approvals = (f"{name} needs approval" for name in turn.approvals)
+    return (*approvals, *chain.from_iterable(calls), *turn.remarks)
 
 
 def _ending(run: Run) -> str:

@@ -47,6 +47,8 @@ class TurnSummary:
     """Provider settings and transforms that changed something."""
     stripped: str = ""
     """Beginning of the text next to calls that was left out of the history."""
+    approvals: tuple[str, ...] = ()
+    """Names of tools for whose calls approval was asked."""
     calls: tuple[CallSummary, ...] = ()
     remarks: tuple[str, ...] = ()
     """Other decisions of the loop in this turn, in words."""
@@ -124,7 +126,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
         case notes.ToolsDropped():
             return turn.remarked(f"the server takes no tools, so the run goes on without: {note.message}")
         case notes.ApprovalAsked():
-            return turn.remarked(f"{note.name} needs approval")
+            return replace(turn, approvals=(*turn.approvals, note.name))
         case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
             return turn
         case notes.LateAnswer() | notes.RunSettled():

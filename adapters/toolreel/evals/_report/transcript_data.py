@@ -173,7 +173,8 @@ def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> TranscriptTurn:
     mended = tuple(f"mended: {code}" for code in turn.repairs)
     quirks = tuple(f"changed: {name}" for name in turn.quirks)
     noticed = tuple(f"noticed: {code}" for code in turn.notices)
-    remarks = (*quirks, *mended, *noticed, *turn.remarks)
+    asked = tuple(f"{name} needs approval" for name in turn.approvals)
+    remarks = (*quirks, *mended, *noticed, *asked, *turn.remarks)
     if seen is None:
         return TranscriptTurn(turn.number, "", "", (), remarks, "")
     tokens = f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out"

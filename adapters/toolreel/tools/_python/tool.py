@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable
@@ -151,6 +152,7 @@ def _arguments(definition: ToolDefinition, function: Callable[..., object]) -> A
 def load_tools(names: Iterable[str]) -> list[ToolLike]:
     """Import tools by name; an attribute can be a function, a :class:`Tool`, a list of them, or a host.
 
+    A name is ``module:attribute`` or ``file.py:attribute``; the file's folder is then searched for imports.
     A host (``PythonTools``) gives its tools; it cannot be used if it has settings that calls need.
 
     Each is returned as a :class:`Tool` whose source is the name. The working directory is searched too, as
@@ -166,9 +168,10 @@ def load_tools(names: Iterable[str]) -> list[ToolLike]:
 
 
 def _load(name: str) -> list[ToolLike]:
-    module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute:
+    place, colon, attribute = name.rpartition(":")
+    if not colon or not place or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
+    module_name = _module_of_file(Path(place), name) if place.endswith(".py") else place
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -182,6 +185,21 @@ def _load(name: str) -> list[ToolLike]:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ToolModuleError(f"--tools {name}: {module_name} has no {attribute!r}{hint}")
     return _tools(getattr(module, attribute), name)
+
+
+def _module_of_file(file: Path, name: str) -> str:
+    """The name under which a file can be imported, with its folder searched first, as for a script."""
+    if not file.is_file():
+        raise ToolModuleError(f"--tools {name}: there is no file {file}")
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    found = importlib.util.find_spec(file.stem)
+    if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
+        raise ToolModuleError(
+            f"--tools {name}: another module is named {file.stem}; rename the file to import it"
+        )
+    return file.stem
 
 
 def _at(error: BaseException) -> str:

@@ -71,6 +71,7 @@ _ALL: Final = (
     Category("loop.content_filter", "ASSERTION_FAILED", "fail", "the provider's filter took the reply"),
     Category("loop.context_overflow", "REQUEST_TOO_LARGE", "fail", "the conversation outgrew the window"),
     Category("loop.budget", "EXCEPTION", "void", "the run's budget was used up"),
+    Category("loop.transform_failed", "EXCEPTION", "void", "a transform of the caller's own failed"),
     Category("loop.cancelled", "EXCEPTION", "void", "the run was stopped"),
     Category("task.outcome", "ASSERTION_FAILED", "fail", "the task was not done"),
     Category("task.language_drift", "LANGUAGE_DRIFT", "fail", "the answer was in another language"),

@@ -19,6 +19,7 @@ from toolreel_core._protocol.outcome import (
     Refused,
     RepeatedCall,
     ToolFailed,
+    TransformFailed,
     TransportFailed,
     Truncated,
 )
@@ -93,6 +94,8 @@ def _by_outcome(scenario: Scenario, seen: Evidence) -> Verdict:  # noqa: PLR0912
             return _because(_of_problem(outcome.problem), outcome.problem, outcome.detail)
         case TransportFailed():
             return _because(_of_transport(outcome, seen), outcome.message)
+        case TransformFailed():
+            return _because("loop.transform_failed", outcome.message)
         case Cancelled():
             return _because("loop.cancelled", outcome.reason)
         case _:

@@ -4,7 +4,10 @@ from typing import get_args
 
 import pytest
 
+from toolreel._driver.run_result import Resting
 from toolreel._replay.explain.outcome import describe_outcome
+from toolreel_core._jsontext.canonical import canonical
+from toolreel_core._protocol.effects import AskApproval
 from toolreel_core._protocol.outcome import (
     Cancelled,
     Completed,
@@ -15,6 +18,7 @@ from toolreel_core._protocol.outcome import (
     MaxTurns,
     Outcome,
     Refused,
+    TransformFailed,
     TransportFailed,
     Truncated,
 )
@@ -53,11 +57,28 @@ URL = "http://127.0.0.1:8080/v1"
             "the reply could not be used (PROVIDER_ERROR): overloaded",
             "",
         ),
+        (
+            TransformFailed("the transform 'x' failed"),
+            "the transform 'x' failed",
+            "correct it; `toolreel resume` continues a recorded run",
+        ),
+        (
+            Resting((AskApproval(2, "call_a", "wipe", canonical({})),)),
+            "the run has not ended: it waits for approval of wipe",
+            "go on with `toolreel resume`, or go_on()",
+        ),
+        (
+            Resting(()),
+            "the run has not ended: it waits for what it asked for",
+            "go on with `toolreel resume`, or go_on()",
+        ),
         (Cancelled("interrupted"), "interrupted", ""),
         (Cancelled(""), "the run was cancelled", ""),
     ],
 )
-def test_an_outcome_is_told_with_what_to_do_about_it(outcome: Outcome, words: str, hint: str) -> None:
+def test_an_outcome_is_told_with_what_to_do_about_it(
+    outcome: Outcome | Resting, words: str, hint: str
+) -> None:
     assert describe_outcome(outcome, base_url=URL) == (words, hint)
 
 

@@ -119,7 +119,7 @@ def test_a_model_that_goes_in_circles_is_told() -> None:
 def test_a_run_that_rests_is_told_as_far_as_it_has_come() -> None:
     guarded = replace(PLAN.tools.definitions[0], needs_approval=True)
     (turn,) = told(SUM[0], plan=Plan.of(model="m", messages="Go.", tools=[guarded]))
-    assert (turn.calls, turn.remarks) == ((), ("add needs approval",))
+    assert (turn.calls, turn.approvals) == ((), ("add",))
 
 
 def test_a_server_that_takes_no_tools_is_told() -> None:

@@ -167,6 +167,21 @@ def test_the_working_directory_is_put_on_the_path_once(here: Path) -> None:
     assert sys.path.count(str(here)) == 1
 
 
+def test_a_file_is_found_where_it_is_with_what_it_imports_beside_it(here: Path) -> None:
+    (here / "agents").mkdir()
+    (here / "agents" / "planks.py").write_text("WIDTH = 3\n")
+    (here / "agents" / "bench.py").write_text(
+        'from planks import WIDTH\n\ndef cut(at: int) -> int:\n    """Cut."""\n    return at * WIDTH\n'
+    )
+    assert Toolbox(load_tools(["shed.py:saw", "agents/bench.py:cut"])).surface.names == ("saw", "cut")
+
+
+def test_a_file_that_cannot_be_imported_by_its_name_is_refused_with_the_reason(here: Path) -> None:
+    assert refusal("shet.py:saw") == "--tools shet.py:saw: there is no file shet.py"
+    (here / "json.py").write_text("TOOLS = []\n")
+    assert "another module is named json; rename the file" in refusal("json.py:TOOLS")
+
+
 def test_an_installed_module_is_found_too() -> None:
     names = Toolbox(load_tools(["toolreel.demo:TOOLS"])).surface.names
     assert "state_get" in names

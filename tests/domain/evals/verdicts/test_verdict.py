@@ -21,6 +21,7 @@ from toolreel_core._protocol.outcome import (
     Refused,
     RepeatedCall,
     ToolFailed,
+    TransformFailed,
     TransportFailed,
     Truncated,
 )
@@ -113,6 +114,7 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(ContextOverflow(9, 8, ())), "fail", "loop.context_overflow"),
     (seen(InvalidReply("CONTEXT_OVERFLOW", "")), "fail", "loop.context_overflow"),
     (seen(BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(TransformFailed("no tree")), "void", "loop.transform_failed"),
     (seen(Cancelled("enough")), "void", "loop.cancelled"),
     (seen(Completed("kind")), "fail", "task.outcome:right"),
     (seen(Completed("right")), "fail", "task.outcome:kind"),
