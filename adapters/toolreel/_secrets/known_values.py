@@ -17,6 +17,8 @@ _SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL",
 _PATH_NAME: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
 _PLACE: Final = re.compile(r"[./~]|[A-Za-z]:\\")
 _SECRET_HEADER: Final = re.compile(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
+_KEY_HEADER: Final = re.compile(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
+"""Headers that hold the key of a server, whatever it looks like."""
 _SCHEME: Final = re.compile(r"(?i)(?:bearer|basic|token|apikey)\s+")
 _MIN_LENGTH: Final = 8
 _MIN_DISTINCT: Final = 5
@@ -67,16 +69,20 @@ def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
     >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
     {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
     """
+    keys: dict[str, str] = {}
     sent: dict[str, str] = {}
     for name, value in headers.items():
-        if _SECRET_HEADER.fullmatch(name):
-            sent[f"the header {name.lower()}"] = _SCHEME.sub("", value.strip(), count=1)
+        place, credential = f"the header {name.lower()}", _SCHEME.sub("", value.strip(), count=1)
+        if _KEY_HEADER.fullmatch(name):
+            keys |= key_as_secret(place, credential)
+        elif _SECRET_HEADER.fullmatch(name):
+            sent[place] = credential
     parts = urlsplit(url)
     for name, value in parse_qsl(parts.query):
         if is_secret_parameter(name):
             sent[f"the parameter {name}"] = value
     sent["the URL"] = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return {place: value for place, value in sent.items() if _is_distinctive(value)}
+    return keys | {place: value for place, value in sent.items() if _is_distinctive(value)}
 
 
 @lru_cache(maxsize=256)
