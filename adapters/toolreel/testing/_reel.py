@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -60,7 +60,7 @@ _REPLAY_URL: Final = "http://replay.invalid/v1"
 class LiveSide:
     """The server to record from."""
 
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     """Name of the environment variable that holds the key."""
 

@@ -47,7 +47,8 @@ except ImportError:
 class LiveTarget:
     """The server of a live run."""
 
-    base_url: str
+    base_url: str = field(repr=False)
+    """Its query may hold a key, so that it has no ``repr``."""
     api_key_env: str | None = None
     timeout: float = 300.0
     """Seconds to wait for a reply, or for the next chunk of a streamed reply."""

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from toolreel._internal.errors import OpenApiError
+from toolreel._secrets.urls import shown_url
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._document.operations import (
     METHODS,
@@ -83,7 +84,7 @@ class OpenApiSource:
     """HTTP methods to select."""
     deprecated: bool = False
     """Whether to select deprecated operations too."""
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     """Server for all requests, instead of those of the document."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Values for variables in the server URL."""
@@ -208,7 +209,7 @@ def checked_base(url: str) -> str:
         parts, usable = urlsplit(""), None
     if not usable:
         raise OpenApiError(
-            f"base URL {url!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080"
+            f"base URL {shown_url(url)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080"
         )
     if "@" in parts.netloc:
         raise OpenApiError("base URL: leave user and password out of it, give them as a credential instead")
