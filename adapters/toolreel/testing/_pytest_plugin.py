@@ -142,11 +142,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print which files were written."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     ended = [report for report in reports if getattr(report, "when", "") == "teardown"]
-    written = [value for report in ended for name, value in report.user_properties if name == "reel_recorded"]
+    said = [pair for report in ended for pair in report.user_properties]
+    written = sorted(str(value) for name, value in said if name == "reel_recorded")
     if written:
         terminalreporter.section("recorded")
-        for path in sorted(written):
-            terminalreporter.line(str(path))
+        for line in (*written, *dict.fromkeys(str(value) for name, value in said if name == "reel_notice")):
+            terminalreporter.line(line)
 
 
 def _uses_reel(item: pytest.Item) -> bool:

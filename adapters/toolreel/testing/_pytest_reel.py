@@ -53,6 +53,8 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
         written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
         recorded.add(files.cassette)
         item.user_properties += [("reel_recorded", path) for path in written]
+        if live.key_notice:
+            item.user_properties.append(("reel_notice", live.key_notice))
 
 
 @contextmanager

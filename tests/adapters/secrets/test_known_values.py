@@ -68,6 +68,7 @@ def test_the_key_of_a_server_is_secret_whatever_it_looks_like() -> None:
         assert [*secrets_sent("http://a/", {name: "Bearer plainkey"}).values()] == ["plainkey"]
         assert secrets_sent("http://a/", {name: "Bearer short"}) == {}
     assert secrets_sent("http://a/", {"x-auth": "plainkey"}) == {}
+    assert secrets_sent("http://a/?api-key=plainkey&key=short", {}) == {"the parameter api-key": "plainkey"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 
 import click
 
+from toolreel._internal.visible_text import printable_json
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ json_option = click.option(
 
 def say(tree: Mapping[str, Json]) -> int:
     """Print one JSON object on a line; return the exit code for success."""
-    click.echo(json.dumps(tree, ensure_ascii=False).encode())
+    from toolreel._cli.output.console import printable_tree  # imported here because --help does not need it
+
+    click.echo(printable_json(json.dumps(printable_tree(tree), ensure_ascii=False)).encode())
     return 0
 
 
