@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 # C0 without tab and line feed, DEL and C1 (in an 8-bit terminal, 0x9B alone begins an escape sequence),
-# surrogate halves (no stream can encode them), line and paragraph separators, format characters, and the rest of
-# Unicode's Default_Ignorable_Code_Point.
+# surrogate halves (no stream can encode them), line and paragraph separators, format characters, and the rest
+# of Unicode's Default_Ignorable_Code_Point.
 _UNSEEN: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
