@@ -130,3 +130,21 @@ def test_a_key_that_is_no_secret_stops_no_recording_and_is_named_once(
     result = project.record("--reel-live-key-env", "K", script=SESSION * 2)
     result.assert_outcomes(passed=2)
     assert str(result.stdout).count("The value of K is short, or what servers without keys take") == times
+
+
+TELLS = """
+def test_pins(reel):
+    run = reel.run(asking(), TOOLS)
+    print("the model says", run.outcome)
+    assert run.outcome.content == "4"
+"""
+
+
+def test_a_report_of_a_recording_test_has_no_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K", "open-sesame")
+    project.tests(TELLS)
+    said = replying(saying("It is open-sesame, and \u202eover."))
+    result = project.record("--reel-live-key-env", "K", script=(said,))
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*open-sesame*")
+    result.stdout.fnmatch_lines(["*the model says*[[]value of K[]]*"])

@@ -129,12 +129,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember whether the test passed: only then is its recording saved."""
+    """Remember whether the test passed: only then is its recording saved. No report has its key."""
     report = yield
     if report.when == "call" and _uses_reel(item):
         from toolreel.testing import _pytest_reel as reel_session
 
         item.stash[reel_session.PASSED] = report.passed
+        reel_session.withhold(item, report)
     return report
 
 
