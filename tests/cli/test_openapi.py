@@ -106,3 +106,15 @@ def test_tools_shows_what_there_is_what_is_left_out_and_what_is_wrong(tmp_path: 
     assert_mistake(nothing, "name the source of the tools: --tools MODULE:ATTR, ")
     assert_mistake(lost, "the --openapi-… options need a document: --openapi FILE")
     assert_mistake(unset, "the environment variable NO_SUCH_VARIABLE is not set; put the credential into it")
+
+
+def test_a_credential_goes_to_no_server_that_the_document_alone_names(tmp_path: Path) -> None:
+    with open_shop(said_back) as shop, patch.dict(os.environ, {"SHOP": KEY}):
+        (tmp_path / "pets.yaml").write_text(PETS.replace("https://{region}.pets.example/v2", shop.url))
+        base = ("tools", "--openapi", "pets.yaml", "--openapi-auth-env", "token=SHOP", "--json")
+        alone = toolreel(*base, cwd=tmp_path)
+        named = toolreel(*base, "--openapi-auth-origin", shop.url, cwd=tmp_path)
+    assert "openapi_pets_orders" not in names(alone)
+    assert f"left out    openapi_pets_orders: it would send a credential to {shop.url}, which" in alone.stderr
+    assert "openapi_pets_orders" in names(named)
+    assert shop.asked == []

@@ -119,3 +119,32 @@ def test_a_test_that_records_under_the_name_of_another_is_shown_the_difference(p
     result = project.record()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["first change: messages?0?.content"])
+
+
+@pytest.mark.parametrize(("key", "times"), [("x", 1), ("ollama", 1), ("open-sesame-42", 0)])
+def test_a_key_that_is_no_secret_stops_no_recording_and_is_named_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch, key: str, times: int
+) -> None:
+    monkeypatch.setenv("K", key)
+    project.tests(ASKS + ASKS.replace("test_pins", "test_more"))
+    result = project.record("--reel-live-key-env", "K", script=SESSION * 2)
+    result.assert_outcomes(passed=2)
+    assert str(result.stdout).count("The value of K is short, or what servers without keys take") == times
+
+
+TELLS = """
+def test_pins(reel):
+    run = reel.run(asking(), TOOLS)
+    print("the model says", run.outcome)
+    assert run.outcome.content == "4"
+"""
+
+
+def test_a_report_of_a_recording_test_has_no_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K", "open-sesame")
+    project.tests(TELLS)
+    said = replying(saying("It is open-sesame, and \u202eover."))
+    result = project.record("--reel-live-key-env", "K", script=(said,))
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*open-sesame*")
+    result.stdout.fnmatch_lines(["*the model says*[[]value of K[]]*"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, tell
+from toolreel._driver.ports import AsyncPerformer, Journal, Observer, Wanted, secrets_of, tell, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import AsyncStopwatch
 from toolreel._internal.errors import MissingExtra
@@ -46,6 +46,7 @@ async def ago_on(
 async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, observe: Observer | None) -> Run:
     notes = [*at.notes]
     timed = AsyncStopwatch.where_wanted(performer, at.state)
+    withhold(journal, secrets_of(performer))
     tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
         for effect, event in await _answers(timed, wanted):

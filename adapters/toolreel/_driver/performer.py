@@ -5,6 +5,7 @@ With adapters that offer sync ports to the async driver.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -20,6 +21,7 @@ from toolreel._driver.ports import (
     Endpoint,
     ToolHost,
     Wanted,
+    secrets_of,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
@@ -50,6 +52,11 @@ class Ports:
     def __post_init__(self) -> None:
         _check_tools(self.tools, "PythonTools")
 
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that endpoint and tools send, by name; journals do not write them."""
+        return secrets_of(self.endpoint, self.tools)
+
     def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
         match effect:
@@ -76,6 +83,11 @@ class AsyncPorts:
 
     def __post_init__(self) -> None:
         _check_tools(self.tools, "AsyncPythonTools")
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that endpoint and tools send, by name; journals do not write them."""
+        return secrets_of(self.endpoint, self.tools)
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
@@ -106,6 +118,11 @@ class ImmediateEndpoint:
     """Offers a sync endpoint that never blocks as an async one."""
 
     endpoint: Endpoint
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the endpoint sends."""
+        return secrets_of(self.endpoint)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Call the sync port."""

@@ -7,7 +7,7 @@ An endpoint or a tool host reports failures of the provider or the tool as event
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait
@@ -128,6 +128,25 @@ class Listener(Protocol):
     def __call__(self, delta: Delta, /) -> None:
         """Called with one piece of the reply: text, reasoning or part of a tool call."""
         ...
+
+
+def secrets_of(*parts: object) -> dict[str, str]:
+    """The credentials that ports send, by name: of those with a mapping ``secrets``."""
+    found: dict[str, str] = {}
+    for number, part in enumerate(parts):
+        for name, value in getattr(part, "secrets", {}).items():
+            found[name if found.get(name, value) == value else f"{name} ({number + 1})"] = value
+    return found
+
+
+def withhold(journal: Journal | None, secrets: Mapping[str, str]) -> None:
+    """Tell a journal what its run sends, so that no reply that says it back is written.
+
+    A journal that writes nothing has no method ``withhold``.
+    """
+    told = getattr(journal, "withhold", None)
+    if told is not None and secrets:
+        told(secrets)
 
 
 _Item = TypeVar("_Item")

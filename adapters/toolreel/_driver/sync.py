@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
+from toolreel._driver.ports import Journal, Observer, Performer, Wanted, secrets_of, tell, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.stopwatch import Stopwatch
 from toolreel_core._loop.reducer import pending, start, step
@@ -52,6 +52,7 @@ def go_on(
 def _run(at: Step, performer: Performer, journal: Journal | None, observe: Observer | None) -> Run:
     notes = [*at.notes]
     timed = Stopwatch.where_wanted(performer, at.state)
+    withhold(journal, secrets_of(performer))
     tell(observe, at.notes)
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
         for effect, event in _answers(timed, wanted):

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from toolreel._driver.ports import Wanted
-from toolreel._internal.errors import JournalError
+from toolreel._internal.errors import JournalError, SecretFound
 from toolreel._journal.format import (
     VERSIONS,
     Recorded,
@@ -26,6 +26,7 @@ from toolreel._journal.format import (
     read_journal,
     unfinished,
 )
+from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
 from toolreel_core._protocol.events import Event
@@ -69,10 +70,14 @@ class _Lines:
     def __init__(self, path: Path, secrets: Mapping[str, str] | None, *, durable: bool) -> None:
         self.path = path
         self._part = unfinished(path)
-        self._secrets = secrets or {}
+        self._secrets = known_secrets_of(os.environ) if secrets is None else dict(secrets)
         self._durable = durable
         self._written = 0
         self._file: IO[bytes]
+
+    def withhold(self, secrets: Mapping[str, str]) -> None:
+        """Take further secrets that must not be written, by name; a driver says those of its performer."""
+        self._secrets |= secrets
 
     def record(self, effect: Wanted | None, event: Event) -> None:
         """Write an event and the effect that it answers.
@@ -145,7 +150,8 @@ class FileJournal(_Lines):
 
     :param path: the file, conventionally ``<name>.journal.jsonl``; during the run it is ``<path>.part``
     :param plan: the plan of the run, written as the first line
-    :param known_secrets: secret values by name, which must not be written
+    :param known_secrets: secret values by name, which must not be written; by default, those in the
+        environment variables. What the endpoint and the tools of the run send is not written either
     :param overwrite: whether to replace an existing file
     :param durable: whether each line is synced to disk (one ``fsync`` per event) before the run continues
     :raises JournalError: if the file, or the ``.part`` of a killed run, exists and ``overwrite`` is not set,
@@ -164,7 +170,7 @@ class FileJournal(_Lines):
     ) -> None:
         path = Path(path)
         super().__init__(path, known_secrets, durable=durable)
-        header = self._checked(header_line(plan))
+        self._header = header = self._checked(header_line(plan))
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
@@ -186,6 +192,18 @@ class FileJournal(_Lines):
             with suppress(OSError):
                 self._file.close()
             self._part.unlink()
+            raise
+
+    def withhold(self, secrets: Mapping[str, str]) -> None:
+        """Take further secrets that must not be written; a plan with one of them does not stay on disk.
+
+        :raises SecretFound: if the plan contains one; the journal is discarded
+        """
+        super().withhold(secrets)
+        try:
+            refuse_secrets_in_line(self._header, secrets, f"{self.path}, line 1")
+        except SecretFound:
+            self.discard()
             raise
 
 

@@ -16,11 +16,11 @@ replayed and forked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell
+from toolreel._driver.ports import Journal, Observer, Performer, Wanted, tell, withhold
 from toolreel._driver.run_result import Run, outcome_of, retold
 from toolreel._driver.sync import go_on
 from toolreel._internal.errors import ForkError
@@ -239,6 +239,10 @@ class EventLog:
         self.answered: list[Answered] = []
         self.events = [*before]
         self._inner = inner
+
+    def withhold(self, secrets: Mapping[str, str]) -> None:
+        """Pass on secrets that must not be written."""
+        withhold(self._inner, secrets)
 
     def record(self, effect: Wanted | None, event: events.Event) -> None:
         """Record an event and the effect that it answers."""

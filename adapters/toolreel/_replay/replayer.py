@@ -10,7 +10,7 @@ the recorded one.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
@@ -23,6 +23,7 @@ from toolreel._driver.ports import (
     Performer,
     ToolHost,
     Wanted,
+    secrets_of,
 )
 from toolreel._journal.format import Record, Recorded
 from toolreel_core._errors import ReplayMismatch
@@ -72,6 +73,11 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         self._breaks = breaks
         self._tools = tools
         self._live = live
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that endpoint, tools and what follows the recording send, by name."""
+        return secrets_of(self._endpoint, self._tools, self._live)
 
     def finish(self) -> None:
         """Check that every line of the journal was used.

@@ -34,7 +34,8 @@ def resume(
 
     :param path: the journal, with or without the ``.part`` that a killed run leaves
     :param performer: performs the pending effects and all that follow
-    :param known_secrets: secret values by name, which must not be written
+    :param known_secrets: secret values by name, which must not be written; by default, those in the
+        environment variables. What the performer sends is not written either
     :param durable: whether each event is synced to disk (one ``fsync`` per event) before the run continues
     :param observe: called with each new note
     :returns: the final state and the notes of the whole run

@@ -17,6 +17,10 @@ _SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL",
 _PATH_NAME: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
 _PLACE: Final = re.compile(r"[./~]|[A-Za-z]:\\")
 _SECRET_HEADER: Final = re.compile(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
+_KEY_HEADER: Final = re.compile(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
+"""Headers that hold the key of a server, whatever it looks like."""
+_KEY_PARAMETER: Final = re.compile(r"(?i)(?:(?:api|subscription)[-_]?)?key")
+"""Parameters of a URL that do."""
 _SCHEME: Final = re.compile(r"(?i)(?:bearer|basic|token|apikey)\s+")
 _MIN_LENGTH: Final = 8
 _MIN_DISTINCT: Final = 5
@@ -61,22 +65,39 @@ def key_as_secret(name: str, key: str) -> dict[str, str]:
     return {name: key.strip()} if secret else {}
 
 
+def key_notice(name: str, key: str) -> str:
+    """What to say about a key for which recordings are not searched; empty if there is nothing to say.
+
+    >>> key_notice("MY_KEY", "ollama")
+    'The value of MY_KEY is short, or what servers without keys take, so it may be in the recording.'
+    """
+    if not key.strip() or key_as_secret(name, key):
+        return ""
+    return f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
+
+
 def secrets_sent(url: str, headers: Mapping[str, str]) -> dict[str, str]:
     """The credentials in a request, by their location; a server may echo them in a body.
 
     >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
     {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
     """
+    keys: dict[str, str] = {}
     sent: dict[str, str] = {}
     for name, value in headers.items():
-        if _SECRET_HEADER.fullmatch(name):
-            sent[f"the header {name.lower()}"] = _SCHEME.sub("", value.strip(), count=1)
+        place, credential = f"the header {name.lower()}", _SCHEME.sub("", value.strip(), count=1)
+        if _KEY_HEADER.fullmatch(name):
+            keys |= key_as_secret(place, credential)
+        elif _SECRET_HEADER.fullmatch(name):
+            sent[place] = credential
     parts = urlsplit(url)
     for name, value in parse_qsl(parts.query):
-        if is_secret_parameter(name):
+        if _KEY_PARAMETER.fullmatch(name):
+            keys |= key_as_secret(f"the parameter {name}", value)
+        elif is_secret_parameter(name):
             sent[f"the parameter {name}"] = value
     sent["the URL"] = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return {place: value for place, value in sent.items() if _is_distinctive(value)}
+    return keys | {place: value for place, value in sent.items() if _is_distinctive(value)}
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,6 @@ from typing import Final
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.patterns import shaped
 from toolreel._secrets.rules import SecretRules, rules_in
-from toolreel_core._replies.streaming.stream import deltas_in
 
 _EXCERPT: Final = 40
 
@@ -40,13 +39,6 @@ class _Span:
     secret: int
     """Start of the secret itself, after a marker such as ``Bearer``."""
     kind: str
-
-
-def spoken(body: str) -> tuple[str, ...]:
-    """The texts of a streamed reply, concatenated: its events may split a secret."""
-    deltas = deltas_in(body, whole=False)
-    kinds = dict.fromkeys(delta.kind for delta in deltas)
-    return tuple("".join(delta.text for delta in deltas if delta.kind == kind) for kind in kinds)
 
 
 def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> tuple[Leak, ...]:

@@ -1,7 +1,8 @@
 """The texts in a record that are scanned for secrets, each with its location.
 
 Texts are decoded first: JSON strings without escapes, JSON inside JSON strings (such as arguments of calls),
-the concatenated text of a stream, gzipped bodies. A value named like a secret is scanned with its name.
+the concatenated texts of a stream, packed bodies, UTF-16. A value named like a secret is scanned with its
+name.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from toolreel._internal.errors import SecretFound
+from toolreel._secrets.byte_readings import as_ascii, readings
 from toolreel._secrets.patterns import names_a_secret
 from toolreel._secrets.repeated_history import SharedBeginnings
 from toolreel._secrets.rules import SecretRules
-from toolreel._secrets.scan import Leak, leaks, spoken
-from toolreel.http._bounded_decoder import BodyError, BoundedDecoder
+from toolreel._secrets.scan import Leak, leaks
+from toolreel._secrets.split_texts import put_together
 from toolreel_core._jsontext.canonical import Json, canonical, read
 
-_GZIP: Final = b"\x1f\x8b"
-_UNPACKED: Final = 64 * 2**20
 _NESTED: Final = 4
 """Maximum levels of JSON in JSON strings."""
 
@@ -44,17 +44,17 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     >>> [*body_texts("body", b'{"a":["hi"]}')]
     [('body (a key)', 'a'), ('body.a[0]', 'hi')]
     """
-    text = _unpacked(body).decode("utf-8", "replace")
-    for content in spoken(text):
-        yield f"{place}, put together", content
-    yield from _text(place, text)
+    for text in readings(body):
+        for content in put_together(text):
+            yield f"{place}, put together", content
+        yield from _text(place, text)
 
 
 def line_texts(line: str) -> Iterator[tuple[str, str]]:
     """The texts of a line of a journal."""
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
-            for content in spoken(body):
+            for content in put_together(as_ascii(body)):
                 yield "event.body, put together", content
         case _:
             pass
@@ -118,19 +118,10 @@ def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Ite
     yield from _leaves(place, {key: value for key, value in tree.items() if key != "messages"}, 0)
 
 
-def _unpacked(body: bytes) -> bytes:
-    if not body.startswith(_GZIP):
-        return body
-    try:
-        decoder = BoundedDecoder("gzip", _UNPACKED)
-        decoder.feed(body)
-        return decoder.finish()
-    except BodyError:
-        return body
-
-
 def _text(place: str, text: str, nested: int = 1) -> Iterator[tuple[str, str]]:
     """The strings in JSON text, and the text itself unless it is canonical JSON."""
+    if "\0" in text:  # UTF-16 that was read as UTF-8
+        yield from _text(place, as_ascii(text), nested)
     value: Json = None
     if nested and text.lstrip()[:1] in {"{", "[", '"'}:  # such JSON is never null, so None is: not JSON
         value = read(text).value_or(None)

@@ -29,6 +29,23 @@ def scrubbed_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
+_USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
+_PARAMETER: Final = re.compile(r"(?<=[?&;#])([^=&;#]+)=([^&;#]+)")
+
+
+def shown_url(url: str) -> str:
+    """A URL as an error, a ``repr`` or a log may quote it, even if it is none.
+
+    >>> shown_url("http://me:pw@[a/v1?api-key=1234&api-version=1")
+    'http://[a/v1?api-key=REDACTED&api-version=1'
+    """
+
+    def masked(found: re.Match[str]) -> str:
+        return f"{found[1]}=REDACTED" if is_secret_parameter(found[1]) else found[0]
+
+    return _PARAMETER.sub(masked, _USER.sub(r"\1", url))
+
+
 def is_secret_parameter(name: str) -> bool:
     """Whether a query parameter of this name holds a key, a signature or another secret.
 

@@ -71,6 +71,11 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         self._client = self._client_over(transport, proxy, connections, http2=http2)
         self._requests = Requests(self._client, self.address, timeout, stall_timeout, ours=self._ours)
 
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials in each request, by their place: nothing that says them back is recorded."""
+        return self._requests.secrets
+
     @abstractmethod
     def _client_over(
         self, given: _Transport | _Client | None, proxy: AnyProxy | None, connections: int, *, http2: bool

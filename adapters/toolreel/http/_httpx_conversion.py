@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Final, Self, cast
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel._secrets.known_values import secrets_sent
+from toolreel._secrets.urls import shown_url
 from toolreel.http._request import AT_ONCE, Address, blocks
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed
@@ -52,6 +55,20 @@ class AsyncStateless(_Cookieless, httpx.AsyncClient):
     """An async httpx client without cookies."""
 
 
+class _ShownUrls(logging.Filter):
+    """Masks the keys in the URLs that httpx logs, one line a request."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                shown_url(str(each)) if isinstance(each, httpx.URL) else each for each in record.args
+            )
+        return True
+
+
+_SHOWN_URLS: Final = _ShownUrls()
+
+
 class Requests:
     """Builds the requests of one endpoint.
 
@@ -71,13 +88,15 @@ class Requests:
     ) -> None:
         self._client = client
         self._address = address
+        if shown_url(address.url) != address.url:
+            logging.getLogger("httpx").addFilter(_SHOWN_URLS)
         whole = httpx.Timeout(timeout)
         self._timeouts = {False: whole.as_dict(), True: while_streaming(whole, stall_timeout).as_dict()}
         """By whether the reply is streamed."""
         try:
             merged = self._merged()
         except httpx.InvalidURL as error:
-            raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
+            raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
         self._template = merged if ours else None
 
     def of(self, request: Request) -> httpx.Request:
@@ -97,6 +116,12 @@ class Requests:
         if at_once:
             built.read()  # so that event hooks can use request.content
         return built
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The credentials in each request, also those of a client that the endpoint was given."""
+        merged = self._template or self._merged()
+        return secrets_sent(str(merged.url), merged.headers)
 
     def _merged(self) -> httpx.Request:
         """A request without a body, with the headers, cookies and parameters of the client."""

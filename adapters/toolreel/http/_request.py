@@ -14,6 +14,8 @@ from typing import Final, Self
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from toolreel._internal.errors import EndpointConfigError
+from toolreel._secrets.known_values import secrets_sent
+from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
@@ -69,13 +71,18 @@ class AsyncClosing(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The URL and headers of an endpoint; ``repr`` hides the headers, which hold the API key."""
+    """The URL and headers of an endpoint; ``repr`` hides what in them is secret, such as the API key."""
 
     url: str
     headers: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"Address(url={self.url!r})"
+        return f"Address(url={shown_url(self.url)!r})"
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The credentials that are sent, by their place; a server may say them back."""
+        return secrets_sent(self.url, self.headers)
 
     @classmethod
     def of(cls, base_url: str, api_key_env: str | None, environ: Mapping[str, str] | None = None) -> Address:
@@ -119,11 +126,11 @@ def _split(url: str) -> SplitResult:
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
         why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
     except ValueError as error:
-        raise EndpointConfigError(f"base URL {url!r}: {error}") from None
+        raise EndpointConfigError(f"base URL {shown_url(url)!r}: {error}") from None
     if not url.isprintable() or " " in url:
         why = "it contains a space or a non-printable character"
     if why:
-        raise EndpointConfigError(f"base URL {url!r}: {why}")
+        raise EndpointConfigError(f"base URL {shown_url(url)!r}: {why}")
     return parts
 
 

@@ -129,12 +129,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember whether the test passed: only then is its recording saved."""
+    """Remember whether the test passed: only then is its recording saved. No report has its key."""
     report = yield
     if report.when == "call" and _uses_reel(item):
         from toolreel.testing import _pytest_reel as reel_session
 
         item.stash[reel_session.PASSED] = report.passed
+        reel_session.withhold(item, report)
     return report
 
 
@@ -142,11 +143,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print which files were written."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     ended = [report for report in reports if getattr(report, "when", "") == "teardown"]
-    written = [value for report in ended for name, value in report.user_properties if name == "reel_recorded"]
+    said = [pair for report in ended for pair in report.user_properties]
+    written = sorted(str(value) for name, value in said if name == "reel_recorded")
     if written:
         terminalreporter.section("recorded")
-        for path in sorted(written):
-            terminalreporter.line(str(path))
+        for line in (*written, *dict.fromkeys(str(value) for name, value in said if name == "reel_notice")):
+            terminalreporter.line(line)
 
 
 def _uses_reel(item: pytest.Item) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import traceback
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,8 @@ from typing import Final
 import pytest
 
 from toolreel._internal.errors import AdapterError, CassetteError
+from toolreel._internal.visible_text import printable
+from toolreel._secrets.scrubbing import scrubbed, searched_for
 from toolreel.testing._network_block import NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._reel import LiveSide, Reel
@@ -53,6 +55,8 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
         written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
         recorded.add(files.cassette)
         item.user_properties += [("reel_recorded", path) for path in written]
+        if live.key_notice:
+            item.user_properties.append(("reel_notice", live.key_notice))
 
 
 @contextmanager
@@ -81,6 +85,20 @@ def readable(item: pytest.Item) -> Generator[None]:
         if cause is None:
             raise
         raise pytest.fail.Exception(_text(item, error, cause), pytrace=False) from None
+
+
+def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Take the credentials of the live server out of a report, where a server may have said them back."""
+    reel = item.stash.get(_REEL, None)  # none if the reel itself could not be made
+    if reel is not None and reel.recording:
+        _scrub(report, searched_for(reel.live.secrets))
+
+
+def _scrub(report: pytest.TestReport, known: Mapping[str, str]) -> None:
+    text = report.longreprtext
+    if (shown := scrubbed(text, known)) != text:
+        report.longrepr = shown
+    report.sections = [(title, scrubbed(content, known)) for title, content in report.sections]
 
 
 def _check_finished(item: pytest.Item) -> None:
@@ -152,7 +170,7 @@ def _text(item: pytest.Item, error: BaseException, cause: BaseException) -> str:
     if isinstance(cause, ReplayMismatch | CassetteError) and reel and not reel.recording:
         parts.append(f"To record: {_command(item)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
-    return "\n".join(parts).replace(here, "")
+    return printable("\n".join(parts).replace(here, ""))
 
 
 def _place(item: pytest.Item, error: BaseException) -> str:

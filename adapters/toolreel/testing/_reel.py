@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel._secrets.known_values import key_as_secret, known_secrets
+from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._open_cassette import Recording, StoredResponse
 from toolreel.cassette._session import Session
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
@@ -60,7 +60,7 @@ _REPLAY_URL: Final = "http://replay.invalid/v1"
 class LiveSide:
     """The server to record from."""
 
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     """Name of the environment variable that holds the key."""
 
@@ -73,6 +73,11 @@ class LiveSide:
     def secrets(self) -> dict[str, str]:
         """Values to keep out of recordings."""
         return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
+
+    @property
+    def key_notice(self) -> str:
+        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
+        return key_notice(str(self.api_key_env), self.api_key)
 
 
 class Reel:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from toolreel._driver.ports import AsyncToolHost, ToolHost
+from toolreel._driver.ports import AsyncToolHost, ToolHost, secrets_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -30,6 +30,11 @@ class _Routes(Generic[_Host]):
             if "*" in prefix:
                 without = prefix.rstrip("*")
                 raise ConfigError(f"router: {prefix!r} is a pattern, expected a prefix; write {without!r}")
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the hosts send, by name."""
+        return secrets_of(*self.hosts.values(), self.default)
 
     def _host(self, name: str) -> _Host | None:
         matching = [prefix for prefix in self.hosts if name.startswith(prefix)]

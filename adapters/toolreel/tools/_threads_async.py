@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from toolreel._driver.ports import ToolHost
+from toolreel._driver.ports import ToolHost, secrets_of
 from toolreel._internal.errors import MissingExtra
 from toolreel_core._protocol.effects import RunTool
 from toolreel_core._protocol.events import ToolReturned
@@ -50,6 +50,11 @@ class ThreadedTools:
     """Async wrapper of a blocking tool host: each call has a thread, which a cancellation abandons."""
 
     tools: ToolHost
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the host sends, by name."""
+        return secrets_of(self.tools)
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool in a thread."""

@@ -63,6 +63,14 @@ def test_what_a_client_sends_is_told_by_its_place() -> None:
     }
 
 
+def test_the_key_of_a_server_is_secret_whatever_it_looks_like() -> None:
+    for name in ("Authorization", "api-key", "X-Api-Key"):
+        assert [*secrets_sent("http://a/", {name: "Bearer plainkey"}).values()] == ["plainkey"]
+        assert secrets_sent("http://a/", {name: "Bearer short"}) == {}
+    assert secrets_sent("http://a/", {"x-auth": "plainkey"}) == {}
+    assert secrets_sent("http://a/?api-key=plainkey&key=short", {}) == {"the parameter api-key": "plainkey"}
+
+
 @pytest.mark.parametrize(
     "key", ["x", "EMPTY", "none", "ollama", "test", " 1234567 ", "sk-no-key-required", "LM-Studio"]
 )

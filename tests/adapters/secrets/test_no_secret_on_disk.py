@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
+from tests.adapters.secrets.stream_forms import FORMS
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
@@ -127,11 +129,12 @@ def tool_call(planted: Planted) -> Json:
     return {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
 
 
+def pieces_of(text: str) -> list[str]:
+    return [text[at : at + 5] for at in range(0, len(text), 5)]
+
+
 def in_pieces(text: str) -> bytes:
-    return (
-        "".join(chunk(text[at : at + 5]) for at in range(0, len(text), 5)).encode()
-        + chunk(None, "stop").encode()
-    )
+    return "".join(map(chunk, pieces_of(text))).encode() + chunk(None, "stop").encode()
 
 
 ASKING: dict[str, Callable[[Planted], bytes]] = {
@@ -153,6 +156,12 @@ ANSWERING: dict[str, Callable[[Planted], Answer]] = {
     ),
     "response.body.x": lambda it: Answer(
         gzip.compress(json.dumps({"x": it.text}).encode()), headers={**JSON, "content-encoding": "gzip"}
+    ),
+    "response.body.z": lambda it: Answer(zlib.compress(json.dumps({"z": it.text}).encode()), headers=JSON),
+    "response.body.u": lambda it: Answer(json.dumps({"u": it.text}).encode("utf-16-le"), headers=JSON),
+    "response.body, put": lambda it: Answer(
+        FORMS["Ollama"](pieces_of(f"It is {it.text} .")).encode(),
+        headers={"content-type": "application/x-ndjson"},
     ),
     "response.headers.x-request-id": lambda it: replying({}, headers={"x-request-id": in_header(it.text)}),
 }

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
 from toolreel._secrets.known_values import known_secrets
-from toolreel._secrets.scan import Leak, leaks, spoken
+from toolreel._secrets.scan import Leak, leaks
 
 # Put together here, so that no scanner takes this file for a leak.
 SHAPED = {
@@ -175,13 +175,6 @@ def test_hostile_text_is_scanned_in_linear_time(piece: str) -> None:
         return process_time() - began
 
     assert seconds(40_000) < 5
-
-
-def test_a_streamed_reply_is_put_together_by_kinds() -> None:
-    thought = 'data: {"choices":[{"delta":{"reasoning":"sk"}}]}\n\n'
-    said = 'data: {"choices":[{"delta":{"content":"pw"}}]}\n\n'
-    assert spoken(thought + said + thought + said.strip()) == ("sksk", "pwpw")
-    assert spoken('{"choices":[]}') == spoken("") == ()
 
 
 @pytest.mark.parametrize("planted", KINDS.values(), ids=[*KINDS])

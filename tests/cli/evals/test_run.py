@@ -237,3 +237,10 @@ def test_a_key_that_no_run_has_is_a_mistake() -> None:
     said = evaluating("replay", "results", "zzz")
     assert_mistake(said, "no run has a key that begins with zzz")
     assert_mistake(evaluating("replay", "."), "header.json: there is no evaluation")
+
+
+@pytest.mark.parametrize(("key", "times"), [("ollama", 1), ("x", 1), (KEY, 0)])
+def test_a_key_that_is_no_secret_is_named_once(far: Provider, key: str, times: int) -> None:
+    done = CliRunner().invoke(eval_command, at(far), env={"EVAL_KEY": key})
+    assert done.stderr.count("The value of EVAL_KEY is short, or what servers without keys take") == times
+    assert [*Path("results").rglob("*.yaml")]

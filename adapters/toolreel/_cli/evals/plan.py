@@ -10,6 +10,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.output.console import counted, labelled, out, printable, show_columns
 from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
 from toolreel._internal.errors import MissingExtra
+from toolreel._secrets.urls import shown_url
 from toolreel.evals._store.configuration_differences import (
     StrategyDifference,
     configuration_under,
@@ -83,7 +84,7 @@ def _endpoint(plan: EvalPlan) -> str:
     endpoint = plan.endpoint
     provider = endpoint.provider or "a provider of which nothing is known (--provider)"
     key = f", key from {endpoint.api_key_env}" if endpoint.api_key_env else ", without a key"
-    return f"{endpoint.url}, {provider}{key}"
+    return f"{shown_url(endpoint.url)}, {provider}{key}"
 
 
 def _show_models(plan: EvalPlan) -> None:

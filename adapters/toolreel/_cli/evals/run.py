@@ -8,12 +8,12 @@ from shlex import quote
 
 import click
 
+from toolreel._cli.evals.live_connection import live_connection
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import counted, err, labelled, out, printable
 from toolreel._cli.output.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel.evals._runner.adaptive import STOPPED, rule_of
-from toolreel.evals._runner.connection import connect
 from toolreel.evals._runner.evaluation import EvaluationOutcome, evaluate
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._records.record import Record
@@ -54,7 +54,7 @@ def run_command(
     if rule := rule_of(plan):
         err.print(rule_sentence(rule))
     progress = EvaluationProgress(plan.count, lines=verbose)
-    with closing(connect(plan)) as connection, progress.watching() as stop:
+    with closing(live_connection(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
             cassettes=not no_cassettes,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
+from toolreel._cli.evals.live_connection import live_connection
 from toolreel._cli.evals.progress import EvaluationProgress
 from toolreel._cli.output.console import err, out, printable
 from toolreel._cli.output.errors import DRIFT, json_option, reporting, say
 from toolreel._internal.errors import ResultsError
 from toolreel.evals._replay.whatif import plan_under, recorded_answers_first, what_ifs, with_live_verdicts
-from toolreel.evals._runner.connection import connect
 from toolreel.evals._runner.evaluation import evaluate
 from toolreel.evals._store.plan_sources import plan_of_header
 from toolreel.evals._store.results import Results
@@ -103,7 +103,7 @@ def _followed(
     results: Results, plan: EvalPlan, recorded: str, target: Path, runs: tuple[WhatIf, ...]
 ) -> tuple[tuple[WhatIf, ...], bool]:
     """The runs with verdicts from the network where recordings end, and whether all ended."""
-    connection = replace(connect(plan), before_network=recorded_answers_first(results, recorded))
+    connection = replace(live_connection(plan), before_network=recorded_answers_first(results, recorded))
     progress = EvaluationProgress(plan.count, lines=False)
     with closing(connection), progress.watching() as stop:
         outcome = evaluate(plan, target, connection, None, progress, stop)

@@ -23,9 +23,10 @@ from toolreel._replay.fork import EventLog
 from toolreel._replay.replay import Driver, check_surface, run_on
 from toolreel._replay.replayer import AsyncRehearsal, Rehearsal, breaks_in
 from toolreel._replay.trace import Answered
-from toolreel._secrets.known_values import key_as_secret, known_secrets
+from toolreel._secrets.known_values import key_as_secret, key_notice, known_secrets
 from toolreel.cassette._session import Session
 from toolreel.http._endpoint import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._request import Address
 from toolreel.tools._python.host import AsyncPythonTools, PythonTools, Toolbox
 from toolreel.tools._python.tool import ToolLike
 from toolreel.tools._router import AsyncRouter, Router
@@ -48,7 +49,8 @@ except ImportError:
 class LiveTarget:
     """The server of a live run."""
 
-    base_url: str
+    base_url: str = field(repr=False)
+    """Its query may hold a key, so that it has no ``repr``."""
     api_key_env: str | None = None
     timeout: float = 300.0
     """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
@@ -57,19 +59,18 @@ class LiveTarget:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """Values to keep out of recordings: the API key, and variables that look like secrets."""
+        """Values to keep out of recordings and off the terminal.
+
+        The API key, what the URL holds, variables that look like secrets, and the credentials of tools.
+        """
         key = os.environ.get(self.api_key_env or "", "")
-        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), key) | dict(self.withheld)
+        own = Address.of(self.base_url, None).secrets | key_as_secret(str(self.api_key_env), key)
+        return known_secrets(os.environ) | own | dict(self.withheld)
 
     @property
     def key_notice(self) -> str:
         """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
-        name, key = str(self.api_key_env), os.environ.get(self.api_key_env or "", "").strip()
-        if not key or key_as_secret(name, key):
-            return ""
-        return (
-            f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
-        )
+        return key_notice(str(self.api_key_env), os.environ.get(self.api_key_env or "", ""))
 
     @property
     def timeouts(self) -> httpx.Timeout:
@@ -180,6 +181,8 @@ class LiveSession:
         :raises AdapterError: if the journal cannot be continued or written
         :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
         """
+        if notice := self.target.key_notice:
+            err.print(notice, style="yellow")
         files = ResumedFiles(cassette, self.target.secrets, durable=self.durable)
         recorded, state = files.journal.recorded, files.trace.run.state
         log = EventLog(files, recorded.events)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 
-from toolreel._cli.output.console import err, printable
+from toolreel._cli.output.console import err, printable, withhold
 from toolreel._cli.output.progress import RunProgress
 from toolreel._driver.approvers import Always, Never
 from toolreel._driver.ports import Approver
@@ -81,6 +81,7 @@ def live_session(
     """A session that shows its progress; ``--approve ask`` without a terminal denies."""
     from toolreel._cli.live.session import LiveSession
 
+    withhold(target.secrets)
     approver: Approver = Never("nobody was there to approve it" if approve == "ask" else "")
     if approve == "always":
         approver = Always()

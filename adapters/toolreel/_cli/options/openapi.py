@@ -26,9 +26,12 @@ class OpenApiChoice:
     operations: tuple[str, ...]
     base_url: str | None
     auth: tuple[str, ...]
+    auth_origins: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if self.file is None and any((self.name, self.tags, self.operations, self.base_url, self.auth)):
+        if self.file is None and any(
+            (self.name, self.tags, self.operations, self.base_url, self.auth, self.auth_origins)
+        ):
             raise click.UsageError("the --openapi-… options need a document: --openapi FILE")
 
 
@@ -78,7 +81,15 @@ openapi_options = bundle(
         multiple=True,
         metavar="[SCHEME=]VAR",
         help="Environment variable with the credential for a security scheme of the document; without "
-        "SCHEME=, for all schemes. Repeatable.",
+        "SCHEME=, for all schemes. Sent to the server of --openapi-base-url (or that of the document's URL), "
+        "and to those of --openapi-auth-origin. Repeatable.",
+    ),
+    click.option(
+        "--openapi-auth-origin",
+        "openapi_auth_origins",
+        multiple=True,
+        metavar="URL",
+        help="A server that the document names and that may get the credentials. Repeatable.",
     ),
     prefix="openapi_",
 )
@@ -111,6 +122,7 @@ def openapi_tools(choice: OpenApiChoice) -> Generator[OpenApiToolset]:
         operation_ids=choice.operations,
         base_url=choice.base_url,
         credentials=Credentials.of({}, variables, os.environ),
+        credential_origins=choice.auth_origins,
     )
     with OpenApiTools([source]) as tools:
         for each in tools.left_out:

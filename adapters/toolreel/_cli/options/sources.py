@@ -14,6 +14,7 @@ from toolreel._cli.options.mcp import mcp_option, mcp_tools, save_pins
 from toolreel._cli.options.openapi import OpenApiChoice, openapi_options, openapi_tools
 from toolreel._cli.options.option_groups import bundle, tools_option
 from toolreel._cli.options.skills import SkillChoice, skill_options
+from toolreel._cli.output.console import withhold
 from toolreel._driver.ports import ToolHost
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import ToolLike, load_tools
@@ -78,6 +79,7 @@ class SourceChoice:
         with ExitStack() as stack:
             mcp = stack.enter_context(mcp_tools(self.mcp_file, listen, accept=accept))
             api = stack.enter_context(openapi_tools(self.openapi))
+            withhold(api.secrets)
             others = (*mcp.definitions, *api.definitions)
             yield Sources(python.tools, others, {**mcp.hosts, **api.hosts}, api.secrets, python.message)
             save_pins(self.mcp_file, mcp, accept=accept)

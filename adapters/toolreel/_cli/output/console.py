@@ -1,23 +1,31 @@
 """Printing: results go to stdout, progress and errors to stderr.
 
 On a terminal, text is coloured and wrapped between words; in a pipe it is plain and lines stay whole.
-Control characters in the text of servers and models are escaped, so that they cannot drive the terminal.
+Whatever is printed goes through :func:`printable`: no secret that a command has named is in it, and what
+cannot be seen is spelt out.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
 from toolreel._cli.output.errors import go_unread
+from toolreel._internal import visible_text
+from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+from toolreel_core._jsontext.canonical import Json
 
 
 class _Output(Console):
-    """A console for pipes whose reader may leave."""
+    """A console that prints nothing raw, for pipes whose reader may leave."""
+
+    def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 - options of rich
+        """Print, each text as :func:`printable` shows it."""
+        super().print(*map(_shown, objects), **options)
 
     def on_broken_pipe(self) -> None:
         """Go on without output, so that the exit code is still that of the command."""
@@ -31,10 +39,18 @@ err: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False,
 _MARGIN: Final = 12
 _NARROWEST: Final = 20
 _GAP: Final = "  "
-# C0 and C1 control characters and DEL. C1 matters: in an 8-bit terminal 0x9B alone begins an escape sequence.
-_CONTROLS: Final = {
-    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
-}
+_withheld: Final[dict[str, str]] = {}
+"""What this process must not print, by name: like the terminal, there is one."""
+
+
+def withhold(secrets: Mapping[str, str]) -> None:
+    """Never print these values, given by name, in any spelling."""
+    _withheld.update(searched_for(secrets))
+
+
+def running_scrub() -> RunningScrub:
+    """A scrub of what is withheld, for text that arrives in pieces."""
+    return RunningScrub(_withheld)
 
 
 def complain(text: str, *, hint: str = "") -> None:
@@ -72,12 +88,36 @@ def counted(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""The text with control characters escaped, so that it cannot move the cursor or change colours.
+    r"""The text without what is withheld, and with all that cannot be seen spelt out.
 
     >>> print(printable("\x1b[31mred"))
     \x1b[31mred
     """
-    return text.replace("\r\n", "\n").translate(_CONTROLS)
+    return visible_text.printable(scrubbed(text, _withheld))
+
+
+def printable_tree(tree: Json) -> Json:
+    """The same for all texts in a JSON value, for ``--json``; the unseen is left to its encoding."""
+    match tree:
+        case str():
+            return scrubbed(tree, _withheld)
+        case Mapping():
+            return {scrubbed(key, _withheld): printable_tree(item) for key, item in tree.items()}
+        case list() | tuple():
+            return [printable_tree(item) for item in tree]
+        case _:
+            return tree
+
+
+def _shown(printed: object) -> object:
+    match printed:
+        case str():
+            return printable(printed)
+        case Text() if (plain := printable(printed.plain)) != printed.plain:
+            printed.plain = plain
+            return printed
+        case _:
+            return printed
 
 
 def show_columns(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Final, ParamSpec
 
 import click
 
+from toolreel._internal.visible_text import printable_json
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ json_option = click.option(
 
 def say(tree: Mapping[str, Json]) -> int:
     """Print one JSON object on a line; return the exit code for success."""
+    from toolreel._cli.output.console import printable_tree  # imported here because --help does not need it
+
     try:
-        click.echo(json.dumps(tree, ensure_ascii=False).encode())
+        click.echo(printable_json(json.dumps(printable_tree(tree), ensure_ascii=False)).encode())
     except BrokenPipeError:
         go_unread(sys.stdout)
     return 0

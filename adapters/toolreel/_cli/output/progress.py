@@ -9,7 +9,7 @@ from typing import Self
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from toolreel._cli.output.console import err, printable
+from toolreel._cli.output.console import err, printable, running_scrub
 from toolreel.tools.mcp._server_events import CallProgressed, McpNews, describe
 from toolreel_core._protocol import notes
 from toolreel_core._replies.streaming.stream import Delta
@@ -25,6 +25,8 @@ class RunProgress:
         self._spinner: Progress | None = None
         self._streaming = ""
         """The kind of delta that is being streamed now; empty if none is."""
+        self._scrub = running_scrub()
+        """A secret may be split over deltas."""
         if err.is_terminal:
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self._spinner = Progress(*columns, console=err, transient=True)
@@ -41,8 +43,8 @@ class RunProgress:
         self._spinner.stop()
         if delta.kind != self._streaming:
             self._end_stream()
-            self._streaming = delta.kind
-        err.print(printable(delta.text), end="", style="dim" if delta.kind == "reasoning" else "")
+            self._streaming, self._scrub = delta.kind, running_scrub()
+        self._print_streamed(self._scrub.feed(delta.text))
 
     def show_mcp_event(self, news: McpNews, /) -> None:
         """Show an event of an MCP server."""
@@ -86,9 +88,13 @@ class RunProgress:
         self._spinner.add_task(text, total=None)
         self._spinner.start()
 
+    def _print_streamed(self, text: str) -> None:
+        err.print(text, end="", style="dim" if self._streaming == "reasoning" else "")
+
     def _end_stream(self) -> None:
         """End the line of streamed text."""
         if self._streaming:
+            self._print_streamed(self._scrub.close())
             err.print()
         self._streaming = ""
 

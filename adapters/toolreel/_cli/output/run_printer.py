@@ -15,6 +15,7 @@ from toolreel._cli.output.errors import FAILED, INTERRUPTED, STOPPED, say
 from toolreel._driver.run_result import Resting, Run, outcome_of
 from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
+from toolreel._secrets.urls import shown_url
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -88,7 +89,7 @@ def exit_code(outcome: Outcome | Resting, base_url: str, api_key_env: str | None
     """The exit code of a live run; what went wrong is printed to stderr."""
     if isinstance(outcome, Completed):
         return 0
-    words, hint = describe_outcome(outcome, base_url=base_url, api_key_env=api_key_env)
+    words, hint = describe_outcome(outcome, base_url=shown_url(base_url), api_key_env=api_key_env)
     complain(words, hint=hint)
     return INTERRUPTED if outcome == Cancelled(STOPPED) else FAILED
 

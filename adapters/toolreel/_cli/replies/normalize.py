@@ -13,7 +13,7 @@ import click
 
 from toolreel._cli.live.set_options import parse_settings, settings_option
 from toolreel._cli.output.console import labelled, out
-from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.output.errors import EPILOG, reporting, say
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import Json, parse
 from toolreel_core._replies.calls.arguments import ERROR_WORDS, ArgumentError
@@ -53,7 +53,7 @@ def normalize_command(file: IO[bytes], explain: bool, settings: tuple[str, ...])
         if explain:
             _explain(number, reply)
         else:
-            click.echo(json.dumps(_tree(reply), ensure_ascii=False).encode())
+            say(_tree(reply))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import IO, Final, assert_never
 import click
 
 from toolreel._cli.output.console import err, printable
-from toolreel._cli.output.errors import EPILOG, reporting
+from toolreel._cli.output.errors import EPILOG, reporting, say
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, either, parse, read
@@ -85,7 +85,7 @@ def text_calls_command(file: IO[bytes], explain: bool, listed: bool) -> int:
                 finish=request.finish,
                 schemas=request.schemas,
             )
-            click.echo(json.dumps(_tree(found), ensure_ascii=False).encode())
+            say(_tree(found))
             sys.stdout.flush()
             if explain:
                 _explain(number, request.content, found)

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from toolreel._internal.errors import MissingExtra
+from toolreel._internal.visible_text import printable
 from toolreel.evals import _report as report
 from toolreel.evals._report.cost_scatter import Costs, costs_drawing, costs_of
 from toolreel.evals._report.failures import Breakdown, breakdown, failures_drawing
@@ -29,7 +30,6 @@ from toolreel.evals._report.svg import (
     points,
     thousands,
     truncated,
-    visible,
 )
 from toolreel.evals._report.transcript_data import (
     TRANSCRIPTS,
@@ -205,7 +205,7 @@ def _environment() -> Environment:
 def _finished(value: object) -> object:
     from markupsafe import Markup
 
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _markup(text: str) -> Markup:
@@ -222,7 +222,7 @@ def _bar(counts: ResultCounts) -> Markup:
 
 def _breaking(name: str) -> Markup:
     """A name that may go on in the next line after each of its parts."""
-    return _markup("_<wbr>").join(visible(name).split("_"))
+    return _markup("_<wbr>").join(printable(name).split("_"))
 
 
 def _title(summary: Summary) -> str:

@@ -7,22 +7,17 @@ mode, the light colours apply.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from toolreel._internal.visible_text import printable
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._verdicts.verdict import Result
 
 LONGEST: Final = 4_000
 """Characters of one text that the page shows."""
-
-# Control characters, marks that turn the direction of text (they can disguise it), and lone surrogates.
-_INVISIBLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
-)
 
 
 def percent(share: float | None) -> str:
@@ -58,29 +53,16 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
 
 
-def visible(text: str) -> str:
-    r"""A text that models or servers wrote, with what cannot be seen, or turns text around, spelt out.
-
-    >>> print(visible("a\x1bb\u202ec"))
-    a\x1bb\u202ec
-    """
-    return _INVISIBLE.sub(lambda found: _escape(ord(found[0])), text.replace("\r\n", "\n"))
-
-
 def truncated(text: str, longest: int = LONGEST) -> str:
-    """The same, truncated, with the number of omitted characters.
+    """A text that models or servers wrote, truncated, with the number of omitted characters.
 
     >>> truncated("abcdef", 4)
     'abcd … 2 more characters are in the cassette'
     """
     rest = len(text) - longest
     if rest <= 0:
-        return visible(text)
-    return f"{visible(text[:longest])} … {rest:,} more characters are in the cassette"
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        return printable(text)
+    return f"{printable(text[:longest])} … {rest:,} more characters are in the cassette"
 
 
 def _short(number: float) -> str:
@@ -275,4 +257,4 @@ def _number(value: float) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(visible(words), quote=False)
+    return escape(printable(words), quote=False)

@@ -39,9 +39,9 @@ except ImportError as error:
 class Connection:
     """How to reach the provider: URL, key, headers, timeouts and transport, shared by all threads."""
 
-    base_url: str
+    base_url: str = field(repr=False)
     api_key_env: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Sent with each request, and never recorded."""
     timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import cast
 
+from toolreel._secrets.urls import shown_url
 from toolreel.evals._runner.adaptive import required_runs
 from toolreel.evals._statistics.intervals import Clustered
 from toolreel.evals._statistics.ties import TiesFound
@@ -181,7 +182,7 @@ def _about(summary: Summary, results: Results, plan: EvalPlan) -> dict[str, Json
     profiles = dict.fromkeys(profile for _, profile in plan.pairs)
     return {
         "ts": results.header.created,
-        "base_url": endpoint.base_url,
+        "base_url": shown_url(endpoint.base_url),
         "api_prefix": endpoint.api_prefix,
         "http_adapter": "httpx",
         "language_policy_filter": list(options.languages),

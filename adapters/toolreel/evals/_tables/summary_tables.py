@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from toolreel._secrets.urls import shown_url
 from toolreel.evals._statistics.ties import TiesFound
 from toolreel.evals._summary.figures import Findings, Total, task_interval
 from toolreel.evals._tables.table import TextTable, interval_text, out_of, percent, shortened, where
@@ -76,7 +77,7 @@ def _options(plan: EvalPlan) -> Iterable[str]:
         ("fallback_profiles", plan.fallbacks if len(plan.fallbacks) > 1 else ()),
         ("tool_allowlist", options.tool_allowlist),
     )
-    yield f"base_url: {endpoint.base_url}"
+    yield f"base_url: {shown_url(endpoint.base_url)}"
     for name, words in filters:
         if words:
             yield f"{name}: {','.join(words)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from toolreel._internal.visible_text import printable
 from toolreel_core.evals._statistics.interval import Interval
 from toolreel_core.evals._summary.summary import RunEntry
 
@@ -128,7 +129,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("happy_path|_b_ <c>\n[d](e)"))
     happy_path\|\_b\_ \<c\> \[d\](e)
     """
-    return _SPECIAL.sub(r"\\\1", _CONTROL.sub(" ", text))
+    return _SPECIAL.sub(r"\\\1", printable(_CONTROL.sub(" ", text)))
 
 
 def _grid(table: TextTable) -> str:

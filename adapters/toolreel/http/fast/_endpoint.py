@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel._secrets.urls import shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._request import (
     DEADLINE,
@@ -115,7 +116,7 @@ def _target(address: Address) -> Url:
     try:
         return Url(address.url)
     except ValueError as error:
-        raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
+        raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
 
 
 def _content_length(response: BaseResponse) -> float:
@@ -176,6 +177,11 @@ class _FastEndpoint(ABC, Generic[_Client]):
         # One client for streamed requests and one for others, as their timeouts differ.
         self._clients: dict[bool, _Client] = {False: self._build(streamed=False)}
         self._closed = False
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials in each request, by their place: nothing that says them back is recorded."""
+        return self.address.secrets
 
     @abstractmethod
     def _build(self, *, streamed: bool) -> _Client:

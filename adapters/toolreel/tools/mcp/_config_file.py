@@ -29,6 +29,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._internal.errors import McpConfigError
+from toolreel._secrets.urls import shown_url
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext.canonical import Json, either, read
@@ -98,7 +99,7 @@ class HttpServer:
     """A server over streamable HTTP."""
 
     name: str
-    url: str
+    url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings: ServerSettings = field(default_factory=ServerSettings)
 
@@ -163,7 +164,7 @@ def _server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]
     if kind in _HTTP:
         url = _text(expanded.get("url"), f"{at}.url")
         if urlsplit(url).scheme not in {"http", "https"}:
-            raise McpConfigError(f"{at}.url: expected an http or https URL, got {url!r}")
+            raise McpConfigError(f"{at}.url: expected an http or https URL, got {shown_url(url)!r}")
         return HttpServer(name, url, _text_object(expanded.get("headers", {}), f"{at}.headers"), settings)
     known = ", ".join((*_STDIO, *_HTTP[:2]))
     hint = "; the older SSE transport is not supported, use the server's /mcp address" * (kind == "sse")

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from toolreel._internal.errors import OpenApiError
+from toolreel._secrets.urls import shown_url
 from toolreel.tools.openapi._document.document import Document
 from toolreel.tools.openapi._document.operations import (
     METHODS,
@@ -83,11 +84,15 @@ class OpenApiSource:
     """HTTP methods to select."""
     deprecated: bool = False
     """Whether to select deprecated operations too."""
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     """Server for all requests, instead of those of the document."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Values for variables in the server URL."""
     credentials: Credentials = field(default_factory=Credentials, repr=False)
+    """Sent to the server of ``base_url`` alone, or else to the one that the document was fetched from."""
+    credential_origins: tuple[str, ...] = ()
+    """Further servers that may get the credentials, such as ``https://api.example``: a document can name any
+    server, so it does not decide where they go."""
     read_only: tuple[str, ...] = ("GET", "HEAD", "OPTIONS")
     """Methods that change nothing, so that calls may run concurrently: the safe methods of HTTP by default,
     although a server can violate this."""
@@ -104,6 +109,8 @@ class OpenApiSource:
                     raise OpenApiError(f"{setting}: {unknown_name('method', method, METHODS)}")
         if self.base_url is not None:
             object.__setattr__(self, "base_url", checked_base(self.base_url))
+        for origin in self.credential_origins:
+            checked_base(origin)
         self.credentials.check(self.document)
         listed = list(listed_operations(self.document))
         _check_known("tag", self.tags, [tag for each in listed for tag in each.tags])
@@ -145,6 +152,20 @@ class OpenApiSource:
             raise OpenApiError(f"{self.name}: there is no operation to offer{rest}")
         return DocumentTools(tools, tuple(left_out))
 
+    def _check_origin(self, base: str) -> None:
+        """Check that the user has named a server as one for the credentials.
+
+        :raises OpenApiError: if the document alone names it
+        """
+        named = [self.base_url, self.document.url, *self.credential_origins]
+        if _origin(base) not in map(_origin, filter(None, named)):
+            scheme, host, port = _origin(base)
+            raise OpenApiError(
+                f"it would send a credential to {scheme}://{host}:{port}, which the document alone names; "
+                "allow that server (credential_origins, --openapi-auth-origin), "
+                "or say where calls go by a base URL"
+            )
+
     def _is_selected(self, listed: OperationEntry) -> bool:
         if listed.method not in self.methods:
             return False
@@ -168,6 +189,8 @@ class OpenApiSource:
         access = self.credentials.access(self.document, security)
         levels = (listed.tree, listed.item, self.document.tree)
         base = self.base_url or server_url(self.document, levels, self.variables)
+        if access.fields:
+            self._check_origin(base)
         builder = RequestBuilder(self.document, operation, base, access)
         definition = ToolDefinition.of(
             name,
@@ -178,6 +201,12 @@ class OpenApiSource:
             deadline_ms=self.deadline_ms,
         )
         return OpenApiTool(definition, builder)
+
+
+def _origin(url: str) -> tuple[str, str, int]:
+    """Scheme, host and port of a URL."""
+    parts = urlsplit(url.strip())
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _truncated(text: str) -> str:
@@ -208,7 +237,7 @@ def checked_base(url: str) -> str:
         parts, usable = urlsplit(""), None
     if not usable:
         raise OpenApiError(
-            f"base URL {url!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080"
+            f"base URL {shown_url(url)!r}: expected http:// or https:// and a host, such as http://127.0.0.1:8080"
         )
     if "@" in parts.netloc:
         raise OpenApiError("base URL: leave user and password out of it, give them as a credential instead")

@@ -59,7 +59,10 @@ class Endpoint:
         base_url = table.text("base_url", _OPENROUTER).strip()
         if not re.match(r"https?://[^/@\s]+(?:/|$)", base_url):
             what = "expected http:// or https:// and a host, without user and password"
-            raise table.complaint(f"{what}, got {base_url!r}", "base_url")
+            shown = re.sub(r"//[^/@]*@", "//", base_url.partition("?")[0])  # either may hold a secret
+            raise table.complaint(f"{what}, got {shown!r}", "base_url")
+        if any(_CREDENTIAL.search(name) for name in re.findall(r"[?&]([^=&]*)=", base_url)):
+            raise table.complaint("leave credentials out; api_key_env names the key's variable", "base_url")
         known = bool(_HOST.match(base_url))
         timeout = cast("float", table.amount("timeout", 120.0))
         return cls(

@@ -329,3 +329,78 @@ def test_long_words_are_cut() -> None:
     assert definition.description.endswith("d…")
     same = one(summary="S", description="S ").offer().tools["openapi_x_do"].definition
     assert same.description == "S"
+
+
+TRUSTED, OTHER = "https://api.example", "https://evil.example"
+SECURED: dict[str, Json] = {"security": [{"key": []}]}
+SCHEMES: Json = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "x-key"}}}
+
+
+def _at(level: str, server: str) -> dict[str, Json]:
+    """The paths of a document, and its servers, with one server at some level."""
+    servers: list[Json] = [{"url": server}]
+    operation: dict[str, Json] = {"operationId": "do", **SECURED}
+    item: dict[str, Json] = {"get": {**operation, "servers": servers} if level == "operation" else operation}
+    whole: list[Json] = servers if level == "document" else [{"url": TRUSTED}]
+    paths: dict[str, Json] = {"/a": {**item, "servers": servers} if level == "path" else item}
+    return {"openapi": "3.1.0", "servers": whole, "paths": paths, "components": SCHEMES}
+
+
+def _keyed(level: str, server: str, url: str = "", **settings: Any) -> OpenApiSource:  # noqa: ANN401
+    read = parsed_document(canonical(_at(level, server)), url=url)
+    return OpenApiSource("x", read, credentials=Credentials({"*": "k-012345"}), **settings)
+
+
+LEVELS = ["document", "path", "operation"]
+ELSEWHERE = [
+    OTHER, f"{TRUSTED}.evil.example", "http://api.example", f"{TRUSTED}:8443", "https://api.example@evil.example",
+    "//evil.example", "https://{host}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("server", ELSEWHERE)
+@pytest.mark.parametrize(
+    "named",
+    [{}, {"credential_origins": (TRUSTED,)}, {"url": f"{TRUSTED}/openapi.json"}],
+    ids=["", "named", "url"],
+)
+def test_a_document_does_not_decide_who_gets_a_credential(
+    level: str, server: str, named: dict[str, Any]
+) -> None:
+    why = complaint(OpenApiError, _keyed(level, server, variables={"host": "evil.example"}, **named).offer)
+    assert "k-012345" not in why
+    relative_or_user = server.startswith("//") or "@" in server
+    assert (
+        relative_or_user or "which the document alone names; allow that server (credential_origins, " in why
+    )
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("server", [OTHER, f"{OTHER}:443/v2", "https://EVIL.example/"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"credential_origins": (TRUSTED, f"{OTHER}/any/path")},
+        {"base_url": TRUSTED},
+        {"url": f"{OTHER}/openapi.json"},
+    ],
+    ids=["named", "base", "url"],
+)
+def test_who_is_named_by_the_user_gets_it(level: str, server: str, named: dict[str, Any]) -> None:
+    (tool,) = _keyed(level, server, **named).offer().tools.values()
+    request = tool.builder.prepare({})
+    assert request.headers["x-key"] == "k-012345"
+    assert request.url.lower().startswith(TRUSTED if "base_url" in named else OTHER)
+
+
+def test_what_needs_no_credential_may_be_called_anywhere() -> None:
+    tree = _at("document", OTHER) | {"paths": {"/a": {"get": {"operationId": "do"}}}}
+    made = OpenApiSource("x", parsed_document(canonical(tree)), credentials=Credentials({"*": "k-012345"}))
+    (tool,) = made.offer().tools.values()
+    assert "x-key" not in tool.builder.prepare({}).headers
+
+
+def test_an_origin_that_is_no_url_is_refused() -> None:
+    said = complaint(OpenApiError, lambda: _keyed("document", OTHER, credential_origins=("evil.example",)))
+    assert said.startswith("base URL 'evil.example': expected http:// or https:// and a host")

@@ -69,6 +69,11 @@ def test_an_endpoint_is_told_as_it_is_read() -> None:
         ({"base_url": "here"}, "endpoint.base_url: expected http:// or https:// and a host, without user"),
         ({"base_url": "http://me:pw@here"}, "endpoint.base_url: expected http:// or https:// and a host"),
         (
+            {"base_url": "http://me:pw@here?key=k"},
+            "endpoint.base_url: expected http:// or https:// and a host, without user and password, got 'http://here'",
+        ),
+        ({"base_url": "http://here/?v=1&api-key=k"}, "endpoint.base_url: leave credentials out; api_key_env"),
+        (
             {"headers": {"Authorization": "x"}},
             "endpoint.headers.Authorization: leave credentials out; api_key",
         ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 from urllib.parse import unquote
@@ -131,7 +131,7 @@ class Document:
     tree: Tree
     older: bool
     """Whether it is OpenAPI 3.0, whose schemas differ from JSON Schema."""
-    url: str = ""
+    url: str = field(default="", repr=False)
     """Where it was fetched; relative servers are resolved against it."""
 
     @classmethod

@@ -1,0 +1,229 @@
+"""The key of an endpoint, said back by its server: no journal has it, though nobody named it as a secret."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.adapters.secrets.stream_forms import FORMS
+from tests.servers.cassette_server import Answer, Asked, Server, serving
+from toolreel import AsyncPorts, FileJournal, Ports, aresume, arun, resume, run
+from toolreel._driver.approvers import Always, Later
+from toolreel._driver.performer import ImmediateApprover
+from toolreel._driver.ports import secrets_of
+from toolreel._internal.errors import EndpointConfigError, SecretFound
+from toolreel._journal.format import read_journal
+from toolreel._replay.replayer import Rehearsal
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http._request import Address
+from toolreel.http.fast import AsyncFastEndpoint, FastEndpoint
+from toolreel.testing._scripted import calling, saying
+from toolreel.tools._python.host import AsyncPythonTools, PythonTools
+from toolreel.tools._python.tool import Tool
+from toolreel.tools._router import Router
+from toolreel_core import Plan
+
+KEY = "plainkey"
+"""It has no shape, and its variable no name that says what it is."""
+ENVIRON = {"K": KEY}
+PLAN = Plan.of(model="m", messages="hi")
+
+
+class Echo:
+    """Says the key back, in the way that a test sets."""
+
+    def __init__(self) -> None:
+        self.script: list[Answer] = []
+
+    def __call__(self, _: Asked) -> Answer:
+        return self.script.pop(0)
+
+
+@pytest.fixture(scope="module")
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture(scope="module")
+def server(echo: Echo) -> Generator[Server]:
+    with serving(echo) as server:
+        yield server
+
+
+def plainly(status: int = 200) -> Answer:
+    tree = saying(f"It is {KEY}.") if status == 200 else {"error": {"message": f"Incorrect: {KEY}"}}
+    return Answer(json.dumps(tree).encode(), status, {"content-type": "application/json"})
+
+
+ANSWERS: dict[str, Callable[[], Answer]] = {
+    "an answer": plainly,
+    "an error": lambda: plainly(401),
+    "in frames": lambda: Answer(
+        FORMS["interleaved calls"]([*KEY]).encode(), headers={"content-type": "text/event-stream"}
+    ),
+}
+each_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=[*ANSWERS])
+
+
+def on_disk(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir() if KEY.encode() in file.read_bytes()]
+
+
+@contextmanager
+def endpoint_of(kind: str, url: str) -> Generator[HttpEndpoint | FastEndpoint]:
+    with ExitStack() as stack:
+        client = stack.enter_context(httpx.Client(headers={"authorization": f"Bearer {KEY}"}))
+        match kind:
+            case "httpx":
+                yield stack.enter_context(HttpEndpoint(url, api_key_env="K", environ=ENVIRON))
+            case "fast":
+                yield stack.enter_context(FastEndpoint(url, api_key_env="K", environ=ENVIRON))
+            case _:
+                yield stack.enter_context(HttpEndpoint(url, transport=client))
+
+
+@each_answer
+@pytest.mark.parametrize("kind", ["httpx", "a client's own header", "fast"])
+def test_a_file_journal_does_not_write_it(
+    kind: str, answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
+) -> None:
+    echo.script = [answer()]
+    with (
+        endpoint_of(kind, server.url) as endpoint,
+        FileJournal(tmp_path / "run.journal.jsonl", PLAN) as journal,
+        pytest.raises(SecretFound, match="value of the header authorization"),
+    ):
+        run(PLAN, Ports(endpoint, Router({"a.": PythonTools()})), journal=journal)
+    assert on_disk(tmp_path) == []
+
+
+@each_answer
+@pytest.mark.parametrize("kind", [AsyncHttpEndpoint, AsyncFastEndpoint])
+def test_nor_does_it_on_an_event_loop(
+    kind: type[AsyncHttpEndpoint | AsyncFastEndpoint],
+    answer: Callable[[], Answer],
+    echo: Echo,
+    server: Server,
+    tmp_path: Path,
+) -> None:
+    echo.script = [answer()]
+
+    async def asked() -> None:
+        async with kind(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
+            with FileJournal(tmp_path / "run.journal.jsonl", PLAN) as journal:
+                await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools()), journal=journal)
+
+    with pytest.raises(SecretFound):
+        asyncio.run(asked())
+    assert on_disk(tmp_path) == []
+
+
+def paused(server: Server, echo: Echo, path: Path) -> Tool:
+    """A run that waits for an approval, in a journal."""
+    tool = Tool.of(lambda: "done", name="act", description="Act.", needs_approval=True)
+    echo.script = [
+        Answer(json.dumps(calling(("act", {}))).encode(), 200, {"content-type": "application/json"})
+    ]
+    plan = Plan.of(model="m", messages="hi", tools=[tool.definition])
+    with HttpEndpoint(server.url) as endpoint, FileJournal(path, plan) as journal:
+        run(plan, Ports(endpoint, PythonTools([tool]), Later()), journal=journal)
+    return tool
+
+
+@each_answer
+def test_nor_does_a_resumed_run(
+    answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.journal.jsonl"
+    tool = paused(server, echo, path)
+    echo.script = [answer()]
+    with (
+        HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint,
+        pytest.raises(SecretFound),
+    ):
+        resume(path, Ports(endpoint, PythonTools([tool]), Always()))
+    assert on_disk(tmp_path) == []
+    echo.script = [answer()]
+
+    async def resumed() -> None:
+        async with AsyncHttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
+            await aresume(path, AsyncPorts(endpoint, AsyncPythonTools([tool]), ImmediateApprover(Always())))
+
+    with pytest.raises(SecretFound):
+        asyncio.run(resumed())
+    assert on_disk(tmp_path) == []
+
+
+def test_a_plan_with_the_key_does_not_stay_on_disk(server: Server, tmp_path: Path) -> None:
+    plan = Plan.of(model="m", messages=f"my key is {KEY}")
+    with (
+        HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint,
+        FileJournal(tmp_path / "run.journal.jsonl", plan) as journal,
+        pytest.raises(SecretFound, match=r"line 1: not written, it holds .* at plan\.messages\[0\]"),
+    ):
+        run(plan, Ports(endpoint, PythonTools()), journal=journal)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_values_of_the_environment_are_known_to_a_journal_by_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OWN_TOKEN", "quite-plain")
+    plan = Plan.of(model="m", messages="say quite-plain")
+    with pytest.raises(SecretFound, match="value of OWN_TOKEN"):
+        FileJournal(tmp_path / "run.journal.jsonl", plan)
+    with FileJournal(tmp_path / "run.journal.jsonl", plan, known_secrets={}):
+        pass
+    assert not [*tmp_path.iterdir()][1:]
+
+
+def test_whatever_wraps_an_endpoint_says_what_it_sends(server: Server, echo: Echo, tmp_path: Path) -> None:
+    path = tmp_path / "run.journal.jsonl"
+    paused(server, echo, path)
+    with HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
+        ports = Ports(endpoint, PythonTools())
+        rehearsal = Rehearsal(read_journal(path), live=ports)
+        assert secrets_of(ports) == secrets_of(rehearsal) == {"the header authorization": KEY}
+    assert secrets_of(object()) == {}
+
+
+class _Sends:
+    def __init__(self, **secrets: str) -> None:
+        self.secrets = secrets
+
+
+def test_two_parts_with_a_secret_of_one_name_both_count() -> None:
+    parts = (_Sends(key="a", own="b"), _Sends(key="a"), _Sends(key="c"))
+    assert secrets_of(*parts) == {"key": "a", "own": "b", "key (3)": "c"}
+
+
+IN_URL = f"?api-key={KEY}&api-version=1"
+
+
+BROKEN = ("http://[::1", "http://host:eighty", "ftp://host", "http://host/ a", "host")
+
+
+@pytest.mark.parametrize("url", BROKEN)
+@pytest.mark.parametrize("kind", [HttpEndpoint, FastEndpoint])
+def test_a_key_in_a_url_stands_in_no_error(kind: type[HttpEndpoint | FastEndpoint], url: str) -> None:
+    with pytest.raises(EndpointConfigError) as caught, kind(f"{url}{IN_URL}"):
+        pass
+    assert KEY not in str(caught.value)
+
+
+def test_nor_does_it_in_a_repr_or_a_log(server: Server, echo: Echo, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    assert "api-version=1" in repr(Address.of(f"http://host/v1{IN_URL}", None))
+    assert KEY not in repr(Address.of(f"http://host/v1{IN_URL}", None))
+    echo.script = [plainly()]
+    with HttpEndpoint(f"{server.url}/v1{IN_URL}") as endpoint:
+        run(PLAN, Ports(endpoint, PythonTools()))
+    assert any("api-key=REDACTED" in message for message in caplog.messages)
+    assert KEY not in caplog.text

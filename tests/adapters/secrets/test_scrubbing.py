@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolreel._secrets.known_values import spellings
+from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+
+keys = st.text("abc-_/+=", min_size=8, max_size=20)
+
+
+@given(key=keys, before=st.text("abc- "), after=st.text("abc- "), data=st.data())
+def test_no_spelling_of_a_secret_is_left(key: str, before: str, after: str, data: st.DataObject) -> None:
+    written = data.draw(st.sampled_from(spellings(key)))
+    shown = scrubbed(f"{before}{written}{after}", {"K": key})
+    assert "[value of K]" in shown
+    assert not any(spelling in shown for spelling in spellings(key))
+
+
+@given(
+    key=keys, texts=st.lists(st.text("abc- "), max_size=3), cuts=st.lists(st.integers(0, 99)), data=st.data()
+)
+def test_a_text_in_pieces_never_shows_a_secret_and_loses_nothing_else(
+    key: str, texts: list[str], cuts: list[int], data: st.DataObject
+) -> None:
+    written = data.draw(st.sampled_from(spellings(key)))
+    text = written.join(texts)
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    scrub = RunningScrub({"K": key})
+    shown = [scrub.feed(text[start:end]) for start, end in pairwise(places)] + [scrub.close()]
+    assert not any(spelling in "".join(shown) for spelling in spellings(key))
+    rest = "".join(shown).replace("[value of K]", "")
+    assert len(rest) <= len(text)
+    assert rest == text or "[value of K]" in "".join(shown)
+
+
+def test_a_text_without_a_secret_comes_at_once() -> None:
+    scrub = RunningScrub({"K": "zzzzzzzz"})
+    assert scrub.feed("It is a draft.") == "It is a draft."
+    assert scrub.close() == ""
+
+
+def test_what_the_rules_allow_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text('allow = ["plain*"]')
+    monkeypatch.setenv("TOOLREEL_SECRETS", str(tmp_path / "rules.toml"))
+    assert searched_for({"A": "plainkey", "B": "otherkey"}) == {"B": "otherkey"}

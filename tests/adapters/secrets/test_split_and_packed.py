@@ -1,0 +1,113 @@
+"""However a server writes a key, packs it or splits it over frames: it is found."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import string
+import zlib
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.adapters.secrets.stream_forms import FORMS
+from toolreel._secrets.rules import SecretRules
+from toolreel._secrets.scanned_texts import body_texts, leaks_at, line_texts
+from toolreel._secrets.split_texts import put_together
+
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "plain": str,
+    "base64": lambda key: base64.b64encode(f"Bearer {key}!".encode()).decode(),
+    "url": lambda key: quote(f"?api-key={key}&", safe=""),
+    "JSON": lambda key: "".join(f"\\u{ord(character):04x}" for character in key),
+    "hex": lambda key: key.encode().hex(),
+}
+PACKINGS: Mapping[str, Callable[[str], bytes]] = {
+    "UTF-8": str.encode,
+    "UTF-8 with a mark": lambda text: text.encode("utf-8-sig"),
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16 BE": lambda text: text.encode("utf-16-be"),
+    "UTF-32": lambda text: text.encode("utf-32"),
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "zlib": lambda text: zlib.compress(text.encode()),
+    "deflate": lambda text: zlib.compress(text.encode(), wbits=-15),
+    "gzip of gzip": lambda text: gzip.compress(gzip.compress(text.encode())),
+    "two members": lambda text: gzip.compress(b" ") + gzip.compress(text.encode()),
+    "cut gzip": lambda text: gzip.compress(text.encode())[:-8],
+    "zlib of UTF-16": lambda text: zlib.compress(text.encode("utf-16")),
+}
+keys = st.text(string.ascii_letters + string.digits + "_+/=.~", min_size=8, max_size=40)
+each_form = pytest.mark.parametrize("form", FORMS.values(), ids=[*FORMS])
+
+
+def written(spelling: str, key: str) -> str:
+    """The key in a text, which is JSON if the key is escaped as in JSON."""
+    text = SPELLINGS[spelling](key)
+    return f'{{"echo":"{text}"}}' if spelling == "JSON" else f"it is {text} ."
+
+
+def cut(text: str, at: list[int]) -> list[str]:
+    ends = sorted({0, len(text), *(place % len(text) for place in at)})
+    return [text[start:end] for start, end in pairwise(ends)]
+
+
+def found(body: bytes, key: str) -> bool:
+    return any(leaks_at(body_texts("body", body), {"K": key}, SecretRules(shapes=())))
+
+
+@each_form
+@given(
+    key=keys,
+    spelling=st.sampled_from([*SPELLINGS]),
+    packing=st.sampled_from([*PACKINGS]),
+    at=st.lists(st.integers(1, 999), min_size=1),
+)
+def test_a_key_is_found_in_whatever_form_it_is_streamed(
+    form: Callable[[list[str]], str], key: str, spelling: str, packing: str, at: list[int]
+) -> None:
+    assert found(PACKINGS[packing](form(cut(written(spelling, key), at))), key)
+
+
+@each_form
+@given(
+    key=keys,
+    spelling=st.sampled_from([*SPELLINGS]),
+    wide=st.booleans(),
+    at=st.lists(st.integers(1, 999), min_size=1),
+)
+def test_and_so_it_is_in_the_line_of_a_journal(
+    form: Callable[[list[str]], str], key: str, spelling: str, wide: bool, at: list[int]
+) -> None:
+    body = form(cut(written(spelling, key), at))
+    read = body.encode("utf-16").decode("utf-8", "replace") if wide else body  # as an endpoint reads it
+    line = json.dumps({"event": {"body": read}})
+    assert any(leaks_at(line_texts(line), {"K": key}, SecretRules(shapes=())))
+
+
+@pytest.mark.parametrize("packing", PACKINGS.values(), ids=[*PACKINGS])
+@given(key=keys, spelling=st.sampled_from([*SPELLINGS]))
+def test_a_key_is_found_in_a_body_however_it_is_packed(
+    packing: Callable[[str], bytes], key: str, spelling: str
+) -> None:
+    assert found(packing(json.dumps({"error": {"message": written(spelling, key)}})), key)
+
+
+@given(body=st.binary(max_size=400), key=keys)
+def test_nothing_is_found_where_nothing_is_whatever_the_bytes(body: bytes, key: str) -> None:
+    assert not found(body, f"{key}!not in here!")
+
+
+def test_texts_of_other_names_and_calls_are_kept_apart() -> None:
+    calls = FORMS["interleaved calls"](["a", "b", "c"])
+    assert "abc" in put_together(calls)
+    assert put_together(FORMS["Ollama"](["sk", "sk", "pw"])) == ("assistant", "skskpw")
+
+
+@pytest.mark.parametrize("text", ["", '{"choices":[]}', "one line", "two\nlines", "[1,\n2]", '"a"\n"b"'])
+def test_what_has_no_frames_is_not_put_together(text: str) -> None:
+    assert put_together(text) == ()

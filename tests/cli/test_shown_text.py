@@ -1,0 +1,134 @@
+"""What a command prints: never the key that a server says back, and nothing that cannot be seen."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import on_terminal, toolreel
+from tests.servers.chat_server import chunk, replying, serving, streaming
+from toolreel._secrets.known_values import spellings
+from toolreel.testing._scripted import calling, saying
+
+KEY = "plainkey/7"
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "plain": str,
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "url": lambda key: key.replace("/", "%2F"),
+    "JSON": lambda key: json.dumps(json.dumps({"key": key})),
+}
+each_spelling = pytest.mark.parametrize(
+    "spelled", [spell(KEY) for spell in SPELLINGS.values()], ids=[*SPELLINGS]
+)
+TOOLS = '''
+from dataclasses import replace
+from toolreel.tools._python.tool import Tool
+from toolreel.tools._python.signature import definition_of
+
+def pay(to: str) -> str:
+    """Pay."""
+    return f"paid {to}"
+
+TOOLS = [Tool(replace(definition_of(pay), needs_approval=True), pay)]
+'''
+UNSEEN = "\u202e\u2066\u200b\u200d\ufeff\x9b\x85\x1b\u2028\U000e0041"
+
+
+def assert_withheld(*texts: str) -> None:
+    for text in texts:
+        assert not [form for form in spellings(KEY) if form in text]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--record", "kept"), ("--record", "kept", "--json")])
+@each_spelling
+def test_a_key_that_a_server_says_back_is_not_printed(
+    tmp_path: Path, options: tuple[str, ...], spelled: str
+) -> None:
+    (tmp_path / "shop.py").write_text(TOOLS)
+    script = [
+        replying(calling(("pay", {"to": f"{spelled} now"}))),
+        replying(calling(("nothing", {spelled: spelled}))),
+        replying(saying(f"It is {spelled} .")),
+    ]
+    refused = [replying({"error": {"message": f"Incorrect API key: {spelled} ."}}, 401)]
+    for answers in (script, refused):
+        with serving(*answers) as server:
+            base = ("run", "Pay.", "--model", "m", "--base-url", server.url, "--tools", "shop:TOOLS")
+            said = toolreel(
+                *(*base, "--approve", "always", "--api-key-env", "K", *options), cwd=tmp_path, env={"K": KEY}
+            )
+        assert_withheld(said.stdout, said.stderr)
+        assert "[value of K]" in said.stdout + said.stderr
+        if "--json" in options:
+            assert said.data["outcome"]
+        assert not [path for path in tmp_path.glob("kept*") if KEY in path.read_text()]
+
+
+def test_nor_is_a_key_in_the_url(tmp_path: Path) -> None:
+    with serving(replying(saying(f"It is {KEY}.")), replying({"error": "no"}, 404)) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", f"{server.url}/v1?api-key={KEY}")
+        answered, refused = (toolreel(*base, cwd=tmp_path) for _ in range(2))
+    assert_withheld(answered.stdout, answered.stderr, refused.stdout, refused.stderr)
+    assert "It is [value of the parameter api-key]." in answered.stdout
+    assert "api-key=REDACTED" in refused.stderr
+
+
+def test_nor_is_one_that_is_streamed_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K", KEY)
+    pieces = [part for character in f"It is {KEY}." for part in (chunk(character), 0.01)]
+    with serving(streaming(*pieces, chunk(None, "stop"))) as server:
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream", "--api-key-env", "K")
+        code, shown = on_terminal(*base, cwd=tmp_path)
+    assert code == 0
+    assert_withheld(shown)
+    assert shown.count("It is [value of K].") >= 2, "it is shown as it comes, and as the answer"
+
+
+def unseen_in(text: str) -> set[str]:
+    return {*text} & {*UNSEEN}
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_what_cannot_be_seen_is_spelt_out(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "shop.py").write_text(TOOLS)
+    script = [
+        replying(calling(("pay", {"to": f"a{UNSEEN}b"}), (f"no{UNSEEN}", {}))),
+        replying(saying(f"c{UNSEEN}d")),
+    ]
+    for answers in (script, [replying({"error": {"message": f"e{UNSEEN}f"}}, 400)]):
+        with serving(*answers) as server:
+            base = ("run", f"g{UNSEEN}h", "--model", "m", "--base-url", server.url, "--tools", "shop:TOOLS")
+            said = toolreel(*base, "--approve", "always", *options, cwd=tmp_path)
+        assert not unseen_in(said.stdout + said.stderr)
+        assert "\\u202e" in said.stdout + said.stderr
+        if options and said.code == 0:
+            assert said.data["detail"]["content"] == f"c{UNSEEN}d"
+
+
+def test_the_person_who_approves_sees_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(TOOLS)
+    with serving(replying(calling(("pay", {"to": "a\u202eb\u200bc"}))), replying(saying("ok"))) as server:
+        base = ("run", "Pay.", "--model", "m", "--base-url", server.url, "--tools", "shop:TOOLS")
+        code, shown = on_terminal(*base, cwd=tmp_path, typed="n\n")
+    assert code == 0
+    assert not {"\u202e", "\u200b"} & {*shown}
+    assert 'pay({"to":"a\\u202eb\\u200bc"})' in shown
+
+
+def test_diffs_and_errors_spell_it_out_too(tmp_path: Path) -> None:
+    for name, text in (("one", f"a{UNSEEN}"), ("two", f"b{UNSEEN}")):
+        with serving(replying(saying(text))) as server:
+            base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", name)
+            assert toolreel(*base, cwd=tmp_path).code == 0
+    for command in (
+        ("diff", "one", "two"),
+        ("diff", "one", "two", "--json"),
+        ("replay", "one"),
+        ("replay", UNSEEN),
+    ):
+        said = toolreel(*command, cwd=tmp_path)
+        assert not unseen_in(said.stdout + said.stderr), command
