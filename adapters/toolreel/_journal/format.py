@@ -114,6 +114,8 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
     """
     if not text.strip():
         raise JournalError(f"{source}: the journal is empty; record it again")
+    if text.endswith((" \n", " ")):  # the room after the last line of a run that is in progress
+        text = text.removesuffix("\n").rstrip(" ")
     if not text.endswith("\n"):
         raise JournalError(
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
