@@ -61,6 +61,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
+from toolreel_core._protocol.seal import seal, unseal
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -176,9 +177,11 @@ __all__ = [
     "normalize_reply",
     "pending",
     "register_transform",
+    "seal",
     "start",
     "step",
     "text_calls",
     "transform",
     "uncertain",
+    "unseal",
 ]
