@@ -198,6 +198,17 @@ def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        return Record(n, kind, fp, decode_event(event))
+        record = Record(n, kind, fp, decode_event(event))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
+    if (kind, fp is None) not in _kinds_of(record.event):
+        raise JournalError(
+            f"{place}: a {tag(type(record.event))} stands under the kind {kind!r}; record it again"
+        )
+    return record
+
+
+def _kinds_of(event: Event) -> set[tuple[str, bool]]:
+    """The kinds that a line with this event can have, each with whether the line has no fingerprint."""
+    answered = {(tag(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)}
+    return answered or {(tag(type(event)), True)}

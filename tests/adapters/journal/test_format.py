@@ -292,6 +292,34 @@ def test_a_damaged_value_is_refused_with_its_place(line: int, old: str, new: str
     assert told_about(replacing(line, old, new)) == told
 
 
+@pytest.mark.parametrize(
+    ("line", "old", "new", "told"),
+    [
+        (
+            1,
+            '"kind":"send_request"',
+            '"kind":"run_tool"',
+            "a reply_received stands under the kind 'run_tool'",
+        ),
+        (2, '"kind":"run_tool"', '"kind":"run_toom"', "a tool_returned stands under the kind 'run_toom'"),
+        (2, '"kind":"run_tool"', '"kind":"tool_returned"', "a tool_returned stands under the kind 'tool_ret"),
+        (3, '"kind":"send_request"', '"kind":""', "a reply_received stands under the kind ''"),
+    ],
+)
+def test_a_kind_that_is_not_that_of_the_event_is_refused(line: int, old: str, new: str, told: str) -> None:
+    assert told_about(replacing(line, old, new)).startswith(f"j, line {line + 1}: {told}")
+
+
+def test_an_answer_without_the_fingerprint_of_its_effect_is_refused() -> None:
+    def change(lines: list[str]) -> list[str]:
+        tree = json.loads(lines[2])
+        return [*lines[:2], canonical({**tree, "fp": None}), *lines[3:]]
+
+    assert told_about(edited(change)) == (
+        "j, line 3: a tool_returned stands under the kind 'run_tool'; record it again"
+    )
+
+
 def test_an_event_that_this_version_does_not_know_is_refused() -> None:
     told = told_about(replacing(2, '"type":"tool_returned"', '"type":"tool_exploded"'))
     assert told.startswith("j, line 3: event.type: expected one of run_started, reply_received, ")
