@@ -55,7 +55,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
 
 
 def _mac(text: str, key: bytes, about: str) -> str:
-    if not isinstance(key, bytes) or len(key) < _SHORTEST:
+    if type(key) is not bytes or len(key) < _SHORTEST:
         raise ConfigError(
             f"key: expected at least {_SHORTEST} random bytes, for example secrets.token_bytes(32)"
         )

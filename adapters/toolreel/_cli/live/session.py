@@ -174,7 +174,7 @@ class LiveSession:
             err.print(notice, style="yellow")
         files = RecordedFiles(record, plan, secrets, keeping, durable=self.durable) if record else None
         log = EventLog(files)
-        worth, ended = keeping in {"new", "overwrite"}, None
+        worth, over = keeping in {"new", "overwrite"}, False
         try:
             for effect, event in earlier:
                 log.record(effect, event)
@@ -185,10 +185,11 @@ class LiveSession:
                 state = at.state
             tape, before = (files.tape, files.before) if files and not earlier else (None, None)
             ended = self._go(_Beginning(plan, log, tape, state, before, files))
+            over = True
             worth = worth or isinstance(outcome_of(ended), Completed | None)
         finally:
             keep = worth and bool(log.events)
-            saved = files.close(keep=keep, ended=ended is not None) if files else ()
+            saved = files.close(keep=keep, ended=over) if files else ()
         if files is None:
             return LiveRun(ended)
         _say_withheld(files.withheld)
