@@ -62,6 +62,7 @@ from toolreel_core._protocol.outcome import (
     TransportFailed,
     Truncated,
 )
+from toolreel_core._protocol.seal import seal, unseal
 from toolreel_core._protocol.state import (
     AwaitingApproval,
     AwaitingReply,
@@ -178,9 +179,11 @@ __all__ = [
     "normalize_reply",
     "pending",
     "register_transform",
+    "seal",
     "start",
     "step",
     "text_calls",
     "transform",
     "uncertain",
+    "unseal",
 ]

@@ -25,6 +25,7 @@ PURE = {
     "enum",
     "functools",
     "hashlib",
+    "hmac",
     "itertools",
     "json",
     "json.encoder",

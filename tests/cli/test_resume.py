@@ -14,6 +14,7 @@ from tests.cli.commands import (
     assert_mistake,
     environment,
     said_by_each,
+    toolreel,
 )
 from tests.patience import eventually
 from tests.servers.chat_server import Answer, replying, serving
@@ -21,6 +22,7 @@ from toolreel._cli.live.session import LiveSession, LiveTarget
 from toolreel._driver.approvers import Always
 from toolreel._replay.replay import replay
 from toolreel.demo._workspace import workspace
+from toolreel.testing._scripted import saying
 from toolreel.tools._python.host import Toolbox
 from toolreel.tools._python.tool import Tool, ToolLike
 from toolreel_core._plan.plan import Plan
@@ -40,8 +42,7 @@ def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Pa
             eventually(lambda: len(server.seen) == 2, "the second request")
             process.send_signal(signal.SIGKILL)
         assert [path.name for path in tmp_path.iterdir()] == [part.name]
-        with part.open("ab") as file:
-            file.write(b'{"n":3,"kind":"send_request","fp":"')
+        part.write_bytes(part.read_bytes().rstrip(b" \n") + b'\n{"n":3,"kind":"send_request","fp":"')
         hint, alone, strange, said, again, replayed = said_by_each(
             [
                 ("replay", part.name.removesuffix(".part")),
@@ -66,6 +67,35 @@ def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Pa
     assert again.data["resumed"] == {"before": 3, "new": 0, "cut": None}
     assert replayed.code == 0
     assert (tmp_path / "kept.journal.jsonl.cut").exists()
+
+
+LIMITED = """
+import resource, runpy
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
+runpy.run_module("toolreel", run_name="__main__")
+"""
+
+
+def test_a_run_whose_disk_is_full_shows_its_outcome_stops_and_is_resumed(tmp_path: Path) -> None:
+    long = saying("It is a draft." + "x" * 50_000)
+    with serving(replying(LOOKING_UP), replying(long), replying(READY)) as server:
+        live = ("--base-url", server.url, *WORKSPACE)
+        run = ("run", "Which status?", "--model", "m", *live, "--record", "kept", "--durable")
+        none = toolreel(*run, cwd=tmp_path, program=LIMITED.format(limit=1_000))
+        assert [*tmp_path.iterdir()] == [], "it did not even begin"
+        said = toolreel(*run, cwd=tmp_path, program=LIMITED.format(limit=40_000))
+        part = "kept.journal.jsonl.part"
+        assert [path.name for path in tmp_path.iterdir()] == [part]
+        again = toolreel("resume", part, *live, cwd=tmp_path)
+    assert_mistake(none, "kept.journal.jsonl: cannot be written: File too large")
+    assert said.code == 2
+    assert "Traceback" not in said.stderr
+    assert "outcome     completed: the model gave a final answer" in said.stdout
+    assert "the session was not saved: kept.journal.jsonl: cannot be written: File too large" in said.stderr
+    assert f"what was recorded is in {part}: toolreel resume {part} continues the run" in said.stderr
+    assert again.code == 0
+    assert "resumed     after 2 events, 1 new" in again.stdout
+    assert len(server.seen) == 3
 
 
 def guarded() -> list[ToolLike]:

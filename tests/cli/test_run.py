@@ -182,7 +182,10 @@ def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_p
     assert "the session was not saved: kept/secret.journal.jsonl, line 4" in said.stderr
     assert "API key" in said.stderr
     assert SK_KEY not in said.stderr
-    assert [*(tmp_path / "kept").iterdir()] == []
+    part = "kept/secret.journal.jsonl.part"
+    assert f"what was recorded is in {part}: toolreel resume {part} continues the run" in said.stderr
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["secret.journal.jsonl.part"]
+    assert SK_KEY not in (tmp_path / part).read_text()
 
 
 def test_a_key_that_the_server_repeats_is_not_written_whatever_its_variable_is_called(tmp_path: Path) -> None:

@@ -101,3 +101,16 @@ def test_pins(reel, number):
     assert len(before) == 12
     project.run("-n", "2").assert_outcomes(passed=6)
     assert {name: (project.path / "reels" / name).read_bytes() for name in project.files()} == before
+
+
+def test_without_the_plugin_that_returns_brings(project: Project) -> None:
+    project.tests("""
+def test_pins(reel):
+    assert_reel(reel.run(asking(), [stock])).called("stock").completed()
+    assert "returns.contrib.pytest.plugin" not in __import__("sys").modules
+""")
+    without = ("-p", "no:returns")
+    with serving(*SESSION) as server:
+        project.run(*without, "--reel=record", "--reel-live-url", server.url).assert_outcomes(passed=1)
+    project.run(*without).assert_outcomes(passed=1)
+    project.run().assert_outcomes(failed=1)

@@ -1,7 +1,8 @@
 """A process that holds recorded runs in processes of its own, which are there to be killed.
 
-It reads one JSON object a line, ``{"mode": "run" or "resume", "folder", "url", "kill_after"}``, forks,
-kills the child after so many seconds unless that is null, and writes its exit code. Everything is
+It reads one JSON object a line, ``{"mode": "run" or "resume", "folder", "url", "kill_after", "limit"}``,
+forks, kills the child after so many seconds unless that is null, and writes its exit code. With a limit,
+no file of the child grows beyond so many bytes: a write fails there, as on a full disk. Everything is
 imported before, so that a child does nothing but run, and a kill comes into the middle of that. The
 tools act on the world: each appends the key of its call to ``acts`` in the folder, and has it on the
 disk before it answers.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -91,6 +93,8 @@ def main() -> None:
         child = os.fork()
         if not child:
             with leaving():
+                if asked["limit"] is not None:
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (asked["limit"], resource.RLIM_INFINITY))
                 hold(asked["mode"], Path(asked["folder"]), asked["url"])
         if asked["kill_after"] is not None:
             time.sleep(asked["kill_after"])

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,9 +76,15 @@ class Runs:
     process: subprocess.Popen[str]
     url: str
 
-    def hold(self, mode: str, folder: Path, kill_after: float | None = None) -> bool:
-        """Begin a run, or go on with it; whether it came to its end before it was killed."""
+    def hold(
+        self, mode: str, folder: Path, kill_after: float | None = None, limit: int | None = None
+    ) -> bool:
+        """Begin a run, or go on with it; whether it came to its end before it was killed.
+
+        :param limit: the size in bytes at which a file is full
+        """
         asked = {"mode": mode, "folder": str(folder), "url": self.url, "kill_after": kill_after}
+        asked = {**asked, "limit": limit}
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(f"{json.dumps(asked)}\n")
@@ -199,3 +205,47 @@ def test_runs_that_are_killed_at_200_random_moments_end_as_if_nothing_had_happen
     found = assert_kills_change_nothing(runs, tmp_path, 200, seed=2)
     assert found["results kept"] > 200, dict(found)
     sys.stderr.write(f"{dict(found)}\n")
+
+
+def limits(journal: Path) -> list[int]:
+    """Sizes at which the journal of a run is full: around the end of each line, and within it."""
+    found, end = set[int](), 0
+    for line in journal.read_bytes().splitlines(keepends=True):
+        found |= {end + len(line) // 2, end + len(line) - 1, end + len(line), end + len(line) + 1_000}
+        end += len(line)
+    return sorted(found)
+
+
+def assert_full_disks_repeat_nothing(
+    runs: Runs, folder: Path, sizes: Callable[[list[int]], list[int]]
+) -> int:
+    """Fill the disk of a run at each size, then make room and resume it; how many calls were made before."""
+    Undisturbed.held(runs, folder / "warming-up")
+    want = Undisturbed.held(runs, folder / "undisturbed")
+    kept = 0
+    for limit in sizes(limits(folder / "undisturbed" / f"{killed.NAME}.journal.jsonl")):
+        place = folder / str(limit)
+        place.mkdir()
+        try:
+            runs.hold("run", place, limit=limit)
+        except AssertionError:
+            assert not acts(place), "a run that cannot write its first line does nothing"
+            continue
+        before = acts(place)
+        if not before and left(place) is None:  # nothing was done that a record would have to keep
+            continue
+        runs.hold("resume", place)
+        made = acts(place)
+        assert len(made) == len({*made}), f"full at {limit}: a call that was done was made again"
+        assert {*made} == {*want.keys}
+        kept += len(before)
+    return kept
+
+
+def test_runs_on_a_full_disk_stop_and_repeat_no_call(runs: Runs, tmp_path: Path) -> None:
+    assert assert_full_disks_repeat_nothing(runs, tmp_path, lambda sizes: sizes[::5])
+
+
+@pytest.mark.slow
+def test_runs_on_a_disk_that_is_full_at_any_write_stop_and_repeat_no_call(runs: Runs, tmp_path: Path) -> None:
+    assert assert_full_disks_repeat_nothing(runs, tmp_path, lambda sizes: sizes) > 100

@@ -52,9 +52,8 @@ async def _run(at: Step, performer: AsyncPerformer, journal: Journal | None, obs
         for effect, event in await _answers(timed, wanted):
             if event is None:  # an approver said "not now"
                 return Run(at.state, tuple(notes))
-            if journal is not None:
-                journal.record(effect, event)
-            at = step(at.state, event)
+            recorded = journal.record(effect, event) if journal is not None else None
+            at = step(at.state, recorded or event)
             notes += at.notes
             tell(observe, at.notes)
     return Run(at.state, tuple(notes))

@@ -109,8 +109,13 @@ class AsyncPerformer(Protocol):
 class Journal(Protocol):
     """Records the events of a run, in order."""
 
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Record an event and the effect that it answers; ``None`` if it answers none (a cancel)."""
+    def record(self, effect: Wanted | None, event: Event) -> Event | None:
+        """Record an event and the effect that it answers; ``None`` if it answers none (a cancel).
+
+        An exception ends the run before its next effect.
+
+        :returns: the event that the run continues with, if that is another one than was given
+        """
         ...
 
 

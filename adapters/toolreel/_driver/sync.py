@@ -58,9 +58,8 @@ def _run(at: Step, performer: Performer, journal: Journal | None, observe: Obser
         for effect, event in _answers(timed, wanted):
             if event is None:  # an approver said "not now"
                 return Run(at.state, tuple(notes))
-            if journal is not None:
-                journal.record(effect, event)
-            at = step(at.state, event)
+            recorded = journal.record(effect, event) if journal is not None else None
+            at = step(at.state, recorded or event)
             notes += at.notes
             tell(observe, at.notes)
     return Run(at.state, tuple(notes))

@@ -3,20 +3,21 @@
 Lines go to ``<path>.part``, locked by one process and renamed to ``<path>`` when the journal is closed. Each
 line is flushed to the operating system before the run continues, so it survives a killed process. With
 ``durable``, it also survives a power loss, at the cost of one ``fsync`` per event.
+
+A journal that could not be written keeps the name ``<path>.part``: its run has not ended, and can be resumed.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Self
+from typing import NamedTuple, Self
 
 from toolreel._driver.ports import Wanted
-from toolreel._internal.errors import JournalError, SecretFound
+from toolreel._internal.errors import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     VERSIONS,
     Recorded,
@@ -26,114 +27,124 @@ from toolreel._journal.format import (
     read_journal,
     unfinished,
 )
+from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
+from toolreel._journal.withheld import withheld
 from toolreel._secrets.known_values import known_secrets as known_secrets_of
 from toolreel._secrets.scanned_texts import refuse_secrets_in_line
 from toolreel_core._plan.plan import Plan
-from toolreel_core._protocol.events import Event
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _FAR_BEYOND = 2**40
-    """Windows locks byte ranges, which others then cannot read; so we lock one that is never written."""
-
-    def taken(file: IO[bytes]) -> bool:
-        """Lock a file until it is closed; returns False if another process has the lock."""
-        at = file.tell()
-        file.seek(_FAR_BEYOND)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        finally:
-            file.seek(at)
-        return True
-else:
-    import fcntl
-
-    def taken(file: IO[bytes]) -> bool:
-        """Lock a file until it is closed; returns False if another process has the lock."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-
-_CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
-"""Windows cannot rename an open file."""
+from toolreel_core._protocol.events import Event, ToolReturned
 
 
 class _Lines:
-    """The file of a journal."""
+    """The lines of a journal, and the file that they go to."""
 
-    def __init__(self, path: Path, secrets: Mapping[str, str] | None, *, durable: bool) -> None:
+    _file: PartFile
+
+    def __init__(self, path: Path, secrets: Mapping[str, str] | None) -> None:
         self.path = path
+        self.withheld: list[str] = []
+        """For each result that was not written because it holds a secret: the place and the kind of it."""
         self._part = unfinished(path)
         self._secrets = known_secrets_of(os.environ) if secrets is None else dict(secrets)
-        self._durable = durable
         self._written = 0
-        self._file: IO[bytes]
+        self._failure: AdapterError | None = None
+        self._holds_results = False
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
         """Take further secrets that must not be written, by name; a driver says those of its performer."""
         self._secrets |= secrets
 
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event and the effect that it answers.
+    @property
+    def holds_results(self) -> bool:
+        """Whether tools have run whose results stand in this file."""
+        return self._holds_results
 
-        :raises SecretFound: if the line contains a secret; it is not written
-        :raises JournalError: if the file cannot be written
+    def record(self, effect: Wanted | None, event: Event) -> Event:
+        """Write an event and the effect that it answers; after a failure, nothing more is written.
+
+        A result of a tool that holds a secret, or for which the disk has no room, is replaced by one that
+        says so; then the file has a record of the call, and the call is not made again when the run is
+        resumed.
+
+        :returns: the event as it was written; the run continues with it
+        :raises SecretFound: if another event contains a secret; it is not written
+        :raises JournalError: if the file cannot be written, or was deleted
         """
-        self._write(self._checked(event_line(self._written, effect, event)))
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._recorded(effect, event)
+        except AdapterError as error:
+            self._failure = error
+            raise
 
     def close(self) -> None:
-        """Sync the file to disk and rename it from ``<path>.part`` to ``<path>``."""
+        """Sync the file to disk and rename it from ``<path>.part`` to ``<path>``.
+
+        The name stays if an event could not be written: the run can then be resumed.
+        """
         if self._file.closed:
             return
-        with _writing(self.path):
-            with self._file:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                if _CAN_RENAME_OPEN_FILES:
-                    self._part.replace(self.path)  # while it is locked, so that no other process can take it
-            if not _CAN_RENAME_OPEN_FILES:
-                self._part.replace(self.path)
+        if self._file.is_inherited:
+            self._file.forget()
+        elif self._failure is not None:
+            self._file.leave()
+        else:
+            try:
+                self._file.check_name()
+            except JournalError:
+                self._file.leave()
+                raise
+            with writing(self.path):
+                self._file.close()
+
+    def leave(self) -> Path | None:
+        """Close the file without renaming it; returns its path if it is still there."""
+        if not self._file.closed:
+            self._file.leave()
+        return self._part if self._part.exists() else None
 
     def discard(self) -> None:
         """Delete what was recorded; an older journal at ``path`` stays."""
         if self._file.closed:
             return
-        with _writing(self.path), self._file:
-            self._part.unlink()
+        with writing(self.path):
+            self._file.discard()
 
-    def _take(self, mode: str) -> None:
-        """Open the file and lock it for this process."""
-        with _writing(self.path):
-            self._file = self._part.open(mode)
-        if not taken(self._file) or not self._is_of_this_name():
-            self._file.close()
+    def _recorded(self, effect: Wanted | None, event: Event) -> Event:
+        if self._file.is_inherited:
             raise JournalError(
-                f"{self._part}: another process is writing it; wait until it has ended, or stop it"
+                f"{self._part}: the process that forked this one records there; open a journal of its own"
             )
-
-    def _is_of_this_name(self) -> bool:
-        """Whether the open file still has this name; its last writer may rename it before we get the lock."""
+        self._file.check_name()
+        line = event_line(self._written, effect, event)
         try:
-            return os.path.samestat(os.fstat(self._file.fileno()), self._part.stat())
-        except FileNotFoundError:
-            return False
+            self._check(line)
+        except SecretFound as found:
+            if not isinstance(event, ToolReturned):
+                raise
+            event = withheld(event, "secret")
+            line = event_line(self._written, effect, event)
+            self.withheld.append(str(found))
+        self._write(line, effect, event)
+        return event
 
-    def _checked(self, line: str) -> str:
+    def _check(self, line: str) -> None:
         refuse_secrets_in_line(line, self._secrets, f"{self.path}, line {self._written + 1}")
-        return line
 
-    def _write(self, line: str) -> None:
-        with _writing(self.path):
-            self._file.write(f"{line}\n".encode())
-            self._file.flush()
-            if self._durable:
-                os.fsync(self._file.fileno())
+    def _write(self, line: str, effect: Wanted | None, event: Event | None) -> None:
+        before = self._file.end
+        with writing(self.path):
+            try:
+                self._file.append(f"{line}\n".encode())
+            except OSError:
+                with suppress(OSError):
+                    if self._file.end == before and isinstance(event, ToolReturned):
+                        short = event_line(self._written, effect, withheld(event, "unwritten"))
+                        self._file.append_in_room(f"{short}\n".encode())
+                raise
+            finally:
+                self._holds_results |= isinstance(event, ToolReturned) and self._file.end > before
         self._written += 1
 
     def __enter__(self) -> Self:
@@ -169,8 +180,9 @@ class FileJournal(_Lines):
         durable: bool = False,
     ) -> None:
         path = Path(path)
-        super().__init__(path, known_secrets, durable=durable)
-        self._header = header = self._checked(header_line(plan))
+        super().__init__(path, known_secrets)
+        self._header = header = header_line(plan)
+        self._check(header)
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
@@ -178,20 +190,20 @@ class FileJournal(_Lines):
                 f"{self._part} is what a run left that did not end; go on with it (toolreel resume), or "
                 "overwrite it (overwrite=True)"
             )
-        with _writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        self._take("ab")
+        with writing(path):
+            first = made_folders(path.parent)
+        self._file = PartFile(path, durable=durable, create=True)
+        if self._file.is_also(path):  # somebody was about to resume that run: leave it its file
+            self._file.discard()
+            self._file = PartFile(path, durable=durable, create=True)
         try:
-            with _writing(path):
-                if os.fstat(self._file.fileno()).st_size:
-                    self._file.truncate(0)
-            self._write(header)
+            with writing(path):
+                self._file.cut(0)
+            self._write(header, None, None)
             if durable:
-                _sync_folder(path.parent)
+                sync_folders(path.parent, first)
         except JournalError:
-            with suppress(OSError):
-                self._file.close()
-            self._part.unlink()
+            self.discard()
             raise
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
@@ -226,73 +238,90 @@ class ReopenedJournal(_Lines):
         self, path: Path | str, *, known_secrets: Mapping[str, str] | None = None, durable: bool = False
     ) -> None:
         path = Path(path)
-        super().__init__(path, known_secrets, durable=durable)
+        super().__init__(path, known_secrets)
         if not self._part.exists():
-            read_journal(path)  # raises a clear error before anything is changed
-            with _writing(path), suppress(FileNotFoundError):  # another process was faster, and has the lock
-                path.replace(self._part)
-        self._take("r+b")
+            _check_content(path)  # raises a clear error before anything is changed
+            claim(path)
+        self._file = PartFile(path, durable=durable)
         try:
-            with _writing(path):
+            with writing(path):
                 self.recorded = self._read()
         except JournalError:
-            self._file.close()
+            self._file.forget()
             raise
         self._written = 1 + len(self.recorded.records)
+        self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _read(self) -> Recorded:
-        data = self._file.read()
-        whole, line_end, last = data.rpartition(b"\n")
-        if last.endswith(b"}"):
-            with suppress(JournalError):
-                recorded = self._parsed(data + b"\n")
-                self._file.write(b"\n")
-                return recorded
-        recorded = self._parsed(whole + line_end)
-        if last:
-            self.cut = self._set_aside(last)
-            self._file.seek(len(whole + line_end))
-            self._file.truncate()
-        return recorded
-
-    def _parsed(self, data: bytes) -> Recorded:
-        if not data:
-            raise JournalError(f"{self._part}: not even its first line was written; start the run anew")
+        content = _Content.of(self._file.read(), self._part)
+        if content.torn:
+            self.cut = self._set_aside(content.torn)
+        if self._file.is_also(self.path):
+            self.path.unlink()  # as a rename would have done
+        self._file.cut(content.end)
         try:
-            recorded = parse_journal(data.decode(), str(self._part))
-        except UnicodeDecodeError as error:
-            raise JournalError(f"{self._part}: not a readable journal: {error}") from None
-        if recorded.version != VERSIONS.newest:
-            raise JournalError(
-                f"{self._part}: of version {recorded.version}, to which nothing is added; go on in a journal "
-                f"of its own: toolreel fork {self._part} --at {len(recorded.records)}"
-            )
-        return recorded
+            self._file.append(content.line_end)  # and room, so that a full disk is noticed before an effect
+        except OSError:
+            self._file.cut(self._file.end)
+            raise
+        return content.recorded
 
-    def _set_aside(self, last: bytes) -> Path:
+    def _set_aside(self, torn: bytes) -> Path:
         """Keep the truncated line, since it may show that a tool has run."""
         path = self.path.with_name(f"{self.path.name}.cut")
         with path.open("ab") as file:
-            file.write(last + b"\n")
+            file.write(torn + b"\n")
             file.flush()
             os.fsync(file.fileno())
         return path
 
 
-def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that the new name survives a power loss; Windows has no such call."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+class _Content(NamedTuple):
+    """What a journal that was not closed holds."""
+
+    recorded: Recorded
+    end: int
+    """The size of what is kept."""
+    line_end: bytes
+    """The line end that the last line lacks."""
+    torn: bytes
+    """The truncated last line."""
+
+    @classmethod
+    def of(cls, data: bytes, source: Path) -> _Content:
+        """Read a journal whose last line may be truncated.
+
+        :raises JournalError: if anything else is wrong
+        """
+        if data.endswith((b" \n", b" ")):
+            data = data.removesuffix(b"\n").rstrip(b" ")
+        whole, line_end, last = data.rpartition(b"\n")
+        if last.endswith(b"}"):
+            with suppress(JournalError):
+                return cls(_parsed(data + b"\n", source), len(data), b"\n", b"")
+        whole += line_end
+        return cls(_parsed(whole, source), len(whole), b"", last)
 
 
-@contextmanager
-def _writing(path: Path) -> Generator[None]:
-    """Convert ``OSError`` to ``JournalError``."""
+def _check_content(path: Path) -> None:
     try:
-        yield
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from error
+        data = path.read_bytes()
+    except OSError:
+        read_journal(path)  # says what is wrong
+        raise
+    _Content.of(data, path)
+
+
+def _parsed(data: bytes, source: Path) -> Recorded:
+    if not data:
+        raise JournalError(f"{source}: not even its first line was written; start the run anew")
+    try:
+        recorded = parse_journal(data.decode(), str(source))
+    except UnicodeDecodeError as error:
+        raise JournalError(f"{source}: not a readable journal: {error}") from None
+    if recorded.version != VERSIONS.newest:
+        raise JournalError(
+            f"{source}: of version {recorded.version}, to which nothing is added; go on in a journal "
+            f"of its own: toolreel fork {source} --at {len(recorded.records)}"
+        )
+    return recorded

@@ -114,6 +114,8 @@ def parse_journal(text: str, source: str = "journal", *, versions: Versions[Line
     """
     if not text.strip():
         raise JournalError(f"{source}: the journal is empty; record it again")
+    if text.endswith((" \n", " ")):  # the room after the last line of a run that is in progress
+        text = text.removesuffix("\n").rstrip(" ")
     if not text.endswith("\n"):
         raise JournalError(
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
@@ -196,6 +198,17 @@ def _record(tree: Mapping[str, Json], n: int, place: str) -> Record:
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        return Record(n, kind, fp, decode_event(event))
+        record = Record(n, kind, fp, decode_event(event))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
+    if (kind, fp is None) not in _kinds_of(record.event):
+        raise JournalError(
+            f"{place}: a {tag(type(record.event))} stands under the kind {kind!r}; record it again"
+        )
+    return record
+
+
+def _kinds_of(event: Event) -> set[tuple[str, bool]]:
+    """The kinds that a line with this event can have, each with whether the line has no fingerprint."""
+    answered = {(tag(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)}
+    return answered or {(tag(type(event)), True)}

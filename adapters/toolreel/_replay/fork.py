@@ -216,8 +216,9 @@ def fork(
     for effect, event in begun.answered:
         collected.record(effect, event)
     if performer is not None:
-        tell(observe, fold(begun.plan, collected.events).notes)
-        go_on(begun.state, performer, journal=collected, observe=observe)
+        reached = fold(begun.plan, collected.events)  # not begun.state: a result may be withheld
+        tell(observe, reached.notes)
+        go_on(reached.state, performer, journal=collected, observe=observe)
         return Forked(begun, tuple(collected.answered), retold(begun.plan, collected.events))
     run = Underway(begun.plan)
     for effect, event in begun.answered:
@@ -226,6 +227,10 @@ def fork(
     stop = carry(run, other.events[begun.kept :]) or ending(run, len(other.events))
     for effect, event in run.answered[begun.kept :]:
         collected.record(effect, event)
+    if collected.answered != run.answered:
+        raise ForkError(
+            "a result of the fork holds a secret, so that its journal would be that of another run"
+        )
     return Forked(begun, tuple(run.answered), run.run, stop)
 
 
@@ -244,12 +249,16 @@ class EventLog:
         """Pass on secrets that must not be written."""
         withhold(self._inner, secrets)
 
-    def record(self, effect: Wanted | None, event: events.Event) -> None:
-        """Record an event and the effect that it answers."""
-        self.answered.append(Answered(effect, event))
-        self.events.append(event)
-        if self._inner is not None:
-            self._inner.record(effect, event)
+    def record(self, effect: Wanted | None, event: events.Event) -> events.Event:
+        """Record an event and the effect that it answers; kept here even if the other one cannot write it."""
+        kept = event
+        try:
+            if self._inner is not None:
+                kept = self._inner.record(effect, event) or event
+        finally:
+            self.answered.append(Answered(effect, kept))
+            self.events.append(kept)
+        return kept
 
 
 def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:

@@ -26,6 +26,7 @@ from toolreel._driver.ports import (
     secrets_of,
 )
 from toolreel._journal.format import Record, Recorded
+from toolreel._journal.withheld import is_withheld
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol.codec import tag
 from toolreel_core._protocol.effects import AskApproval, RunTool, SendRequest, Wait, fingerprint
@@ -117,7 +118,9 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
                 return self._script.answer(effect, reached, reply)
             case RunTool():
                 answer = self._script.answer(effect, reached)
-                return _timed(self._tools.run(effect), record) if self._tools else answer
+                if self._tools is None or is_withheld(answer):
+                    return answer
+                return _timed(self._tools.run(effect), record)
             case AskApproval() | Wait():
                 return self._script.answer(effect, reached)
             case _:
@@ -147,7 +150,9 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
                 return self._script.answer(effect, reached, reply)
             case RunTool():
                 answer = self._script.answer(effect, reached)
-                return _timed(await self._tools.run(effect), record) if self._tools else answer
+                if self._tools is None or is_withheld(answer):
+                    return answer
+                return _timed(await self._tools.run(effect), record)
             case AskApproval() | Wait():
                 return self._script.answer(effect, reached)
             case _:

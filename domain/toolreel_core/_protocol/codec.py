@@ -27,6 +27,7 @@ from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.state import State
+from toolreel_core._protocol.stored_phase import check_phase
 
 VERSION: Final = 1
 """Raised when a stored form changes in a way that older readers would misread."""
@@ -49,9 +50,15 @@ def dump(value: Stored) -> JsonText:
 def load_state(text: str) -> State:
     """Read a dumped state.
 
+    A running call, or one that waits for approval, must be one that the plan of the state lets run. The plan
+    itself, and that a running call was approved, cannot be checked: load only states that nobody else can
+    write, or seal them (``seal``, ``unseal``).
+
     :raises CodecError: if the text is not a state of this version; the same for all ``load_`` functions
     """
-    return cast("State", _load(State, text))
+    state = cast("State", _load(State, text))
+    check_phase(state)
+    return state
 
 
 def load_plan(text: str) -> Plan:

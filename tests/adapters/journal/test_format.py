@@ -111,9 +111,9 @@ def test_a_file_gets_its_name_when_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "down" / "run.journal.jsonl"
     part = path.with_name("run.journal.jsonl.part")
     with FileJournal(path, PLAN) as journal:
-        assert len(part.read_text("utf-8").splitlines()) == 1
+        assert read_journal(part).events == ()
         journal.record(wanted(PLAN), HELLO)
-        assert len(part.read_text("utf-8").splitlines()) == 2, "an event is on disk before the run goes on"
+        assert read_journal(part).events == (HELLO,), "an event is on disk before the run goes on"
         assert not path.exists()
     assert not part.exists()
     assert read_journal(path).events == (HELLO,)
@@ -190,19 +190,20 @@ def test_a_plan_that_holds_a_secret_leaves_nothing_on_disk(tmp_path: Path) -> No
 
 
 def test_an_event_that_holds_a_secret_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    with FileJournal(path, PLAN, known_secrets={"DB_PASSWORD": "correct horse"}) as journal:
-        journal.record(wanted(PLAN), HELLO)
-        for secret, kind in ((KEY, "API key"), ("correct horse", "value of DB_PASSWORD")):
+    for secret, kind in ((KEY, "API key"), ("correct horse", "value of DB_PASSWORD")):
+        path = tmp_path / f"{kind}.jsonl"
+        with FileJournal(path, PLAN, known_secrets={"DB_PASSWORD": "correct horse"}) as journal:
+            journal.record(wanted(PLAN), HELLO)
             told = complaint(SecretFound, lambda: journal.record(None, CancelRequested(f"<{secret}>")))  # noqa: B023
             assert told == (
                 f"{path}, line 3: not written, it holds {kind} at event.reason; "
                 "keep secrets out of prompts and tool results"
             )
-        for file in tmp_path.iterdir():
-            assert KEY not in file.read_text("utf-8")
-            assert "correct horse" not in file.read_text("utf-8")
-    assert read_journal(path).events == (HELLO,)
+            again = complaint(SecretFound, lambda: journal.record(None, CancelRequested()))
+            assert again == told, "what comes after an event that is missing is not written either"
+        (file,) = tmp_path.glob(f"{kind}*")
+        assert secret not in file.read_text("utf-8")
+        assert read_journal(file).events == (HELLO,)
 
 
 def told_about(text: str) -> str:
@@ -289,6 +290,34 @@ AT_LEAST_1 = "expected a whole number of at least 1"
 )
 def test_a_damaged_value_is_refused_with_its_place(line: int, old: str, new: str, told: str) -> None:
     assert told_about(replacing(line, old, new)) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "told"),
+    [
+        (
+            1,
+            '"kind":"send_request"',
+            '"kind":"run_tool"',
+            "a reply_received stands under the kind 'run_tool'",
+        ),
+        (2, '"kind":"run_tool"', '"kind":"run_toom"', "a tool_returned stands under the kind 'run_toom'"),
+        (2, '"kind":"run_tool"', '"kind":"tool_returned"', "a tool_returned stands under the kind 'tool_ret"),
+        (3, '"kind":"send_request"', '"kind":""', "a reply_received stands under the kind ''"),
+    ],
+)
+def test_a_kind_that_is_not_that_of_the_event_is_refused(line: int, old: str, new: str, told: str) -> None:
+    assert told_about(replacing(line, old, new)).startswith(f"j, line {line + 1}: {told}")
+
+
+def test_an_answer_without_the_fingerprint_of_its_effect_is_refused() -> None:
+    def change(lines: list[str]) -> list[str]:
+        tree = json.loads(lines[2])
+        return [*lines[:2], canonical({**tree, "fp": None}), *lines[3:]]
+
+    assert told_about(edited(change)) == (
+        "j, line 3: a tool_returned stands under the kind 'run_tool'; record it again"
+    )
 
 
 def test_an_event_that_this_version_does_not_know_is_refused() -> None:

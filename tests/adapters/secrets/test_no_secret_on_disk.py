@@ -20,6 +20,7 @@ from tests.servers.cassette_server import Answer, Asked, Server, serving
 from tests.servers.chat_server import chunk
 from toolreel._cli.live.session import LiveRun, LiveSession, LiveTarget
 from toolreel._internal.errors import SecretFound
+from toolreel._replay.replay import replay
 from toolreel._secrets.known_values import spellings
 from toolreel.cassette._transports import RecordTransport, recording
 from toolreel.testing._scripted import calling, saying
@@ -212,23 +213,28 @@ def test_a_secret_in_a_run_reaches_neither_cassette_nor_journal_while_it_goes_on
     leaking = replying(calling(("shell", {"command": f"echo {planted.text} "})))
     told, ready = replying(saying(f"It is {planted.text}")), replying(saying("fine"))
     asked = replying(calling(("shell", {"command": "ls"})))
-    cases = {"event.output": [asked, ready], "event.body": [asked, told]}
+    cases = {"event.body": [told]}
     if planted in SOME:
         cases["event.body.choices[0].message.tool_calls[0].function.arguments"] = [leaking, ready]
     try:
         for place, script in cases.items():
             provider.script = [*script]
-            ended = live(server, path, output=f"out {planted.text}\n" if place == "event.output" else "")
-            assert ended.run.completed
+            ended = live(server, path)
+            assert ended.run.completed == (script == [told]), "a call that is not recorded is not made"
             assert isinstance(ended.refused, SecretFound)
             assert f" at {place}" in str(ended.refused)
             assert planted.secret not in str(ended.refused)
         with pytest.raises(SecretFound, match=r"line 1: not written, it holds .* at plan\.messages\[0\]"):
             live(server, path, f"see {planted.text}")
+        assert [*tmp_path.iterdir()] == []
+        provider.script = [asked, ready]
+        ended = live(server, path, output=f"out {planted.text}\n")
     finally:
         provider.on_request = lambda: None
     assert found == []
-    assert [*tmp_path.iterdir()] == []
+    assert (ended.run.completed, ended.refused) == (True, None)
+    assert on_disk(tmp_path, planted.secret) == []
+    assert replay(path).run == ended.run, "the run went on with what is recorded"
 
 
 VALUE = 'pâss "word"/with+signs 1'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -30,7 +30,8 @@ Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
 class RecordedFiles:
     """A cassette and its journal, of which both are written or neither.
 
-    If a file cannot be written during the run, the run continues and existing files stay unchanged.
+    If an event cannot be written, the run ends there and existing files stay unchanged. Results of tools that
+    were recorded are kept in the journal's ``.part``, from which the run can be resumed.
 
     :raises AdapterError: if the files exist already, or cannot be written
     """
@@ -56,20 +57,33 @@ class RecordedFiles:
             self._journal_path, plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
         )
         self.refused: AdapterError | None = None
+        """Why the recording cannot be written."""
+        self.left: Path | None = None
+        """The ``.part`` that was left, if the recording could not be written."""
 
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event; after the first failure, none is written."""
-        if self.refused:
-            return
+    @property
+    def withheld(self) -> Sequence[str]:
+        """The results that were not recorded because they hold a secret."""
+        return self._journal.withheld
+
+    def record(self, effect: Wanted | None, event: Event) -> Event:
+        """Write an event; returns it as it was written.
+
+        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
+        """
         try:
-            self._journal.record(effect, event)
+            return self._journal.record(effect, event)
         except AdapterError as error:
             self.refused = error
+            raise
 
-    def close(self, *, keep: bool) -> tuple[Path, ...]:
+    def close(self, *, keep: bool, ended: bool) -> tuple[Path, ...]:
         """Save both files and return their paths, or discard both.
 
         A run that was stopped before its first reply has a journal but no cassette.
+
+        :param keep: whether to save them
+        :param ended: whether the run came to its end; if not, results of tools are not deleted
         """
         if keep and not self.refused:
             try:
@@ -78,7 +92,10 @@ class RecordedFiles:
             except AdapterError as error:
                 self.refused = error
         if self.refused or not keep:
-            self._journal.discard()
+            if self._journal.holds_results and (self.refused or not ended):
+                self.left = self._journal.leave()
+            else:
+                self._journal.discard()
             return ()
         if not self.tape.recording.total:
             self._path.unlink(missing_ok=True)
@@ -107,16 +124,35 @@ class ResumedFiles:
             self.journal.close()
             raise
         self.tape = _continued(cassette, self.trace)
+        self.refused: AdapterError | None = None
+        """Why the recording cannot be written."""
+        self.left: Path | None = None
+        """The ``.part`` that was left, if an event could not be written."""
 
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        """Write an event."""
-        self.journal.record(effect, event)
+    @property
+    def withheld(self) -> Sequence[str]:
+        """The results that were not recorded because they hold a secret."""
+        return self.journal.withheld
+
+    def record(self, effect: Wanted | None, event: Event) -> Event:
+        """Write an event; returns it as it was written.
+
+        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
+        """
+        try:
+            return self.journal.record(effect, event)
+        except AdapterError as error:
+            self.refused = error
+            raise
 
     def close(self) -> tuple[Path, ...]:
-        """Close the files, and return their paths.
+        """Close the files, and return their paths; none if an event could not be written.
 
         :raises AdapterError: if the cassette cannot be written; the journal is complete nevertheless
         """
+        if self.refused:
+            self.left = self.journal.leave()
+            return ()
         self.journal.close()
         if self.tape:
             self.tape.save(self._secrets)

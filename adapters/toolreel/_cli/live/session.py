@@ -89,6 +89,8 @@ class LiveRun:
     """Why the recording could not be written."""
     dropped: bool = False
     """Whether the recording was discarded because the run did not complete."""
+    left: Path | None = None
+    """The unfinished journal that was left, if the recording could not be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,10 @@ class Resumed:
     saved: tuple[Path, ...]
     cut: Path | None
     """Where an incomplete last line of the journal was moved, if there was one."""
+    refused: AdapterError | None = None
+    """Why an event could not be written, which ended the run."""
+    left: Path | None = None
+    """The unfinished journal that was left, if an event could not be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,18 @@ class _Beginning:
     """The state from which the run continues; ``None`` for a new run."""
     before: Recorded | None = None
     """The recording that is replayed first, if it is extended."""
+    files: RecordedFiles | ResumedFiles | None = None
+    """The files of the recording."""
+
+    @property
+    def reached(self) -> Run:
+        """The run so far."""
+        return retold(self.plan, self.log.events)
+
+    def is_refused(self, error: Exception) -> bool:
+        """Whether an error says that an event could not be written; async drivers raise it in a group."""
+        refused = self.files.refused if self.files else None
+        return refused is not None and (error is refused or isinstance(error, ExceptionGroup))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +166,8 @@ class LiveSession:
         :param keeping: when the recording is written, and whether it may replace existing files
         :param earlier: the events that a fork keeps; the run continues after them, and is recorded as a
             journal only, because the requests before were never sent
+        An event that cannot be written ends the run before its next effect, with ``Cancelled``.
+
         :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
         :raises toolreel.ReplayMismatch: if the run differs from the recorded one that it extends
         """
@@ -156,7 +176,7 @@ class LiveSession:
             err.print(notice, style="yellow")
         files = RecordedFiles(record, plan, secrets, keeping, durable=self.durable) if record else None
         log = EventLog(files)
-        worth = keeping in {"new", "overwrite"}
+        worth, over = keeping in {"new", "overwrite"}, False
         try:
             for effect, event in earlier:
                 log.record(effect, event)
@@ -166,11 +186,16 @@ class LiveSession:
                 tell(self.observe, at.notes)
                 state = at.state
             tape, before = (files.tape, files.before) if files and not earlier else (None, None)
-            ended = self._go(_Beginning(plan, log, tape, state, before))
+            ended = self._go(_Beginning(plan, log, tape, state, before, files))
+            over = True
             worth = worth or isinstance(outcome_of(ended), Completed | None)
         finally:
-            saved = files.close(keep=worth and bool(log.events)) if files else ()
-        return LiveRun(ended, saved, files.refused if files else None, dropped=bool(files) and not worth)
+            keep = worth and bool(log.events)
+            saved = files.close(keep=keep, ended=over) if files else ()
+        if files is None:
+            return LiveRun(ended)
+        _say_withheld(files.withheld)
+        return LiveRun(ended, saved, files.refused, not worth, files.left)
 
     def resume(self, cassette: Path, others: Sequence[ToolDefinition] = ()) -> Resumed:
         """Continue a recorded run that was killed or waits, under the plan of its journal.
@@ -191,20 +216,31 @@ class LiveSession:
                 if recorded.plan.sends_tools:
                     given = ToolSurface((*Toolbox(self.tools).surface.definitions, *others))
                     check_surface(recorded, given)
-                self._go(_Beginning(recorded.plan, log, files.tape, state))
+                self._go(_Beginning(recorded.plan, log, files.tape, state, files=files))
         finally:
             saved = files.close()
-        run = retold(recorded.plan, log.events)
-        return Resumed(run, len(recorded.records), len(log.events), saved, files.journal.cut)
+        _say_withheld(files.withheld)
+        run, counts = retold(recorded.plan, log.events), (len(recorded.records), len(log.events))
+        return Resumed(run, *counts, saved, files.journal.cut, files.refused, files.left)
 
     def _go(self, begun: _Beginning) -> Run:
-        """Run to the end; Ctrl-C is recorded as a cancellation, unless the run has already ended."""
+        """Run to the end, or until an event cannot be written."""
+        try:
+            self._interruptible(begun)
+        except Exception as error:
+            if not begun.is_refused(error):
+                raise
+            if not isinstance(begun.reached.state.phase, Settled):  # not recorded: the run can be resumed
+                begun.log.events.append(CancelRequested("the recording could not be written"))
+        return begun.reached
+
+    def _interruptible(self, begun: _Beginning) -> None:
+        """Ctrl-C is recorded as a cancellation, unless the run has already ended."""
         try:
             run_on(self.driver, partial(self._run, begun), partial(self._arun, begun))
         except* KeyboardInterrupt:  # trio raises it in a group if it arrives while connecting
-            if not isinstance(retold(begun.plan, begun.log.events).state.phase, Settled):
+            if not isinstance(begun.reached.state.phase, Settled):
                 begun.log.record(None, CancelRequested(STOPPED))
-        return retold(begun.plan, begun.log.events)
 
     def _run(self, begun: _Beginning) -> Run:
         target, tape = self.target, begun.tape
@@ -251,3 +287,8 @@ class LiveSession:
             rehearsal.finish()
             tape.finish()
             return done
+
+
+def _say_withheld(places: Sequence[str]) -> None:
+    for place in places:
+        err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")

@@ -85,6 +85,13 @@ def show_saved(saved: Sequence[Path]) -> None:
     labelled(out, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
 
 
+def resume_hint(left: Path | None) -> str:
+    """What to do about an unfinished journal; empty if there is none."""
+    if left is None:
+        return ""
+    return f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
+
+
 def exit_code(outcome: Outcome | Resting, base_url: str, api_key_env: str | None) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
     if isinstance(outcome, Completed):

@@ -25,7 +25,14 @@ from toolreel._cli.options.recording import cassette_path, save_fork
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
-from toolreel._cli.output.run_printer import as_json, exit_code, show_outcome, show_plan, show_turns
+from toolreel._cli.output.run_printer import (
+    as_json,
+    exit_code,
+    resume_hint,
+    show_outcome,
+    show_plan,
+    show_turns,
+)
 from toolreel._cli.runs.diff import show_changes
 from toolreel._driver.run_result import Run, outcome_of
 from toolreel._internal.errors import AdapterError, ForkError
@@ -54,6 +61,8 @@ class ForkResult:
     saved: tuple[Path, ...] = ()
     refused: AdapterError | None = None
     """Why the fork could not be saved."""
+    left: Path | None = None
+    """The unfinished journal that was left, if a live fork could not be saved."""
 
 
 def show_fork(gone: ForkResult, *, as_machine: bool) -> None:
@@ -96,7 +105,7 @@ def fork_exit_code(gone: ForkResult, base_url: str, api_key_env: str | None) -> 
     """The exit code; what went wrong is printed to stderr."""
     outcome = outcome_of(gone.run)
     if gone.refused:
-        complain(f"the fork was not saved: {gone.refused}")
+        complain(f"the fork was not saved: {gone.refused}", hint=resume_hint(gone.left))
         return USAGE
     if outcome is None:
         complain(
@@ -244,7 +253,7 @@ def _fork_live(
     with RunProgress() as progress:
         session = live_session(target, sources, approve, progress)
         live = session.run(plan, path, keeping, begun.answered)
-    return ForkResult(begun, live.run, saved=live.saved, refused=live.refused)
+    return ForkResult(begun, live.run, saved=live.saved, refused=live.refused, left=live.left)
 
 
 def _fork_from_record(

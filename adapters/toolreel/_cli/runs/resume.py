@@ -18,9 +18,9 @@ from toolreel._cli.options.execution import (
 )
 from toolreel._cli.options.recording import durable_option, resumed_path
 from toolreel._cli.options.sources import SourceChoice, source_options
-from toolreel._cli.output.console import labelled, out
-from toolreel._cli.output.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.output.run_printer import as_json, exit_code, show_run, show_saved
+from toolreel._cli.output.console import complain, labelled, out
+from toolreel._cli.output.errors import EPILOG, USAGE, json_option, reporting, say
+from toolreel._cli.output.run_printer import as_json, exit_code, resume_hint, show_run, show_saved
 from toolreel._replay.replay import Driver
 from toolreel_core._jsontext.canonical import Json
 
@@ -84,5 +84,10 @@ def resume_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         if cut:
             labelled(out, "", f"the last line of the journal was incomplete; it was moved to {cut}", "yellow")
         show_run(run)
-        show_saved(resumed.saved)
-    return exit_code(run.outcome, base_url, api_key_env)
+        if resumed.saved:
+            show_saved(resumed.saved)
+    code = exit_code(run.outcome, base_url, api_key_env)
+    if resumed.refused:
+        complain(f"the run was not recorded to its end: {resumed.refused}", hint=resume_hint(resumed.left))
+        return USAGE
+    return code

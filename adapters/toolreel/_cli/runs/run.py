@@ -23,7 +23,7 @@ from toolreel._cli.options.recording import cassette_path, durable_option, keepi
 from toolreel._cli.options.sources import SourceChoice, Sources, allow_option, deny_option, source_options
 from toolreel._cli.output.console import complain, labelled, out
 from toolreel._cli.output.errors import EPILOG, FAILED, USAGE, json_option, reporting
-from toolreel._cli.output.run_printer import exit_code, show_run, show_saved
+from toolreel._cli.output.run_printer import exit_code, resume_hint, show_run, show_saved
 from toolreel._driver.run_result import outcome_of
 from toolreel._journal.format import read_journal
 from toolreel._replay.replay import Driver, companion
@@ -145,7 +145,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         show_saved(live.saved)
     code = exit_code(live.run.outcome, base_url, api_key_env)
     if live.refused:
-        complain(f"the session was not saved: {live.refused}")
+        complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
         return USAGE
     if live.dropped:
         complain(f"the session was not saved, because the run did not complete (--mode {mode})")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
 from toolreel._internal.errors import ResultsError
-from toolreel._journal.file import taken
+from toolreel._journal.lock import taken
 from toolreel._journal.migrations import Versions
 from toolreel._secrets.scanned_texts import leaks_at, line_texts
 from toolreel_core._errors import CodecError

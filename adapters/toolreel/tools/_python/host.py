@@ -85,11 +85,14 @@ class Toolbox:
     def _call(self, effect: RunTool) -> Call:
         """A call that has not started yet.
 
-        :raises ConfigError: if there is no such tool, because the plan was built with other tools
+        :raises ConfigError: if no run may call such a tool: the plan was built with other tools, or it is not
+            exposed
         """
         name = effect.name
         if name not in self._tools:
             raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
+        if not self._tools[name].definition.exposed:  # the reducer asks for none; a forged effect may
+            raise ConfigError(f"tool {name!r} is not exposed, so that no run may call it")
         own = self._tools[name].definition.deadline_ms
         seconds = self._deadline if own is None else own / 1000
         deadline = None if seconds is None else time.monotonic() + seconds

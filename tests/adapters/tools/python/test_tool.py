@@ -81,7 +81,12 @@ def test_a_host_takes_marked_functions_and_methods_as_they_are() -> None:
     tools = PythonTools([book, Shop().stock])
     assert [definition.name for definition in tools.surface.definitions] == ["shop.book", "shop.stock"]
     assert tools.run(call("shop.stock", part="pin")) == ToolReturned(4, "3")
-    assert tools.run(call("shop.book", part="pin", day="2026-11-22")) == ToolReturned(4, '"pin 22.11."')
+    hidden = call("shop.book", part="pin", day="2026-11-22")
+    assert complaint(ConfigError, lambda: tools.run(hidden)) == (
+        "tool 'shop.book' is not exposed, so that no run may call it"
+    )
+    shown = PythonTools([Tool.of(book, exposed=True)])
+    assert shown.run(hidden) == ToolReturned(4, '"pin 22.11."')
 
 
 def test_a_definition_that_the_signature_made_has_its_arguments_read() -> None:
