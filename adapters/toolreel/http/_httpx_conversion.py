@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Final, Self, cast
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel.http._bounded_stream import async_trace, trace
+from toolreel.http._exchange import Exchange
 from toolreel.http._request import AT_ONCE, Address, blocks
 from toolreel_core._plan.request import Request
 from toolreel_core._protocol.events import RequestFailed
@@ -71,6 +73,7 @@ class Requests:
     ) -> None:
         self._client = client
         self._address = address
+        self._trace = async_trace if isinstance(client, httpx.AsyncClient) else trace
         whole = httpx.Timeout(timeout)
         self._timeouts = {False: whole.as_dict(), True: while_streaming(whole, stall_timeout).as_dict()}
         """By whether the reply is streamed."""
@@ -80,8 +83,9 @@ class Requests:
             raise EndpointConfigError(f"base URL {address.url!r}: {error}") from None
         self._template = merged if ours else None
 
-    def of(self, request: Request) -> httpx.Request:
+    def of(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core."""
+        timeouts = self._timeouts[request.streamed]
         merged, pieces = self._template or self._merged(), request.pieces()
         size = sum(map(len, pieces))
         at_once = size <= AT_ONCE
@@ -91,7 +95,11 @@ class Requests:
             headers=merged.headers,
             # Not content=, which would need the body as one object, however long it is.
             stream=httpx.ByteStream(b"".join(pieces)) if at_once else _Blocks(pieces),
-            extensions={**merged.extensions, "timeout": self._timeouts[request.streamed]},
+            extensions={
+                **merged.extensions,
+                "timeout": {name: exchange.within(timeout) for name, timeout in timeouts.items()},
+                "trace": self._trace,
+            },
         )
         built.headers["content-length"] = str(size)
         if at_once:

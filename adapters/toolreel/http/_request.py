@@ -19,8 +19,8 @@ from toolreel.http._bounded_decoder import ACCEPT_ENCODING
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
 
-DEADLINE: Final = 3_600.0
-"""Default maximum duration of a response, in seconds. Needed since every byte that a server sends (such as a
+DEADLINE: Final = 600.0
+"""Default maximum duration of an exchange, in seconds. Needed since every byte that a server sends (such as a
 blank) resets the read timeout of an HTTP client."""
 
 STALL_TIMEOUT: Final = 120.0

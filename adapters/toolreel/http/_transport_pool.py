@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import ssl
 import time
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
+from toolreel.http._bounded_stream import current
 
 try:
     import anyio
@@ -29,6 +31,8 @@ KEPT: Final = 100
 EXPIRY: Final = 60.0
 """Seconds after which an idle connection is closed. Longer than httpx's 5 s, since tools run between two
 requests, and a new connection costs a handshake."""
+
+_NONE_FREE: Final = "no connection was free before the deadline of the exchange; connections= allows more"
 
 _Transport = TypeVar("_Transport")
 
@@ -51,7 +55,9 @@ class Pool(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its transport is in use until the response is closed."""
-        self._slots.acquire()
+        exchange = current()
+        if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
+            raise httpx.PoolTimeout(_NONE_FREE)
         transport = self._idle.take() or self._make()
         try:
             response = transport.handle_request(request)
@@ -92,7 +98,7 @@ class AsyncPool(httpx.AsyncBaseTransport):
         try:
             self._slots.acquire_nowait()  # unlike acquire(), no checkpoint: it does not yield to other tasks
         except anyio.WouldBlock:
-            await self._slots.acquire()
+            await self._wait()
         transport = self._idle.take() or self._make()
         try:
             response = await transport.handle_async_request(request)
@@ -108,6 +114,13 @@ class AsyncPool(httpx.AsyncBaseTransport):
             await stream.give_back()
         response.stream = stream
         return response
+
+    async def _wait(self) -> None:
+        exchange = current()
+        with anyio.move_on_after(math.inf if exchange is None else exchange.left):
+            await self._slots.acquire()
+            return
+        raise httpx.PoolTimeout(_NONE_FREE)
 
     async def _give_back(self, transport: httpx.AsyncBaseTransport) -> None:
         spent = self._idle.keep(transport)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
+from toolreel.http._exchange import Exchange
 from toolreel.http._request import (
     DEADLINE,
     MAX_RESPONSE_BYTES,
@@ -129,7 +130,7 @@ def _content_length(response: BaseResponse) -> float:
     return int(length) if has_length and length.isdecimal() else inf
 
 
-def _lost(ref: int, error: PyreqwestError) -> RequestFailed:
+def _lost(ref: int, error: PyreqwestError, exchange: Exchange) -> RequestFailed:
     """The event for a pyreqwest exception.
 
     Its own message contains the URL with the query, which may hold a key, so only the last cause is quoted.
@@ -138,6 +139,8 @@ def _lost(ref: int, error: PyreqwestError) -> RequestFailed:
     causes = (error.details.get("causes") if isinstance(error, DetailedPyreqwestError) else None) or []
     messages = [cause["message"] for cause in causes]
     kind: FailureKind = "broken"
+    if isinstance(error, RequestTimeoutError) and exchange.over:
+        return RequestFailed(ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
     if _CONNECTING in messages:
         kind = "connect"
     elif isinstance(error, RequestTimeoutError):
@@ -230,29 +233,33 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         # Waiting in Rust would hold up Ctrl-C, so another thread waits for the main thread.
+        exchange = self._intake.begin()
         if threading.current_thread() is not threading.main_thread():
-            return self._send(effect)
-        answer = _sender_thread().submit(self._send, effect)
+            return self._send(effect, exchange)
+        answer = _sender_thread().submit(self._send, effect, exchange)
         try:
             return answer.result()
         except KeyboardInterrupt:
             self.abort()
             raise
 
-    def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+    def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
             with request as response:
-                return self._read(effect, response)
+                return self._read(effect, exchange, response)
         except PyreqwestError as error:
-            return _lost(effect.ref, error)
+            return _lost(effect.ref, error, exchange)
 
-    def _read(self, effect: SendRequest, response: SyncResponse) -> ReplyReceived | RequestFailed:
+    def _read(
+        self, effect: SendRequest, exchange: Exchange, response: SyncResponse
+    ) -> ReplyReceived | RequestFailed:
         reader = response.body_reader
         try:
-            incoming = Incoming(self._intake, effect, response.status, response.headers)
+            incoming = Incoming(self._intake, exchange, effect, response.status, response.headers)
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:
@@ -293,22 +300,25 @@ class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
             raise EndpointConfigError(
                 "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
             ) from None
-        return await _as_cancelled(self._send(effect))
+        return await _as_cancelled(self._send(effect, self._intake.begin()))
 
-    async def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+    async def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
         builder = client.post(self._url).body_bytes(effect.request.body.encode())
+        builder.timeout(timedelta(seconds=exchange.left))
         request = builder.streamed_read_buffer_limit(_PIECE).build_streamed()
         try:
             async with request as response:
-                return await self._read(effect, response)
+                return await self._read(effect, exchange, response)
         except PyreqwestError as error:
-            return _lost(effect.ref, error)
+            return _lost(effect.ref, error, exchange)
 
-    async def _read(self, effect: SendRequest, response: Response) -> ReplyReceived | RequestFailed:
+    async def _read(
+        self, effect: SendRequest, exchange: Exchange, response: Response
+    ) -> ReplyReceived | RequestFailed:
         reader = response.body_reader
         try:
-            incoming = Incoming(self._intake, effect, response.status, response.headers)
+            incoming = Incoming(self._intake, exchange, effect, response.status, response.headers)
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:
