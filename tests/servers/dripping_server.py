@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-__all__ = ["DRIPS", "FLOODS", "Endless", "dripping", "sipping"]
+__all__ = ["DRIPS", "FLOODS", "Endless", "answering", "dripping", "sipping"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,21 @@ def dripping(endless: Endless, tls: ssl.SSLContext | None = None) -> Generator[s
             yield url if tls is None else url.replace("http:", "https:")
         finally:
             closing.set()
+
+
+@contextmanager
+def answering(say: Callable[[], bytes]) -> Generator[str]:
+    """Answer every request with the bytes of the moment, and close the connection; the URL is given."""
+
+    def answer(client: socket.socket) -> None:
+        client.recv(65_536)
+        client.sendall(say())
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(65_536):
+            pass
+
+    with _treating(answer) as url:
+        yield url
 
 
 @contextmanager

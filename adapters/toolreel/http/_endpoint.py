@@ -20,6 +20,7 @@ from toolreel.http._httpx_conversion import (
     Stateless,
     async_chunks_of,
     chunks_of,
+    fault_of,
     hang_up,
     headers_of,
     lost,
@@ -137,7 +138,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
                 self._client.send(self._requests.of(effect.request, exchange), stream=True)
             ) as response:
                 return self._read(effect, exchange, response)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             return broken(effect.ref, None, error)
@@ -145,6 +146,8 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
     ) -> ReplyReceived | RequestFailed:
+        if fault := fault_of(response):
+            return RequestFailed(effect.ref, "broken", fault)
         chunks = chunks_of(response)
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
@@ -198,7 +201,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
                 await self._client.send(self._requests.of(effect.request, exchange), stream=True)
             ) as response:
                 return await self._read(effect, exchange, response)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             return lost(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             return broken(effect.ref, None, error)
@@ -206,6 +209,8 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
     ) -> ReplyReceived | RequestFailed:
+        if fault := fault_of(response):
+            return RequestFailed(effect.ref, "broken", fault)
         chunks = async_chunks_of(response)
         try:
             incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))

@@ -35,6 +35,9 @@ _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*
 """The authority of a URL (user, password, host). The scheme is optional, so that a password in
 ``user:password@host`` is recognized and rejected without being quoted in an error."""
 
+_LABEL: Final = 63
+"""Maximum length of a part of a host name (RFC 1035, 2.3.4); Python raises UnicodeError for a longer one."""
+
 _VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
 """A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
 
@@ -120,11 +123,24 @@ def _split(url: str) -> SplitResult:
         why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
     except ValueError as error:
         raise EndpointConfigError(f"base URL {url!r}: {error}") from None
+    why = why or host_fault(parts.hostname or "")
     if not url.isprintable() or " " in url:
         why = "it contains a space or a non-printable character"
     if why:
         raise EndpointConfigError(f"base URL {url!r}: {why}")
     return parts
+
+
+def host_fault(host: str) -> str:
+    """What is wrong with a host name that Python cannot look up; empty if nothing.
+
+    >>> host_fault("a..b")
+    "the host 'a..b' has an empty part, or one of more than 63 characters"
+    """
+    labels = host.removesuffix(".").split(".")
+    if all(0 < len(label) <= _LABEL for label in labels):
+        return ""
+    return f"the host {host!r} has an empty part, or one of more than {_LABEL} characters"
 
 
 def blocks(pieces: tuple[bytes, ...]) -> Iterator[bytes]:

@@ -17,6 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
 from toolreel.http._bounded_stream import current
+from toolreel.http._request import host_fault
 
 try:
     import anyio
@@ -278,7 +279,7 @@ def _tls(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext
 
 def _explicit_proxy(proxy: AnyProxy) -> httpx.Proxy:
     try:
-        return proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
+        return _usable(proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy))
     except (ValueError, httpx.InvalidURL):  # not quoted: its text may contain a password
         raise EndpointConfigError(f"invalid proxy: {_EXPECTED}") from None
 
@@ -295,11 +296,17 @@ def _proxy_of_environment(url: str) -> httpx.Proxy | None:
     if not named or proxy_bypass(parts.netloc):  # no_proxy
         return None
     try:
-        return httpx.Proxy(named if "://" in named else f"http://{named}")
+        return _usable(httpx.Proxy(named if "://" in named else f"http://{named}"))
     except (ValueError, httpx.InvalidURL):
         raise EndpointConfigError(
             f"the environment names an invalid proxy for {parts.scheme}: {_EXPECTED}"
         ) from None
+
+
+def _usable(proxy: httpx.Proxy) -> httpx.Proxy:
+    if fault := host_fault(proxy.url.host):
+        raise ValueError(fault)
+    return proxy
 
 
 _EXPECTED: Final = "expected http://, https:// or socks5:// and a host"

@@ -31,6 +31,7 @@ from toolreel.http._request import (
     Closing,
 )
 from toolreel.http._response_events import broken
+from toolreel.http._response_head import READ_HEADERS, UNREADABLE, fault_of_coding
 from toolreel.http._response_reader import Incoming, Intake
 from toolreel_core._protocol.effects import SendRequest
 from toolreel_core._protocol.events import ReplyReceived, RequestFailed
@@ -125,8 +126,8 @@ def _content_length(response: BaseResponse) -> float:
     Also infinite for HTTP/2, which marks the end of a body separately: a client that stops before that resets
     the stream, and servers count resets.
     """
-    length = response.get_header("content-length") or ""
-    has_length = response.version == "HTTP/1.1" and not response.get_header("transfer-encoding")
+    length = _header(response, "content-length")
+    has_length = response.version == "HTTP/1.1" and not _header(response, "transfer-encoding")
     return int(length) if has_length and length.isdecimal() else inf
 
 
@@ -147,6 +148,23 @@ def _lost(ref: int, error: PyreqwestError, exchange: Exchange) -> RequestFailed:
         kind = "timeout"
     why = messages[-1] if len(messages) > 1 else error.message
     return RequestFailed(ref, kind, f"{_MESSAGES[kind]}: {why}")
+
+
+def _headers(response: BaseResponse) -> dict[str, str]:
+    """The headers that are read, by their names in lower case."""
+    return {name: _header(response, name) for name in READ_HEADERS}
+
+
+def _header(response: BaseResponse, name: str) -> str:
+    try:
+        return ", ".join(response.get_header_all(name))
+    except ValueError:  # a byte above 127
+        return UNREADABLE
+
+
+def _fault(response: BaseResponse) -> str:
+    """What is wrong with the head of a response; empty if nothing."""
+    return fault_of_coding(response.status, _header(response, "transfer-encoding"))
 
 
 _Client = TypeVar("_Client")
@@ -198,6 +216,7 @@ class _FastEndpoint(ABC, Generic[_Client]):
         except ValueError as error:
             raise EndpointConfigError(f"invalid settings of the endpoint: {error}") from None
         # Not decompressed, since pyreqwest would do it without a limit.
+        builder.http1_allow_obsolete_multiline_headers_in_responses(True)  # as h11 does
         builder.gzip(False).brotli(False).zstd(False).deflate(False)
         return builder.follow_redirects(False).referer(False).http2(self._http2)
 
@@ -257,9 +276,11 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: SyncResponse
     ) -> ReplyReceived | RequestFailed:
+        if fault := _fault(response):
+            return RequestFailed(effect.ref, "broken", fault)
         reader = response.body_reader
         try:
-            incoming = Incoming(self._intake, exchange, effect, response.status, response.headers)
+            incoming = Incoming(self._intake, exchange, effect, response.status, _headers(response))
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:
@@ -316,9 +337,11 @@ class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: Response
     ) -> ReplyReceived | RequestFailed:
+        if fault := _fault(response):
+            return RequestFailed(effect.ref, "broken", fault)
         reader = response.body_reader
         try:
-            incoming = Incoming(self._intake, exchange, effect, response.status, response.headers)
+            incoming = Incoming(self._intake, exchange, effect, response.status, _headers(response))
             # Waiting for the end of a body that is complete would cost another switch of threads.
             remaining = _content_length(response)
             while remaining and not incoming.over:
