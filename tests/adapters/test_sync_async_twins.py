@@ -68,10 +68,12 @@ several effects are performed at the same time by threads there, by tasks here (
 async clock needs a package."""
 
 OWN_METHODS: Final = {
-    *((name, "send") for name in ("HttpEndpoint", "AsyncHttpEndpoint", "FastEndpoint", "AsyncFastEndpoint"))
+    *((name, "send") for name in ("HttpEndpoint", "AsyncHttpEndpoint", "FastEndpoint", "AsyncFastEndpoint")),
+    ("FastEndpoint", "_build"),
+    ("AsyncFastEndpoint", "_build"),
 }
 """Methods without a counterpart: an async exchange can be cancelled at its deadline; one fast endpoint waits
-so that Ctrl-C gets through, the other only works on asyncio."""
+so that Ctrl-C gets through, the other only works on asyncio and counts its requests itself."""
 
 
 def tree_of(module: ModuleType) -> ast.Module:

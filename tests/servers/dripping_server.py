@@ -94,8 +94,8 @@ def sipping() -> Generator[str]:
 
 
 @contextmanager
-def dripping(endless: Endless, tls: ssl.SSLContext | None = None) -> Generator[str]:
-    """Answer every request in this way, until the client hangs up; the URL is given."""
+def dripping(endless: Endless | Callable[[], Endless], tls: ssl.SSLContext | None = None) -> Generator[str]:
+    """Answer every request in this way, or in the one of the moment, until the client hangs up."""
     closing = Flag()
 
     def drip(client: socket.socket) -> None:
@@ -107,9 +107,10 @@ def dripping(endless: Endless, tls: ssl.SSLContext | None = None) -> Generator[s
 
     def speak(client: socket.socket) -> None:
         client.recv(65_536)
-        client.sendall(endless.first)
-        while not closing.wait(endless.pause):
-            client.sendall(endless.again)
+        way = endless if isinstance(endless, Endless) else endless()
+        client.sendall(way.first)
+        while not closing.wait(way.pause):
+            client.sendall(way.again)
 
     with _treating(drip) as url:
         try:

@@ -17,6 +17,7 @@ from functools import cache
 from math import inf
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from toolreel._driver.ports import Listener
 from toolreel._internal.errors import EndpointConfigError, MissingExtra
@@ -197,6 +198,8 @@ class _FastEndpoint(ABC, Generic[_Client]):
         # One client for streamed requests and one for others, as their timeouts differ.
         self._clients: dict[bool, _Client] = {False: self._build(streamed=False)}
         self._closed = False
+        self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        """Of an async endpoint, since a semaphore belongs to one event loop."""
 
     @abstractmethod
     def _build(self, *, streamed: bool) -> _Client:
@@ -307,21 +310,33 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
 class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
     """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust (asyncio only).
 
-    Its parameters are those of :class:`FastEndpoint`.
+    Its parameters are those of :class:`FastEndpoint`. A cancelled request makes room for another at once; if the
+    server has not begun to answer, the connection stays open until it does, or until a timeout.
     """
 
     def _build(self, *, streamed: bool) -> Client:
-        return self._configured(ClientBuilder(), streamed=streamed).build()
+        # pyreqwest goes on with a cancelled request, which would keep its place; so the places are ours.
+        return self._configured(ClientBuilder(), streamed=streamed).max_connections(None).build()
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         try:
-            asyncio.get_running_loop()
+            loop = asyncio.get_running_loop()
         except RuntimeError:
             raise EndpointConfigError(
                 "the fast endpoint works only with asyncio; on trio, use AsyncHttpEndpoint"
             ) from None
-        return await _as_cancelled(self._send(effect, self._intake.begin()))
+        exchange = self._intake.begin()
+        places = self._places.setdefault(loop, asyncio.Semaphore(self._connections))
+        try:
+            async with asyncio.timeout(exchange.left):
+                await places.acquire()
+        except TimeoutError:
+            return RequestFailed(effect.ref, "timeout", f"{_MESSAGES['timeout']}: {exchange.message}")
+        try:
+            return await _as_cancelled(self._send(effect, exchange))
+        finally:
+            places.release()
 
     async def _send(self, effect: SendRequest, exchange: Exchange) -> ReplyReceived | RequestFailed:
         client = self._get(streamed=effect.request.streamed)
