@@ -310,8 +310,8 @@ class FastEndpoint(_FastEndpoint[SyncClient], Closing):
 class AsyncFastEndpoint(_FastEndpoint[Client], AsyncClosing):
     """An endpoint for any OpenAI-compatible chat completions API, over a client in Rust (asyncio only).
 
-    Its parameters are those of :class:`FastEndpoint`. A cancelled request makes room for another at once; if the
-    server has not begun to answer, the connection stays open until it does, or until a timeout.
+    Its parameters are those of :class:`FastEndpoint`. A cancelled request makes room for another at once. If
+    the server has not begun to answer, the connection stays open until it does, or until a timeout.
     """
 
     def _build(self, *, streamed: bool) -> Client:
