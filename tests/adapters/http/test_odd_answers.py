@@ -94,7 +94,7 @@ STATUS: Final = st.one_of(
 def test_no_bytes_of_a_server_raise_out_of_an_endpoint(way: str) -> None:
     now: list[bytes] = []
 
-    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(STATUS, HEADERS, st.one_of(st.just(whole()), st.binary(max_size=40)), st.booleans())
     def holds(status: bytes, headers: list[tuple[bytes, bytes]], body: bytes, stream: bool) -> None:
         lines = b"".join(b"%b: %b\r\n" % header for header in headers)
